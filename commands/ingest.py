@@ -94,7 +94,7 @@ def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: Ingest
     from duvet.config.service import load_service_ingest
     from duvet.console.problems import print_problems
     from duvet.knowledge.ingest.run import IngestOptions, ingest_project, require_profile
-    from duvet.knowledge.maintenance.feedback import list_own_files
+    from duvet.knowledge.settings import list_own_files
 
     shown = current_settings()
     if asked.profile:

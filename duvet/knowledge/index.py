@@ -8,9 +8,6 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
-
-from duvet.config.settings import IngestRule, SearchRule, StoreRule
 from duvet.store.errors import StoreError
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
@@ -20,22 +17,6 @@ if TYPE_CHECKING:
 
 
 Answer = TypeVar("Answer")
-
-
-class KnowledgeSettings(Struct, frozen=True):
-    """Where it is kept, and what is said of taking in."""
-
-    root: str
-    ingest: IngestRule
-    store: StoreRule
-    search: SearchRule = SearchRule()
-    configurations: tuple[str, ...] = ()
-    """The files that say all of that."""
-
-    @property
-    def path(self) -> str:
-        """The file of the store."""
-        return os.path.join(self.root, self.store.path)
 
 
 class OpenStore:
@@ -68,7 +49,8 @@ class OpenStore:
 
     def _votes(self) -> Callable[[], Mapping[str, float]] | None:
         """What tells the votes for pieces, where they count."""
-        from duvet.knowledge.maintenance.feedback import VoteMeans, find_store_paths
+        from duvet.knowledge.maintenance.feedback import VoteMeans
+        from duvet.knowledge.settings import find_store_paths
 
         return VoteMeans(find_store_paths(self.rules).feedback) if self.rules.search.feedback else None
 

@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from duvet.config.document import check_document_size
 from duvet.errors import DuvetError, UnreadableError
-from duvet.knowledge.ingest.records import FileRecord, make_warning, make_warnings
+from duvet.knowledge.ingest.memo import FileRecord
+from duvet.knowledge.ingest.records import make_warning, make_warnings
 from duvet.knowledge.ingest.relations import find_imports
 from duvet.knowledge.ingest.symbols import find_symbols
 from duvet.knowledge.pages.page import find_body_start

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.knowledge.ingest.records import FileRecord
+from duvet.knowledge.ingest.memo import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
 from duvet.knowledge.pages.page import PageLink, normalise_slug
 from duvet.knowledge.pages.requirement_links import PageReferenceFinder

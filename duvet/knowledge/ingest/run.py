@@ -15,20 +15,15 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule
 from duvet.errors import DuvetError, QueryError
 from duvet.knowledge.ingest.chunks import IngestReader
-from duvet.knowledge.ingest.files import FileChanges, FileUpdater, find_ingest_files
+from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.knowledge.ingest.git_history import CommitTimes, decode_times, find_commit_times
 from duvet.knowledge.ingest.graph import KnowledgeGraph, build_graph
-from duvet.knowledge.ingest.records import (
-    IngestMemo,
-    decode_memo,
-    describe_failure,
-    format_problem_line,
-    make_warning,
-    make_warnings,
-)
+from duvet.knowledge.ingest.memo import IngestMemo, decode_memo
+from duvet.knowledge.ingest.records import describe_failure, format_problem_line, make_warning, make_warnings
 from duvet.knowledge.ingest.relations import find_roots
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
+from duvet.knowledge.ingest.updates import FileChanges, FileUpdater
 from duvet.knowledge.reports.facts import gather_facts
 from duvet.knowledge.reports.history import save_reports
 from duvet.model import Problem

@@ -1,9 +1,6 @@
 """Subsystems of a project, from folders, front matter and a catalogue file."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -15,7 +12,6 @@ from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.document_formats import read_document
 from duvet.config.project_file import build_table
-from duvet.knowledge.days import CRITICALITY
 from duvet.knowledge.ingest.records import detect_kind, make_warning
 from duvet.knowledge.ingest.relations import (
     SOURCE_FOLDER,
@@ -33,7 +29,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.trace.names import suggest_nearest
 from duvet.tree.files import Tree
 
-_LEVELS = f"it is {', '.join(CRITICALITY)}"
+CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
 
 
 def find_entry_faults(at: DocumentLocation, entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> Iterator[Problem]:
@@ -47,10 +43,12 @@ def find_entry_faults(at: DocumentLocation, entries: Sequence[tuple[str, str, tu
         elif known != name:
             message = f"{quote_text(name)} is the same subsystem as {quote_text(known)}"
             yield here.problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
-        if criticality and criticality not in CRITICALITY:
+        if criticality and criticality not in CRITICALITY_LEVELS:
             message = f"{quote_text(criticality)} is no criticality"
             yield (here / "criticality").problem(
-                rules.CONFIG_BAD_VALUE, message, suggest_nearest(criticality, tuple(CRITICALITY)) or _LEVELS
+                rules.CONFIG_BAD_VALUE,
+                message,
+                suggest_nearest(criticality, CRITICALITY_LEVELS) or f"it is {', '.join(CRITICALITY_LEVELS)}",
             )
         yield from _bad_patterns(here / "paths", patterns)
 

@@ -12,7 +12,8 @@ from typing import BinaryIO
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
-from duvet.knowledge.maintenance.feedback import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths, read_lines
+from duvet.knowledge.maintenance.feedback import read_lines
+from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
 from duvet.store.database import SCHEMA_VERSION
 from duvet.store.errors import StoreDamagedError, StoreError, StoreFullError, StoreMissingError, advise_rebuild
 from duvet.store.location import GITIGNORE_NAME, open_store

@@ -13,9 +13,7 @@ from typing import Any
 from msgspec import DecodeError, Struct, field, json
 
 from duvet.errors import OutputError, UnreadableError, describe_os_error
-from duvet.knowledge.index import KnowledgeSettings
-from duvet.store.errors import list_store_files
-from duvet.store.location import check_plain_file, make_store_folder
+from duvet.knowledge.settings import StorePaths
 from duvet.tree.outputs import sync_folder
 
 _CHUNK = 1 << 16
@@ -139,80 +137,6 @@ def _locked(handle: int, patience: float) -> Iterator[None]:
                 raise
         time.sleep(_PAUSE)
     yield
-
-
-FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
-BACKUP_PREFIX = "km-backup-"
-"""What the names of backups begin with."""
-BACKUP_ENDINGS = (".tgz", ".tar.gz")
-"""How they end."""
-
-_ALWAYS = (f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
-"""What git is to ignore besides."""
-
-
-def is_backup(name: str) -> bool:
-    """Whether a file is called as backups are that nobody has given another name."""
-    return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
-
-
-class StorePaths(Struct, frozen=True):
-    """Of one project."""
-
-    root: str
-    store: str
-    """The file."""
-    backups: str
-    is_configured: bool = False
-    """Whether somebody has said where backups go."""
-    configurations: tuple[str, ...] = ()
-    """The files that say so."""
-
-    @property
-    def for_backups(self) -> tuple[str, ...]:
-        """The folders that backups may be written to."""
-        return (self.root, self.backups) if self.is_configured else (self.root,)
-
-    @property
-    def folder(self) -> str:
-        return os.path.dirname(self.store)
-
-    @property
-    def feedback(self) -> str:
-        return os.path.join(self.folder, FEEDBACK_FILE)
-
-    @property
-    def audit(self) -> str:
-        return os.path.join(self.folder, AUDIT_FILE)
-
-    @property
-    def own(self) -> tuple[str, ...]:
-        """All of that; none of it is a part of the project."""
-        return (*list_store_files(self.store), self.feedback, self.audit, self.backups)
-
-    def make(self, path: str) -> str:
-        """The path of a file beside the store, in a folder that is there; a StoreError where a link would be followed."""
-        check_plain_file(self.store)
-        make_store_folder(self.store, os.path.basename(path), *_ALWAYS)
-        return path
-
-
-def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
-    """Where these rules have it."""
-    backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS_FOLDER)
-    return StorePaths(
-        rules.root,
-        rules.path,
-        os.path.join(rules.root, backups),
-        bool(rules.store.backups),
-        tuple(os.path.join(rules.root, path) for path in rules.configurations),
-    )
-
-
-def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
-    """The files and folders that a store at this path goes with, by their paths."""
-    folder = os.path.dirname(path)
-    return StorePaths("", path, backups or os.path.join(folder, BACKUPS_FOLDER)).own
 
 
 VOTE_SOURCE = "mcp.manual"

@@ -10,10 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.settings import UploadRule
-from duvet.knowledge.index import KnowledgeSettings
 from duvet.knowledge.ingest.run import INGEST_PATIENCE, IngestOptions, IngestOutcome, ingest_project
-from duvet.knowledge.maintenance.feedback import StorePaths, find_store_paths
 from duvet.knowledge.maintenance.uploads import ContentFolder
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.errors import StoreMissingError, StoreOutdatedError

@@ -30,7 +30,8 @@ from duvet.knowledge.maintenance.backup import (
     make_scratch_folder,
     report_write_errors,
 )
-from duvet.knowledge.maintenance.feedback import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths, append_lines, iterate_lines
+from duvet.knowledge.maintenance.feedback import append_lines, iterate_lines
+from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.store.errors import (
     StoreBusyError,
     StoreChangedError,

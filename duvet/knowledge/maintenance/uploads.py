@@ -15,7 +15,7 @@ from msgspec import Struct
 from duvet.config.settings import UploadRule
 from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError, UnreadableError
 from duvet.knowledge.ingest.files import is_excluded_by_default
-from duvet.knowledge.maintenance.feedback import StorePaths, is_backup
+from duvet.knowledge.settings import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.specs.anchors import make_anchor as ascii_of
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType
 
-from duvet.knowledge.days import DAY_SECONDS
 from duvet.knowledge.reports.facts import (
     KnowledgeAnswer,
     PastReport,
@@ -21,6 +20,7 @@ from duvet.knowledge.reports.facts import (
 )
 from duvet.store.records import NodeLabel
 
+_DAY_SECONDS = 86_400
 _PACKAGE = "__init__.py"
 """Most say nothing but what their folder is."""
 
@@ -108,7 +108,7 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     """What these facts come to at that time."""
-    before = now - facts.rule.stale_days * DAY_SECONDS
+    before = now - facts.rule.stale_days * _DAY_SECONDS
     docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for one in facts.cited if (found := _stale(one, facts, before)))
     return LifecycleReport(

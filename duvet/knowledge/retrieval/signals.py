@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from duvet.knowledge.days import CRITICALITY, DAY_SECONDS
 from duvet.knowledge.retrieval.context import FileContext
 from duvet.knowledge.retrieval.query import (
+    DAY_SECONDS,
     MAX_RESULTS,
     ScoreDetails,
     ScoreSignals,
@@ -169,6 +169,7 @@ def list_weights(weights: Weights) -> dict[str, float]:
     return asdict(weights)
 
 
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _NUDGE = 0.03
 """What all signals together can move a result by: a place, so that they order what is nearly equal."""
 _STEM, _FORM = 4, 3
@@ -192,7 +193,7 @@ def compute_score(
     artifact = chunk.artifact
     affinity = _affinity(artifact.subsystem, question.terms)
     bonus = _bonus(context)
-    criticality = CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
     count = context.relationships
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.

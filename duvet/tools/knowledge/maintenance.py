@@ -15,17 +15,11 @@ from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge.index import OpenStore
 from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, require_profile
 from duvet.knowledge.maintenance.backup import Backup, check_backup_name, create_backup
-from duvet.knowledge.maintenance.feedback import (
-    BACKUP_ENDINGS,
-    BACKUP_PREFIX,
-    BACKUPS_FOLDER,
-    StorePaths,
-    Vote,
-    submit_vote,
-)
+from duvet.knowledge.maintenance.feedback import Vote, submit_vote
 from duvet.knowledge.maintenance.maintenance import Maintenance
 from duvet.knowledge.maintenance.uploads import check_destination, check_not_reserved
 from duvet.knowledge.reports.history import RunRow, make_run_row
+from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.progress import CountedStep, Progress
 from duvet.store.errors import StoreError
 from duvet.store.records import IngestRun

@@ -12,8 +12,9 @@ import pytest
 
 from duvet.errors import DuvetError
 from duvet.knowledge.maintenance.backup import ArchiveError, create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths, submit_vote
+from duvet.knowledge.maintenance.feedback import submit_vote
 from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.errors import StoreBusyError
 from duvet.store.location import open_store
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, vote

@@ -16,8 +16,8 @@ from duvet.config.settings import IngestRule
 from duvet.errors import OutputError
 from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.knowledge.maintenance.backup import create_backup, make_scratch_folder
-from duvet.knowledge.maintenance.feedback import StorePaths
 from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from tests.unit.knowledge.ingest.made import project
 from tests.unit.knowledge.upkeep.made import CLOCK, made, program, some_lines
 

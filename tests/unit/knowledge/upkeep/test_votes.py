@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths, read_votes, submit_vote
+from duvet.knowledge.maintenance.feedback import read_votes, submit_vote
 from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.location import open_store
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.archives import manifest, member, members, packed
