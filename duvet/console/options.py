@@ -292,7 +292,7 @@ def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, 
 
 def warn_of_parent_project(folder: str, command: str, file: str = "", *options: str) -> Iterator[Problem]:
     """That this folder becomes a project by a command, which may be told a file."""
-    from duvet.knowledge.ingest.records import make_warning
+    from duvet.knowledge.ingest.files import make_warning
     from duvet.knowledge.settings import find_project_above
 
     if above := find_project_above(folder):

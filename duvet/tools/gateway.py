@@ -333,7 +333,7 @@ def _forwarded(tool: Tool, line: GatewayConnection) -> Tool:
 
 
 async def _prompting(found: ToolAnswer, ctx: CallContext) -> ToolAnswer:
-    from duvet.knowledge.retrieval.query import SearchResponse
+    from duvet.knowledge.search_query import SearchResponse
     from duvet.tools.knowledge.search import add_feedback_hint
 
     return (

@@ -11,10 +11,16 @@ from msgspec import Meta, Struct, json
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, UnreadableError
-from duvet.knowledge.pages.catalogue import PageCollection, PageEdge, PageNode, load_pages
+from duvet.knowledge.pages.catalogue import (
+    PageCollection,
+    PageEdge,
+    PageNode,
+    PageRequirement,
+    find_page_requirements,
+    load_pages,
+)
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import Page, decode_page_body
-from duvet.knowledge.pages.page_rows import PageRequirement, find_page_requirements
 from duvet.knowledge.pages.search import (
     PageHit,
     PageIndex,

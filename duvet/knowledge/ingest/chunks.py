@@ -1,4 +1,4 @@
-"""Splits a file into chunks at headings and symbols."""
+"""Reads a file and splits it into chunks at headings and symbols."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import os
 import re
 import stat
 import time
+import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, ValidationError, msgpack
 from msgspec.structs import replace
 
 from duvet.config.document import check_document_size
+from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
 from duvet.errors import DuvetError, UnreadableError
-from duvet.knowledge.ingest.memo import FileRecord
-from duvet.knowledge.ingest.records import make_warning, make_warnings
-from duvet.knowledge.ingest.relations import find_imports
+from duvet.knowledge.ingest.files import make_warning, make_warnings
+from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.ingest.symbols import find_symbols
 from duvet.knowledge.pages.page import find_body_start
 from duvet.model import Problem
@@ -26,6 +28,45 @@ from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
 from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text
 from duvet.tree.record import FileStamp, is_fresh, make_file_stamp
+
+
+class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
+    """What a file looked like, and what it says of itself and of others."""
+
+    seen: FileStamp | None = None
+    """None where it was not read from the disk."""
+    subsystem: str = ""
+    tags: tuple[str, ...] = ()
+    title: str = ""
+    slug: str = ""
+    links: tuple[str, ...] = ()
+    """Paths as they are written, relative to the file."""
+    pages: tuple[str, ...] = ()
+    """What stands between `[[` and `]]`."""
+    imports: tuple[str, ...] = ()
+    """What a test imports."""
+
+
+class IngestMemo(Struct, frozen=True, array_like=True):
+    """The files as they were, and how they were read."""
+
+    how: str = ""
+    files: dict[str, FileRecord] = {}
+
+    def encoded(self) -> bytes:
+        """To be kept."""
+        return zlib.compress(msgpack.encode(self), 1)
+
+
+def decode_memo(data: bytes | None, how: str) -> IngestMemo:
+    """What was kept; nothing where that can't be read, or was read in another way."""
+    with suppress(DecodeError, ValidationError, zlib.error):
+        if data:
+            memo = msgpack.decode(zlib.decompress(data), type=IngestMemo)
+            if memo.how == how:
+                return memo
+    return IngestMemo(how)
+
 
 WINDOW, OVERLAP = 1000, 200
 """Characters."""
@@ -103,8 +144,6 @@ def read_document_front(path: str, text: str) -> DocumentFrontMatter:
     """What the front matter says, which is given without the text after it; DuvetError where it can't be read."""
     if not text:
         return DocumentFrontMatter()
-    from duvet.config.document_formats import parse_scalar_as_text, parse_yaml
-
     document = parse_yaml(text.rstrip().removesuffix("...").removesuffix("---"), path, parse_scalar_as_text)
     check_document_size(document)
     values = document.values

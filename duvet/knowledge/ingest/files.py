@@ -1,4 +1,4 @@
-"""Finds the files to index, and updates those that changed."""
+"""Finds the files to index and their kinds."""
 
 from __future__ import annotations
 
@@ -12,19 +12,113 @@ from msgspec import Struct
 from duvet import rules
 from duvet.config.settings import Config, IngestRule
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.records import make_valid_text, make_warning
 from duvet.knowledge.settings import is_backup
-from duvet.model import Problem, ProblemsError
+from duvet.model import Place, Problem, ProblemsError, Severity
 from duvet.project.project import Project
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.sources.glob import PathPattern, PathPredicate, PatternError, compile_pattern, match_any
+from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished
+
+
+def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
+    """A problem that keeps nothing from going on."""
+    return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
+
+
+def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
+    """The same of an error."""
+    if isinstance(error, ProblemsError):
+        return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
+    return (make_warning(error.message, error.path, Place(error.line), error.hint),)
+
+
+def format_problem_line(problem: Problem) -> str:
+    """A problem on one line."""
+    place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
+    return make_valid_text(place + problem.message)
+
+
+def make_valid_text(words: str) -> str:
+    """Words in which a name may stand that is no text."""
+    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def describe_failure(error: BaseException) -> str:
+    """Why a run has come to nothing."""
+    if isinstance(error, DuvetError):
+        return make_valid_text(str(error))
+    # What stops a run from outside says where that came from, which nobody needs to know.
+    said = str(error) if isinstance(error, Exception) else ""
+    return make_valid_text(f"{type(error).__name__}: {said}".rstrip(": "))
+
+
+_FOLDERS = {
+    **dict.fromkeys(("tests", "test", "__tests__", "testdata", "e2e"), FileKind.TEST),
+    **dict.fromkeys(("docs", "doc"), FileKind.DOC),
+    "_generated": FileKind.PROTO,
+    **dict.fromkeys((".codacy", ".github", ".circleci"), FileKind.CONFIG),
+}
+_TEST = re.compile(
+    r"(?:test_.*|.*_test|.*_tests|conftest)\.py|.*_test\.(?:go|rs|cc|cpp|c|dart|exs|rb)|tests?\.rs|.*_spec\.rb"
+    r"|.*[.-](?:test|spec)\.[cm]?[jt]sx?|.*Tests?\.(?:java|kt|cs|swift|php|scala)"
+)
+_NAMES = {
+    **dict.fromkeys(("readme", "license", "licence", "copying", "notice", "authors", "changelog"), FileKind.DOC),
+    **dict.fromkeys(
+        ("makefile", "dockerfile", "justfile", "procfile", "codeowners", "cmakelists.txt"), FileKind.CONFIG
+    ),
+    **dict.fromkeys(("requirements.txt", "go.mod", "go.sum", ".gitignore", ".gitattributes"), FileKind.CONFIG),
+}
+_ENDINGS = {
+    FileKind.DOC: "md markdown mdx rst adoc asciidoc txt tex org rtf",
+    FileKind.PROTO: "proto thrift avsc capnp fbs",
+    FileKind.CONFIG: (
+        "toml yaml yml json jsonc json5 ini cfg conf properties env editorconfig lock xml plist tf tfvars hcl nix gradle"
+    ),
+    FileKind.CODE: (
+        "py pyi pyx ts mts cts tsx js mjs cjs jsx go rs c h cc cpp cxx hh hpp hxx inl m mm java kt kts scala groovy cs "
+        "fs vb swift rb php pl pm lua r jl dart ex exs erl hrl hs lhs ml mli elm clj cljs cljc lisp scm rkt zig nim d v "
+        "sv vhd vhdl ada adb ads f f90 f95 pas asm s sql sh bash zsh fish ps1 bat cmd awk sed vue svelte astro html htm "
+        "css scss sass less j2 jinja erb graphql gql cmake mk bzl star dfy vy sol cu cuh glsl wgsl metal proverif cv pv"
+    ),
+}
+_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+
+
+def detect_kind(path: str) -> FileKind:
+    """The first folder that says something decides, or else the name of the file."""
+    *folders, name = path.split("/")
+    named = _by_name(name)
+    for depth, folder in enumerate(folders):
+        kind = _FOLDERS.get(folder)
+        # A program may have a module that is called so.
+        if kind is not None and not (kind is FileKind.DOC and named is FileKind.CODE and depth):
+            return kind
+    return named
+
+
+def _by_name(name: str) -> FileKind:
+    if _TEST.fullmatch(name):
+        return FileKind.TEST
+    low = name.lower()
+    stem, dot, ending = low.rpartition(".")
+    return _NAMES.get(low) or _BY_ENDING.get(ending if dot else "") or _NAMES.get(stem) or FileKind.OTHER
+
+
+def detect_namespace(path: str) -> str:
+    """The second part below `src`, else the first part; a file at the top has none."""
+    first, *rest = path.split("/")
+    if not rest:
+        return ""
+    return rest[0] if first == "src" and len(rest) > 1 else first
+
 
 _SECRETS = re.compile(
     r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
 )
-_FOLDERS = ("node_modules", "__pycache__")
+_FILES_FOLDERS = ("node_modules", "__pycache__")
 _ENVIRONMENT = "pyvenv.cfg"
 """What stands in a virtual environment of Python."""
 
@@ -49,7 +143,7 @@ class DefaultExcludes:
         if path in self._named:
             return False
         low = name.casefold()
-        return is_inside or bool(_SECRETS.fullmatch(low)) or (inner and low in _FOLDERS)
+        return is_inside or bool(_SECRETS.fullmatch(low)) or (inner and low in _FILES_FOLDERS)
 
     def leads_on(self, folder: str) -> bool:
         """Whether something that is named stands further inside."""

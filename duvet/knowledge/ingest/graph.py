@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from duvet.knowledge.ingest.memo import FileRecord
+from duvet.knowledge.ingest.chunks import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
+from duvet.knowledge.pages.catalogue import PageReferenceFinder
 from duvet.knowledge.pages.page import PageLink, normalise_slug
-from duvet.knowledge.pages.requirement_links import PageReferenceFinder
 from duvet.model import Kind
 from duvet.queries.records import format_level
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation

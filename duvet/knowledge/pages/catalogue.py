@@ -1,16 +1,27 @@
-"""All pages of a project and the links between them."""
+"""All pages of a project, and their links to each other and to requirements."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 
 from msgspec import Struct
 
 from duvet import rules
 from duvet.errors import NotFoundError
-from duvet.knowledge.pages.files import FirstCommitDates, PageFiles, find_first_commits, find_modification_time
+from duvet.knowledge.pages.files import (
+    FirstCommitDates,
+    PageFiles,
+    find_first_commits,
+    find_modification_time,
+    find_page_files,
+)
 from duvet.knowledge.pages.page import (
+    REQUIREMENT_PREFIX,
     Page,
     PageLink,
     ParsedPage,
@@ -20,15 +31,89 @@ from duvet.knowledge.pages.page import (
     normalise_slug,
     read_page,
 )
-from duvet.knowledge.pages.requirement_links import PageReference, PageReferenceFinder
 from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.text import shorten_text
-from duvet.trace.catalogue import Catalogue
-from duvet.trace.names import suggest_nearest
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
+from duvet.trace.names import find_section, find_specifications, suggest_nearest
 from duvet.tree.cache import Cache
 from duvet.tree.record import FileStamp
 from duvet.tree.recorder import RecordedTree
+
+_ID = re.compile(r"[0-9a-f]{4,64}\Z")
+_Key = tuple[str, str]
+
+
+class PageReference(Struct, frozen=True):
+    """What of the trace a link means."""
+
+    written: str
+    indexes: tuple[int, ...]
+    """The requirements; a specification as a whole, and a section that has none, mean none."""
+    specification: int | None = None
+    section: str | None = None
+
+
+class PageReferenceFinder:
+    """Finds what links mean; each is looked for once."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._known: dict[_Key, PageReference | None] = {}
+        self._specifications: dict[str, list[int]] = {}
+
+    def is_id(self, link: PageLink) -> bool:
+        """Whether it can mean nothing but a requirement."""
+        return link.target.lower().startswith(REQUIREMENT_PREFIX)
+
+    def specification(self, link: PageLink) -> SpecificationCard | None:
+        """The specification that it names, be it with a section that isn't there."""
+        numbers = [] if self.is_id(link) else self._named(link.target)
+        return self.catalogue.specifications[numbers[0]] if numbers else None
+
+    def meant(self, link: PageLink) -> PageReference | None:
+        """What it means, None where that is nothing of the trace."""
+        key = (link.target, link.heading)
+        if key not in self._known:
+            self._known[key] = self._found(link)
+        return self._known[key]
+
+    def _found(self, link: PageLink) -> PageReference | None:
+        ##= man/spec/pages.md#links
+        ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
+        ##% requirement with that id, unless a page has that name.
+        if self.is_id(link):
+            indexes = self._with_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
+            return PageReference(link.written, indexes) if indexes else None
+        for number in self._named(link.target):
+            if not link.heading:
+                return PageReference(link.written, (), number)
+            section = find_section(self.catalogue.specifications[number], link.heading)
+            if section is not None:
+                return PageReference(link.written, self.catalogue.stated.get((number, section), ()), number, section)
+        return None
+
+    def _named(self, name: str) -> list[int]:
+        if name not in self._specifications:
+            self._specifications[name] = find_specifications(self.catalogue, name)
+        return self._specifications[name]
+
+    def _with_id(self, wanted: str) -> tuple[int, ...]:
+        """The requirements of the one id that begins so."""
+        if not _ID.match(wanted):
+            return ()
+        first = bisect_left(self._ids, (wanted, -1))
+        found = []
+        for id, index in self._ids[first:]:
+            if not id.startswith(wanted):
+                break
+            found.append((id, index))
+        return tuple(index for _, index in found) if len({id for id, _ in found}) == 1 else ()
+
+    @cached_property
+    def _ids(self) -> list[tuple[str, int]]:
+        return sorted((id, index) for index, id in enumerate(self.catalogue.ids))
+
 
 _Rows = dict[str, tuple[FileStamp | None, ParsedPage]]
 _HOW = "2"
@@ -281,3 +366,139 @@ class PageFindings(Struct, frozen=True, array_like=True):
     def of(self, paths: Collection[str]) -> tuple[Problem, ...]:
         """The problems in these files."""
         return tuple(problem for problem in self.problems if problem.path in paths)
+
+
+_MOST = 50
+_MOST_CITATIONS = 20
+
+
+class PageCitation(Struct, frozen=True):
+    """A place in the code."""
+
+    file_path: str
+    line_number: int
+    type: str
+
+
+class PageRequirement(Struct, frozen=True):
+    """A requirement that a page names."""
+
+    identifier: str
+    full_path: str
+    target: str
+    text: str
+    status: str
+    citations: tuple[PageCitation, ...]
+
+
+def find_page_requirements(notes: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
+    """The requirements that a page names, and the code that cites them; None where there are none."""
+    ##= man/spec/pages.md#tools
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    indexes = dict.fromkeys(index for named in notes.requirements(page) for index in named.indexes)
+    return tuple(_requirement(notes, index) for index in islice(indexes, _MOST)) or None
+
+
+def _requirement(notes: PageCollection, index: int) -> PageRequirement:
+    catalogue = notes.references.catalogue
+    card = catalogue.requirements[index]
+    return PageRequirement(
+        identifier=card.id[:SHORT_ID_DIGITS],
+        full_path=catalogue.full_path_of(card),
+        target=catalogue.target_of(card),
+        text=card.text,
+        status=card.status.words,
+        citations=tuple(islice(_citations(notes, index), _MOST_CITATIONS)),
+    )
+
+
+def _citations(notes: PageCollection, index: int) -> Iterator[PageCitation]:
+    catalogue = notes.references.catalogue
+    for number in catalogue.requirements[index].citations:
+        card = catalogue.citations[number]
+        yield PageCitation(card.path, card.line, card.kind.name.lower())
+
+
+class PageRow(Struct, frozen=True, kw_only=True):
+    """A page in a list."""
+
+    slug: str
+    title: str
+    path: str
+    created: str
+    """As `2026-05-31T12:00:00Z`; empty where nothing tells."""
+    tags: tuple[str, ...]
+
+
+class PageDetail(PageRow, frozen=True, kw_only=True):
+    """All there is to say of one."""
+
+    content: str
+    outlinks: tuple[str, ...]
+    backlinks: tuple[str, ...]
+    requirements: tuple[PageRequirement, ...]
+
+
+def make_page_row(page: Page) -> PageRow:
+    """The row of a page."""
+    return PageRow(
+        slug=page.slug, title=page.title, path=page.path, created=format_moment(page.created), tags=page.tags
+    )
+
+
+def make_page_detail(notes: PageCollection, page: Page, content: str) -> PageDetail:
+    """A page with its text and what it is linked with."""
+    return PageDetail(
+        slug=page.slug,
+        title=page.title,
+        path=page.path,
+        created=format_moment(page.created),
+        tags=page.tags,
+        content=content,
+        outlinks=notes.outlinks(page),
+        backlinks=notes.backlinks(page),
+        requirements=find_page_requirements(notes, page) or (),
+    )
+
+
+def format_moment(seconds: float) -> str:
+    """A moment as people write it; nothing for the one that stands for none, and for those that no calendar has."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else ""
+
+
+def find_page_problems(project: Project) -> PageFindings:
+    """Everything that is wrong with the pages of a project, by path and place."""
+    files = find_page_files(project)
+    shelf = load_pages(project, files)
+    found = [*shelf.problems]
+    # Where nothing is linked, the trace need not be known.
+    if any(page.links for page in shelf.pages):
+        notes = PageCollection(shelf, project.catalogue)
+        found += [_dangling(notes, page, link) for page, link in notes.dangling()]
+    problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
+    links = sum(len(page.links) for page in shelf.pages)
+    return PageFindings(tuple(files.prefixes), len(shelf.pages), links, tuple(problems))
+
+
+def _dangling(notes: PageCollection, page: Page, link: PageLink) -> Problem:
+    ##= man/spec/pages.md#checks
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
+    message, hint = _said(notes, link)
+    return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)
+
+
+def _said(notes: PageCollection, link: PageLink) -> tuple[str, str]:
+    """What is wrong with a link, and what to do."""
+    if notes.references.is_id(link):
+        hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits of an id, which no other id begins with"
+        return f"there is no requirement `{link.written}`", hint
+    card = notes.references.specification(link)
+    if card is not None:
+        near = suggest_nearest(shorten_text(link.heading), [*card.titles])
+        return f"`{link.target}` has no section `{link.heading}`", near or "name one of its sections, or none"
+    return f"there is no page `{link.written}`", notes.near(link.target) or "write the page, or take the link out"

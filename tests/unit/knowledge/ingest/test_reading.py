@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.ingest.chunks import IngestContent, IngestReader
-from duvet.knowledge.ingest.records import detect_kind, format_problem_line
+from duvet.knowledge.ingest.files import detect_kind, format_problem_line
 from tests.cli.running import NOBODY
 from tests.unit.knowledge.ingest.made import LONG_AGO, project, written
 

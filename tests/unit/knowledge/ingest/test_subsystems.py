@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.records import detect_kind
-from duvet.knowledge.ingest.relations import find_imports, find_roots
-from duvet.knowledge.ingest.subsystems import SubsystemIndex, SubsystemMembership, read_subsystem_catalogue
+from duvet.knowledge.ingest.files import detect_kind
+from duvet.knowledge.ingest.subsystems import (
+    SubsystemIndex,
+    SubsystemMembership,
+    find_imports,
+    find_roots,
+    read_subsystem_catalogue,
+)
 from duvet.model import Severity
 from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.git_history import CommitTimes, LastCommit, decode_times, find_commit_times
+from duvet.knowledge.git_dates import CommitTimes, LastCommit, decode_times, find_commit_times
 from tests.histories import commit, git, history
 from tests.unit.knowledge.ingest.made import project
 

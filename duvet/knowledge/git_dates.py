@@ -1,4 +1,4 @@
-"""Dates of the last change of each file, from git."""
+"""Dates of files from git: first and last commits."""
 
 from __future__ import annotations
 

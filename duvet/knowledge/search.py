@@ -12,18 +12,11 @@ from msgspec.structs import asdict, replace
 
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.errors import DuvetError
-from duvet.knowledge.retrieval.context import MAX_RELATED, FileContext, FileContextFinder
-from duvet.knowledge.retrieval.query import (
-    FoundChunk,
-    FoundSymbol,
-    ScoreDetails,
-    SearchMetadata,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-)
-from duvet.knowledge.retrieval.signals import (
+from duvet.knowledge.ranking import (
     DEFAULT_PROFILE,
+    MAX_RELATED,
+    FileContext,
+    FileContextFinder,
     SearchQuestion,
     WeightProfile,
     apply_vote,
@@ -31,6 +24,15 @@ from duvet.knowledge.retrieval.signals import (
     list_weights,
     prepare_question,
     score_named_chunks,
+)
+from duvet.knowledge.search_query import (
+    FoundChunk,
+    FoundSymbol,
+    ScoreDetails,
+    SearchMetadata,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
 )
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.search import compute_shares, fuse_rankings

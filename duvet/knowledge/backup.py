@@ -12,7 +12,7 @@ from typing import BinaryIO
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
-from duvet.knowledge.maintenance.feedback import read_lines
+from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
 from duvet.store.database import SCHEMA_VERSION
 from duvet.store.errors import StoreDamagedError, StoreError, StoreFullError, StoreMissingError, advise_rebuild

@@ -1,4 +1,4 @@
-"""The arguments and the results of a search."""
+"""The request, filters and response of `km-search`."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, Self, cast
 from msgspec import Struct
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
-from duvet.knowledge.maintenance.backup import (
+from duvet.knowledge.backup import (
     FEEDBACK_MEMBER,
     MANIFEST_NAME,
     MAX_BACKUP_REPORTS,
@@ -30,7 +30,7 @@ from duvet.knowledge.maintenance.backup import (
     make_scratch_folder,
     report_write_errors,
 )
-from duvet.knowledge.maintenance.feedback import append_lines, iterate_lines
+from duvet.knowledge.feedback import append_lines, iterate_lines
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.store.errors import (
     StoreBusyError,
