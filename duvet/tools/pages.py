@@ -72,7 +72,7 @@ def load_page_collection(context: ProjectSnapshot) -> PageCollection:
     """The pages, and how they hang together."""
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = load_pages(project, find_page_files(project), earlier.shelf if earlier else None)
+    shelf = load_pages(project, find_page_files(project), earlier.store if earlier else None)
     return PageCollection(shelf, context.catalogue)
 
 

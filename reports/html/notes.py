@@ -200,7 +200,7 @@ class PageWriter:
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"
         link = PageLink(target, heading, 0, 0, 0)
-        named = self.notes.references.meant(link)
+        named = self.notes.references.find(link)
         goal = self._goal(named) if named else ""
         if goal:
             return f"[{words}](<{goal}>)"

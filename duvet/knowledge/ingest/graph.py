@@ -175,7 +175,7 @@ class LinkResolver:
 
     @staticmethod
     def _meant(link: PageLink, references: PageReferenceFinder, traced: TraceGraph) -> Iterator[str]:
-        found = references.meant(link)
+        found = references.find(link)
         if found is None:
             return
         yield from (traced.ids[index] for index in found.indexes)

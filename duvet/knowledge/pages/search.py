@@ -102,7 +102,7 @@ class PageIndex:
         self.read = read
         kept = _kept(notes, earlier) if earlier else None
         self._base = kept or self._gone_through()
-        self._stale = frozenset(self._base.changed_in(notes.shelf))
+        self._stale = frozenset(self._base.changed_in(notes.store))
         changed = [page for page in notes.pages if page.path in self._stale]
         self._recent = {page.path: self._text(page) for page in changed}
 
@@ -119,7 +119,7 @@ class PageIndex:
                     texts[page.path] = data
                 yield text
 
-        shelf = self.notes.shelf
+        shelf = self.notes.store
         return _Base(shelf, [page.path for page in shelf.pages], WordIndex(enumerate(kept())), texts)
 
     def _text(self, page: Page) -> str:
@@ -170,7 +170,7 @@ class PageIndex:
 def _kept(notes: PageCollection, earlier: PageIndex) -> _Base | None:
     """What is known already, as long as few pages have changed since."""
     base = earlier._base
-    return base if len(base.changed_in(notes.shelf)) <= _MOST_CHANGED else None
+    return base if len(base.changed_in(notes.store)) <= _MOST_CHANGED else None
 
 
 MAX_PAGE_HITS = 20

@@ -59,7 +59,7 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
     """The run, be it that it has failed; ToolError where there is nothing to tell of it."""
     from uuid import uuid4
 
-    wishes = replace(wishes, run_id=uuid4().hex, otherwise=_MANUAL)
+    wishes = replace(wishes, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
