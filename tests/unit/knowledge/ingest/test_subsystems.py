@@ -203,7 +203,7 @@ def test_what_wins() -> None:
     assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
         "Ledger", "critical", ("money", "audit")
     )
-    ledger = known.listed("LEDGER")
+    ledger = known.find_entry("LEDGER")
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 
