@@ -24,8 +24,9 @@ from duvet.store.records import IngestRun
 from duvet.trace.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome
+    from duvet.knowledge.ingest.run import IngestOutcome
     from duvet.knowledge.search import SearchEngine
+    from duvet.knowledge.settings import IngestOptions
     from duvet.knowledge.uploads import ContentFolder
 
 

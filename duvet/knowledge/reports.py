@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from msgspec import UNSET, DecodeError, Struct, UnsetType, ValidationError, json
+from msgspec import UNSET, DecodeError, Struct, UnsetType, json
 
 from duvet.config.settings import IngestRule
 from duvet.store.protocol import Store, StoreWriter
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, NodeLabel, Relation
 
-_LOOKED_AT = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
-"""What is expected to be connected with anything."""
+COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
+_KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
+_CONNECTED_LABELS = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
+"""Files that should be connected with something."""
 _CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
-_TOGETHER = 500
-"""Nodes whose edges are asked for at once."""
-_RUNS = 100
-"""Runs that are looked at for one that has succeeded."""
+_BATCH = 500
+"""Nodes whose edges are read at once."""
+_MAX_RUNS = 100
+"""Runs among which the last successful one is searched."""
+_DAY_SECONDS = 86_400
 
 
 class RequirementFiles(Struct, frozen=True):
@@ -30,13 +34,13 @@ class RequirementFiles(Struct, frozen=True):
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    """What is known of a project, as far as reports tell of it."""
+    """The input of the reports."""
 
     run: IngestRun | None
-    """The last one that has succeeded: what is known comes from it."""
+    """The last successful run."""
     artifacts: Mapping[str, Artifact]
     isolated: Sequence[GraphNode] = ()
-    """Files with pieces that nothing is connected with."""
+    """Searchable files without connections."""
     cited: Sequence[RequirementFiles] = ()
     rule: IngestRule = IngestRule()
 
@@ -48,7 +52,7 @@ def gather_facts(
     edges: Iterable[GraphEdge],
     rule: IngestRule,
 ) -> ProjectFacts:
-    """The same from what is about to be stored."""
+    """Return the facts of a run that is about to be stored."""
     known = {node.id: node for node in nodes}
     connected, citing = set[str](), dict[str, set[str]]()
     for edge in edges:
@@ -57,64 +61,57 @@ def gather_facts(
                 connected |= {edge.source, edge.target}
             if edge.relation is Relation.CITES:
                 citing.setdefault(edge.target, set()).add(known[edge.source].key)
+    alone = (node for node in known.values() if node.label in _CONNECTED_LABELS and node.id not in connected)
     return ProjectFacts(
         run=run,
         artifacts=artifacts,
-        isolated=_in_order(
-            artifacts, (node for node in known.values() if node.label in _LOOKED_AT and node.id not in connected)
-        ),
-        cited=_cited((known[id], files) for id, files in citing.items()),
+        isolated=_sort_searchable(artifacts, alone),
+        cited=_sort_citing((known[id], files) for id, files in citing.items()),
         rule=rule,
     )
 
 
 def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
-    """What is stored; without the graph where nobody wants to know about that."""
+    """Return the facts of the store, those of the graph only if asked for."""
     artifacts = store.artifacts()
-    return ProjectFacts(
-        run=next((run for run in store.runs(limit=_RUNS) if run.success), None),
-        artifacts=artifacts,
-        isolated=_in_order(artifacts, _isolated(store)) if graph else (),
-        cited=_cited(_citing(store)) if graph else (),
-        rule=rule,
-    )
+    isolated: tuple[GraphNode, ...] = ()
+    cited: tuple[RequirementFiles, ...] = ()
+    if graph:
+        # Few nodes have no outgoing edge: only the incoming ones of these are read.
+        alone = list(store.isolated(_CONNECTED_LABELS, _CONNECTING))
+        isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
+        requirements = list(store.nodes(NodeLabel.REQUIREMENT))
+        citing = (
+            (node, {other.key for edge, other in edges if edge.relation is Relation.CITES and edge.target == node.id})
+            for node, edges in _load_edges(store, requirements)
+        )
+        cited = _sort_citing((node, files) for node, files in citing if files)
+    run = next((run for run in store.runs(limit=_MAX_RUNS) if run.success), None)
+    return ProjectFacts(run=run, artifacts=artifacts, isolated=isolated, cited=cited, rule=rule)
 
 
-def _isolated(store: Store) -> Iterator[GraphNode]:
-    # Most nodes lead to others: only those that don't are looked at from the other side.
-    alone = list(store.isolated(_LOOKED_AT, _CONNECTING))
-    return (node for node, edges in _with_edges(store, alone) if not edges)
-
-
-def _citing(store: Store) -> Iterator[tuple[GraphNode, set[str]]]:
-    for node, edges in _with_edges(store, list(store.nodes(NodeLabel.REQUIREMENT))):
-        files = {other.key for edge, other in edges if edge.relation is Relation.CITES and edge.target == node.id}
-        if files:
-            yield node, files
-
-
-def _with_edges(
+def _load_edges(
     store: Store, nodes: Sequence[GraphNode]
 ) -> Iterator[tuple[GraphNode, Sequence[tuple[GraphEdge, GraphNode]]]]:
-    for start in range(0, len(nodes), _TOGETHER):
-        some = nodes[start : start + _TOGETHER]
+    for start in range(0, len(nodes), _BATCH):
+        some = nodes[start : start + _BATCH]
         around = store.neighbours([node.id for node in some])
         yield from ((node, around.get(node.id, ())) for node in some)
 
 
-def _cited(citing: Iterable[tuple[GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
-    ordered = sorted(citing, key=lambda one: one[0].key)
+def _sort_citing(citing: Iterable[tuple[GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
+    ordered = sorted(citing, key=lambda found: found[0].key)
     return tuple(RequirementFiles(node, tuple(sorted(files))) for node, files in ordered)
 
 
-def _in_order(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNode]) -> tuple[GraphNode, ...]:
-    # Of what is in the others nothing is known, and so nothing of what they have to do with anything.
-    searched = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
-    return tuple(sorted(searched, key=lambda node: (node.label, node.key)))
+def _sort_searchable(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNode]) -> tuple[GraphNode, ...]:
+    # The connections of files without chunks are unknown, because their text was not read.
+    searchable = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
+    return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
 
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
-    """An answer about what is known."""
+    """An answer about the index."""
 
     ##= man/spec/knowledge.md#answers
     ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
@@ -122,7 +119,7 @@ class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
 
 
 class RunReference(Struct, frozen=True):
-    """The run that a report tells of."""
+    """The run that a report is about."""
 
     run_id: str
     profile: str
@@ -130,7 +127,7 @@ class RunReference(Struct, frozen=True):
 
 
 class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that the last run has not found any more."""
+    """A file that the last run no longer found."""
 
     path: str
     artifact_type: FileKind
@@ -141,7 +138,7 @@ class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PastReport(Struct, frozen=True, kw_only=True):
-    """What an earlier report was about."""
+    """The header of an earlier report."""
 
     generated_at: float
     generated_at_iso: str
@@ -167,7 +164,6 @@ def list_removed_artifacts(facts: ProjectFacts) -> tuple[RemovedArtifact, ...]:
 
 
 def format_iso_time(seconds: float) -> str:
-    """A time as people read it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
@@ -187,17 +183,17 @@ class ArtifactRow(Struct, frozen=True, kw_only=True):
 
 
 class Freshness(Struct, frozen=True, kw_only=True):
-    """How old what is known is."""
+    """The age of the index and of its files."""
 
     ingested_at: float | None
-    """When the run began."""
+    """The start of the run."""
     newest_change: float | None
     oldest_change: float | None
     without_timestamp: int
 
 
 class CoverageSummary(Struct, frozen=True, kw_only=True):
-    """How much there is."""
+    """Totals of the coverage report."""
 
     artifact_total: int
     artifact_breakdown: dict[str, int]
@@ -208,13 +204,13 @@ class CoverageSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastCoverage(PastReport, frozen=True, kw_only=True):
-    """What an earlier report has come to."""
+    """The totals of an earlier coverage report."""
 
     summary: CoverageSummary
 
 
 class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """The whole report."""
+    """Indexed files, and files that can't be searched."""
 
     generated_at: float
     generated_at_iso: str
@@ -223,17 +219,31 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
     summary: CoverageSummary
     artifacts: tuple[ArtifactRow, ...]
     missing_artifacts: tuple[ArtifactRow, ...]
-    """Those without a piece that could be found."""
+    """Files without chunks."""
     removed_artifacts: tuple[RemovedArtifact, ...]
     history: tuple[PastCoverage, ...] | UnsetType = UNSET
 
 
 def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
-    """What these facts come to at that time."""
     ##= man/spec/knowledge.md#reports
     ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
     ##% match its lists.
-    rows = tuple(_row(facts.artifacts[path]) for path in sorted(facts.artifacts))
+    rows = tuple(
+        ArtifactRow(
+            path=artifact.path,
+            artifact_type=artifact.kind,
+            subsystem=artifact.subsystem,
+            subsystem_criticality=artifact.criticality,
+            chunk_count=artifact.chunk_count,
+            coverage_ratio=artifact.coverage_ratio,
+            git_commit=artifact.git_commit,
+            git_timestamp=artifact.git_timestamp,
+            content_digest=artifact.digest,
+            skipped=artifact.skipped,
+        )
+        for _, artifact in sorted(facts.artifacts.items())
+    )
+    times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
     missing = tuple(row for row in rows if not row.chunk_count)
     removed = list_removed_artifacts(facts)
     return CoverageReport(
@@ -247,7 +257,12 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
             chunk_count=sum(row.chunk_count for row in rows),
             missing_artifacts=len(missing),
             removed_artifacts=len(removed),
-            freshness=_freshness(facts, rows),
+            freshness=Freshness(
+                ingested_at=facts.run.started_at if facts.run else None,
+                newest_change=max(times, default=None),
+                oldest_change=min(times, default=None),
+                without_timestamp=len(rows) - len(times),
+            ),
         ),
         artifacts=rows,
         missing_artifacts=missing,
@@ -255,44 +270,14 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
     )
 
 
-def _row(one: Artifact) -> ArtifactRow:
-    return ArtifactRow(
-        path=one.path,
-        artifact_type=one.kind,
-        subsystem=one.subsystem,
-        subsystem_criticality=one.criticality,
-        chunk_count=one.chunk_count,
-        coverage_ratio=one.coverage_ratio,
-        git_commit=one.git_commit,
-        git_timestamp=one.git_timestamp,
-        content_digest=one.digest,
-        skipped=one.skipped,
-    )
-
-
-def _freshness(facts: ProjectFacts, rows: tuple[ArtifactRow, ...]) -> Freshness:
-    times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
-    return Freshness(
-        ingested_at=facts.run.started_at if facts.run else None,
-        newest_change=max(times, default=None),
-        oldest_change=min(times, default=None),
-        without_timestamp=len(rows) - len(times),
-    )
-
-
-_DAY_SECONDS = 86_400
-_PACKAGE = "__init__.py"
-"""Most say nothing but what their folder is."""
-
-
 class Thresholds(Struct, frozen=True):
-    """From when on something is old."""
+    """Ages that the report calls stale."""
 
     stale_days: int
 
 
 class IsolatedNode(Struct, frozen=True):
-    """A file that leads to nothing else."""
+    """A file without connections."""
 
     id: str
     path: str
@@ -300,7 +285,7 @@ class IsolatedNode(Struct, frozen=True):
 
 
 class StaleDoc(Struct, frozen=True):
-    """A document that nobody has changed for long."""
+    """A document without recent changes."""
 
     path: str
     subsystem: str
@@ -323,7 +308,7 @@ class CitingFile(Struct, frozen=True):
 
 
 class StaleRequirement(Struct, frozen=True, kw_only=True):
-    """A requirement none of whose citing files was changed for long."""
+    """A requirement whose citing files have no recent changes."""
 
     id: str
     full_path: str
@@ -334,7 +319,7 @@ class StaleRequirement(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleSummary(Struct, frozen=True, kw_only=True):
-    """How many of each there are."""
+    """Totals of the lifecycle report."""
 
     stale_docs: int
     isolated_nodes: int
@@ -344,13 +329,13 @@ class LifecycleSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastLifecycle(PastReport, frozen=True, kw_only=True):
-    """What an earlier report has come to."""
+    """The totals of an earlier lifecycle report."""
 
     summary: LifecycleSummary
 
 
 class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """The whole report."""
+    """Stale, isolated, untested and removed files."""
 
     generated_at: float
     generated_at_iso: str
@@ -358,7 +343,7 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
     thresholds: Thresholds
     summary: LifecycleSummary
     isolated: dict[str, tuple[IsolatedNode, ...]]
-    """By their labels."""
+    """By label."""
     stale_docs: tuple[StaleDoc, ...]
     missing_tests: tuple[UntestedSubsystem, ...]
     removed_artifacts: tuple[RemovedArtifact, ...]
@@ -367,10 +352,19 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
-    """What these facts come to at that time."""
     before = now - facts.rule.stale_days * _DAY_SECONDS
-    docs, untested, removed = tuple(_stale_docs(facts, before)), tuple(_untested(facts)), list_removed_artifacts(facts)
-    requirements = tuple(found for one in facts.cited if (found := _stale(one, facts, before)))
+    docs, untested, removed = (
+        tuple(_find_stale_docs(facts, before)),
+        tuple(_find_untested(facts)),
+        list_removed_artifacts(facts),
+    )
+    requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
+    isolated: dict[str, list[IsolatedNode]] = {}
+    for node in facts.isolated:
+        isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
     return LifecycleReport(
         generated_at=now,
         generated_at_iso=format_iso_time(now),
@@ -383,7 +377,7 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
             removed_artifacts=len(removed),
             stale_requirements=len(requirements),
         ),
-        isolated=_lifecycle_isolated(facts),
+        isolated={label: tuple(rows) for label, rows in isolated.items()},
         stale_docs=docs,
         missing_tests=untested,
         removed_artifacts=removed,
@@ -391,98 +385,79 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     )
 
 
-def _lifecycle_isolated(facts: ProjectFacts) -> dict[str, tuple[IsolatedNode, ...]]:
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
-    ##% tests.
-    found: dict[str, list[IsolatedNode]] = {}
-    for node in facts.isolated:
-        found.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
-    return {label: tuple(rows) for label, rows in found.items()}
-
-
-def _stale_docs(facts: ProjectFacts, before: float) -> Iterator[StaleDoc]:
+def _find_stale_docs(facts: ProjectFacts, before: float) -> list[StaleDoc]:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
     ##% citing files are all older.
-    docs = [
-        StaleDoc(one.path, one.subsystem, one.git_timestamp)
-        for one in facts.artifacts.values()
-        if one.label is NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
-    ]
-    return iter(sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path)))
+    docs = (
+        StaleDoc(artifact.path, artifact.subsystem, artifact.git_timestamp)
+        for artifact in facts.artifacts.values()
+        if artifact.label is NodeLabel.DESIGN_DOC
+        and artifact.git_timestamp is not None
+        and artifact.git_timestamp < before
+    )
+    return sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path))
 
 
-def _untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
+def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
     code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
-    for one in facts.artifacts.values():
-        if one.chunk_count < (2 if one.path.rpartition("/")[2] == _PACKAGE else 1):
+    for artifact in facts.artifacts.values():
+        # A short `__init__.py` only makes its folder a package.
+        if artifact.chunk_count < (2 if artifact.path.rpartition("/")[2] == "__init__.py" else 1):
             continue
-        name = one.subsystem.casefold()
-        names.setdefault(name, one.subsystem)
-        code[name] += one.label is NodeLabel.SOURCE_FILE
-        tests[name] += one.label is NodeLabel.TEST_CASE
+        name = artifact.subsystem.casefold()
+        names.setdefault(name, artifact.subsystem)
+        code[name] += artifact.label is NodeLabel.SOURCE_FILE
+        tests[name] += artifact.label is NodeLabel.TEST_CASE
     for name in sorted(names):
         if name and code[name] and not tests[name]:
             yield UntestedSubsystem(names[name], code[name], 0)
 
 
-def _stale(one: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
-    times = [(path, facts.artifacts[path].git_timestamp) for path in one.files if path in facts.artifacts]
+def _find_stale(cited: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
+    times = [(path, facts.artifacts[path].git_timestamp) for path in cited.files if path in facts.artifacts]
     files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
-    if not files or len(files) < len(one.files):
+    if not files or len(files) < len(cited.files):
         return None
-    node, said = one.requirement, one.requirement.properties
+    node, properties = cited.requirement, cited.requirement.properties
     return StaleRequirement(
         id=node.id,
-        full_path=str(said.get("full_path", node.key)),
-        level=str(said.get("level", "")),
-        status=str(said.get("status", "")),
-        text=str(said.get("text", node.name)),
+        full_path=str(properties.get("full_path", node.key)),
+        level=str(properties.get("level", "")),
+        status=str(properties.get("status", "")),
+        text=str(properties.get("text", node.name)),
         files=files,
     )
-
-
-COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
-_KEPT = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
-"""How many reports there are of each kind."""
 
 
 PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
 def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
-    """Keep what the reports come to at the end of a run."""
+    """Store the totals of the reports of a run."""
     ##= man/spec/knowledge.md#reports
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
-    covered, living = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
-    kept: dict[str, PastReport] = {
-        COVERAGE_NAME: PastCoverage(
-            generated_at=now, generated_at_iso=covered.generated_at_iso, run=covered.run, summary=covered.summary
-        ),
-        LIFECYCLE_NAME: PastLifecycle(
-            generated_at=now, generated_at_iso=living.generated_at_iso, run=living.run, summary=living.summary
-        ),
+    coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
+    time, run = coverage.generated_at_iso, coverage.run
+    past: dict[str, PastReport] = {
+        COVERAGE_NAME: PastCoverage(generated_at=now, generated_at_iso=time, run=run, summary=coverage.summary),
+        LIFECYCLE_NAME: PastLifecycle(generated_at=now, generated_at_iso=time, run=run, summary=lifecycle.summary),
     }
-    for name, then in kept.items():
-        writing.put_report(name, then.run.run_id, json.encode(then), keep=_KEPT[name])
+    for name, report in past.items():
+        writing.put_report(name, run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
 
 
 def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
-    """The last ones, the newest first; what another version has kept in another shape is left out."""
-    found = (_decoded(data, kind) for data in (store.reports(name, limit) if limit else ()))
-    return [one for one in found if one is not None]
-
-
-def _decoded(data: bytes, kind: type[PastReportType]) -> PastReportType | None:
-    try:
-        return json.decode(data, type=kind)
-    except (DecodeError, ValidationError):
-        return None
+    """Return the last reports, newest first, except those that another version stored in another form."""
+    found = []
+    for data in store.reports(name, limit) if limit else ():
+        with suppress(DecodeError):
+            found.append(json.decode(data, type=kind))
+    return found
 
 
 class RunRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A run, without the files that it has not found any more."""
+    """A run in a list, without the files that it removed."""
 
     run_id: str
     profile: str
@@ -498,16 +473,5 @@ class RunRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def make_run_row(run: IngestRun) -> RunRow:
-    return RunRow(
-        run_id=run.run_id,
-        profile=run.profile,
-        started_at=run.started_at,
-        duration_seconds=run.duration_seconds,
-        success=run.success,
-        artifact_counts=run.artifact_counts,
-        chunk_count=run.chunk_count,
-        changed=run.changed,
-        removed=len(run.removed),
-        repo_head=run.repo_head,
-        error=run.error,
-    )
+    row = {name: getattr(run, name) for name in RunRow.__struct_fields__}
+    return RunRow(**{**row, "removed": len(run.removed)})

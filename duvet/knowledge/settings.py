@@ -1,58 +1,74 @@
-"""Settings of a project's index, and the paths of the files that belong to it."""
+"""Settings of a project's index and of its runs, and the paths of the files that belong to it."""
 
 from __future__ import annotations
 
 import os
+import re
 
 from msgspec import Struct
 
 from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.errors import QueryError
 from duvet.store.errors import list_store_files
 from duvet.store.location import check_plain_file, make_store_folder
+from duvet.text import quote_text, shorten_text
+
+FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
+BACKUP_PREFIX, BACKUP_ENDINGS = "km-backup-", (".tgz", ".tar.gz")
+_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class KnowledgeSettings(Struct, frozen=True):
-    """Where it is kept, and what is said of taking in."""
+    """The location and the configuration of an index."""
 
     root: str
     ingest: IngestRule
     store: StoreRule
     search: SearchRule = SearchRule()
     configurations: tuple[str, ...] = ()
-    """The files that say all of that."""
+    """Paths of the configuration files."""
 
     @property
     def path(self) -> str:
-        """The file of the store."""
+        """The path of the store."""
         return os.path.join(self.root, self.store.path)
 
 
-FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
-BACKUP_PREFIX = "km-backup-"
-"""What the names of backups begin with."""
-BACKUP_ENDINGS = (".tgz", ".tar.gz")
-"""How they end."""
+class IngestOptions(Struct, frozen=True, kw_only=True):
+    """Options of one run, besides the configuration."""
 
-_ALWAYS = (f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
-"""What git is to ignore besides."""
+    profile: str = ""
+    """The name of the run; that of the configuration if empty."""
+    default_profile: str = "local"
+    """The name if the configuration has none either."""
+    dry_run: bool = False
+    full: bool = False
+    """Read unchanged files again."""
+    dummy: bool = False
+    """Make vectors without meaning."""
+    patience: float = 10.0
+    """Seconds to wait for another run."""
+    run_id: str = ""
+    """Random if empty."""
 
 
-def is_backup(name: str) -> bool:
-    """Whether a file is called as backups are that nobody has given another name."""
-    return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
+def require_profile(name: str) -> str:
+    """Return a valid name of a profile; raise QueryError for others."""
+    if not _PROFILE.fullmatch(name):
+        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
+        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
+    return name
 
 
 class StorePaths(Struct, frozen=True):
-    """Of one project."""
+    """Paths of the store of a project and of the files beside it."""
 
     root: str
     store: str
-    """The file."""
     backups: str
     is_configured: bool = False
-    """Whether somebody has said where backups go."""
+    """Whether the folder for backups is configured."""
     configurations: tuple[str, ...] = ()
-    """The files that say so."""
 
     @property
     def for_backups(self) -> tuple[str, ...]:
@@ -73,18 +89,17 @@ class StorePaths(Struct, frozen=True):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """All of that; none of it is a part of the project."""
+        """All of these files, which are not part of the project."""
         return (*list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
-        """The path of a file beside the store, in a folder that is there; a StoreError where a link would be followed."""
+        """Make the folder of a file beside the store, with its `.gitignore`; raise StoreError if the store is a link."""
         check_plain_file(self.store)
-        make_store_folder(self.store, os.path.basename(path), *_ALWAYS)
+        make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path
 
 
 def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
-    """Where these rules have it."""
     backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS_FOLDER)
     return StorePaths(
         rules.root,
@@ -96,24 +111,22 @@ def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
 
 
 def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
-    """The files and folders that a store at this path goes with, by their paths."""
-    folder = os.path.dirname(path)
-    return StorePaths("", path, backups or os.path.join(folder, BACKUPS_FOLDER)).own
+    """Return the files and folders that belong to the store at this path."""
+    return StorePaths("", path, backups or os.path.join(os.path.dirname(path), BACKUPS_FOLDER)).own
 
 
-_OWN = ".duvet"
-_TELLING = (f"{_OWN}/config.toml", StoreRule().path)
-"""What is only where somebody has made a project."""
+def is_backup(name: str) -> bool:
+    """Return whether a file has the default name of a backup."""
+    return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
 
 
 def find_project_above(folder: str) -> str | None:
-    """The nearest folder above that is a project, as seen from this one, which is none; else None."""
-    start = os.path.abspath(folder)
-    if os.path.lexists(os.path.join(start, _OWN)):
+    """Return the nearest project above a folder that is not a project itself, as a relative path."""
+    start = at = os.path.abspath(folder)
+    if os.path.lexists(os.path.join(start, ".duvet")):
         return None
-    at = start
     while (above := os.path.dirname(at)) != at:
         at = above
-        if any(os.path.isfile(os.path.join(at, name)) for name in _TELLING):
+        if any(os.path.isfile(os.path.join(at, name)) for name in (".duvet/config.toml", StoreRule().path)):
             return os.path.relpath(at, start).replace(os.sep, "/")
     return None

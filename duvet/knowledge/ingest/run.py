@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import zlib
 from collections import Counter
@@ -16,7 +15,7 @@ from msgspec import DecodeError, Struct, field, msgpack
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError, QueryError
+from duvet.errors import DuvetError
 from duvet.knowledge.git_dates import CommitTimes, find_commit_times
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
 from duvet.knowledge.ingest.files import (
@@ -32,6 +31,7 @@ from duvet.knowledge.ingest.graph import build_graph
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.knowledge.reports import gather_facts, save_reports
+from duvet.knowledge.settings import IngestOptions
 from duvet.model import Problem
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
@@ -39,7 +39,6 @@ from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_s
 from duvet.store.errors import StoreBusyError
 from duvet.store.protocol import Store, StoreWriter
 from duvet.store.records import SPACE_KEY, Artifact, Chunk, FileKind, IngestedFile, IngestRun, RemovedFile
-from duvet.text import quote_text, shorten_text
 from duvet.trace.catalogue import Catalogue
 
 SPACE_SIZE_KEY = "space-size"
@@ -47,27 +46,8 @@ SPACE_SIZE_KEY = "space-size"
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
 _READER_VERSION = "2"
 """A change makes the next run read all files again."""
-_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 Value = TypeVar("Value")
-
-
-class IngestOptions(Struct, frozen=True, kw_only=True):
-    """Options of one run, besides the configuration."""
-
-    profile: str = ""
-    """The name of the run; that of the configuration if empty."""
-    default_profile: str = "local"
-    """The name if the configuration has none either."""
-    dry_run: bool = False
-    full: bool = False
-    """Read unchanged files again."""
-    dummy: bool = False
-    """Make vectors without meaning."""
-    patience: float = 10.0
-    """Seconds to wait for another run."""
-    run_id: str = ""
-    """Random if empty."""
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
@@ -79,14 +59,6 @@ class IngestOutcome(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
     vectors: str = ""
     """The model of the vectors; empty without vectors."""
-
-
-def require_profile(name: str) -> str:
-    """Return a valid name of a profile; raise QueryError for others."""
-    if not _PROFILE.fullmatch(name):
-        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
-    return name
 
 
 def ingest_project(

@@ -15,9 +15,15 @@ from duvet.errors import DuvetError, OutputExistsError, QueryError
 from duvet.knowledge.backup import Backup, check_backup_name, create_backup
 from duvet.knowledge.feedback import Vote, submit_vote
 from duvet.knowledge.index import Maintenance, OpenStore
-from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, require_profile
 from duvet.knowledge.reports import RunRow, make_run_row
-from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
+from duvet.knowledge.settings import (
+    BACKUP_ENDINGS,
+    BACKUP_PREFIX,
+    BACKUPS_FOLDER,
+    IngestOptions,
+    StorePaths,
+    require_profile,
+)
 from duvet.knowledge.uploads import check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.errors import StoreError
@@ -63,7 +69,7 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
 
     def work() -> IngestRun:
         try:
-            found: IngestOutcome = upkeep.ingest(wishes, _Telling(ctx))
+            found = upkeep.ingest(wishes, _Telling(ctx))
             return found.run
         except (StoreError, QueryError):
             raise

@@ -9,8 +9,8 @@ from msgspec import Meta, Struct, field
 
 from duvet.errors import DuvetError
 from duvet.knowledge.index import Maintenance
-from duvet.knowledge.ingest.run import IngestOptions
 from duvet.knowledge.reports import RunRow, make_run_row
+from duvet.knowledge.settings import IngestOptions
 from duvet.knowledge.uploads import StoredFile, StoredText
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, require_argument
