@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -35,209 +34,180 @@ from duvet.store.text_index import (
 )
 
 MAX_RELATED = 10
-"""So many relationships, related files and requirements are told."""
+"""Relationships, related files and requirements of a result."""
+_MAX_SUPPORTING = MAX_RELATED // 2
+"""Documents of a subsystem, and tests of it."""
+_MAX_CITED = 100
+"""Requirements of a file among which those of a chunk's lines come first."""
+_MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
-_OTHER = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
-_EACH = MAX_RELATED // 2
-"""So many documents of a subsystem are told, and so many tests."""
-_MANY = 100
-"""So many requirements of a file are looked at, to tell those first that the lines of a piece cite."""
-_KEPT = 500
-"""So many files are known by heart."""
+_SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
 
 
-class _Surroundings(Struct, frozen=True):
-    """What hangs together with a subsystem."""
-
+class _SubsystemContext(Struct, frozen=True):
     artifacts: tuple[RelatedArtifact, ...] = ()
-    subsystems: tuple[str, ...] = ()
+    dependencies: tuple[str, ...] = ()
 
 
 class FileContext(Struct, frozen=True, kw_only=True):
-    """All that is known of a file besides its text."""
+    """The surroundings of a file in the graph."""
 
     node: GraphNode | None
-    out: Sequence[tuple[GraphEdge, GraphNode]]
-    inward: Sequence[tuple[GraphEdge, GraphNode]]
+    outgoing: Sequence[tuple[GraphEdge, GraphNode]]
+    incoming: Sequence[tuple[GraphEdge, GraphNode]]
     cited: Sequence[tuple[GraphEdge, GraphNode]]
-    surroundings: Sequence[_Surroundings]
+    subsystems: Sequence[_SubsystemContext]
 
     @property
-    def relationships(self) -> int:
-        """How many there are, of the first ones of each kind."""
-        return len(self.out) + len(self.inward) + len(self.cited)
+    def relationship_count(self) -> int:
+        return len(self.outgoing) + len(self.incoming) + len(self.cited)
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is more than is told."""
-        return len(self.out) + len(self.inward) > MAX_RELATED or len(self.cited) > MAX_RELATED
+        """Whether `describe` omits something."""
+        return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
     def related(self) -> tuple[RelatedArtifact, ...]:
         """Documents and tests of the same subsystem."""
         own = self.node.id if self.node else ""
-        found = [one for around in self.surroundings for one in around.artifacts if one.id != own]
+        found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
         return tuple(dict.fromkeys(found))
 
-    def told(self, chunk: Chunk) -> GraphContext:
-        """The part that is told of a piece of it."""
-        ways = [*_ways(self.out, EdgeDirection.OUT), *_ways(self.inward, EdgeDirection.IN)]
-        direct = [node.key for _, node in (*self.out, *self.inward) if node.label is NodeLabel.SUBSYSTEM]
-        around = [name for one in self.surroundings for name in one.subsystems]
-        return GraphContext(
-            primary_node=make_node_view(self.node) if self.node else None,
-            relationships=tuple(ways[:MAX_RELATED]),
-            neighbor_subsystems=tuple(sorted({*direct, *around})),
-            related_artifacts=self.related[:MAX_RELATED],
-            requirements=tuple(_cited(*one) for one in self._nearest(chunk)[:MAX_RELATED]),
-        )
-
-    def _nearest(self, chunk: Chunk) -> list[tuple[GraphEdge, GraphNode]]:
-        """The requirements that the lines of the piece cite come first."""
+    def describe(self, chunk: Chunk) -> GraphContext:
+        """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
+        relationships = [make_relationship(*end, EdgeDirection.OUT) for end in self.outgoing]
+        relationships += [make_relationship(*end, EdgeDirection.IN) for end in self.incoming]
+        own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
+        needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
         ##% cites, under a unique `request_id`.
         inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
-        return sorted(self.cited, key=lambda one: not any(line in inside for line in _lines(one[0])))
+        cited = sorted(
+            self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
+        )
+        return GraphContext(
+            primary_node=make_node_view(self.node) if self.node else None,
+            relationships=tuple(relationships[:MAX_RELATED]),
+            neighbor_subsystems=tuple(sorted({*own, *needed})),
+            related_artifacts=self.related[:MAX_RELATED],
+            requirements=tuple(_describe_requirement(*end) for end in cited[:MAX_RELATED]),
+        )
+
+
+def _describe_requirement(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
+    properties = node.properties
+    return CitedRequirement(
+        id=node.key.rpartition("/")[2],
+        target=str(properties.get("target", "")),
+        level=str(properties.get("level", "")),
+        status=str(properties.get("status", "")),
+        kinds=tuple(edge.properties.get("kinds") or ()),
+        text=str(properties.get("text", node.name)),
+    )
 
 
 class FileContextFinder:
-    """Those of a store as it is after one run."""
+    """Finds and caches the contexts of files in one revision of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._subsystems: dict[str, _Surroundings] = {}
+        self._subsystems: dict[str, _SubsystemContext] = {}
         self._files: dict[str, FileContext] = {}
 
     def of(self, artifact: Artifact) -> FileContext:
         if artifact.path not in self._files:
-            if len(self._files) >= _KEPT:
+            if len(self._files) >= _MAX_CACHED_FILES:
                 self._files.clear()
-            self._files[artifact.path] = self._found(artifact)
+            self._files[artifact.path] = self._load_file(artifact)
         return self._files[artifact.path]
 
-    def _found(self, artifact: Artifact) -> FileContext:
+    def _load_file(self, artifact: Artifact) -> FileContext:
         store, id = self._store, f"{artifact.label}:{artifact.path}"
-        out = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_OTHER)
-        inward = store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_OTHER)
-        owners = dict.fromkeys(node.id for edge, node in out if node.label is NodeLabel.SUBSYSTEM)
+        outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+        subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
         return FileContext(
             node=store.node(artifact.label, artifact.path),
-            out=out,
-            inward=inward,
-            cited=store.edges(id, out=True, limit=_MANY, relations=(Relation.CITES,)),
-            surroundings=[self._around(owner) for owner in owners],
+            outgoing=outgoing,
+            incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
+            cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
+            subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
         )
 
-    def _around(self, id: str) -> _Surroundings:
-        """Many files are of one subsystem."""
+    def _load_subsystem(self, id: str) -> _SubsystemContext:
         if id not in self._subsystems:
-            self._subsystems[id] = self._looked_up(id)
+            store = self._store
+            artifacts = tuple(
+                RelatedArtifact(node.id, relation)
+                for relation in _SUPPORTING
+                for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
+            )
+            needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
+            self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
         return self._subsystems[id]
 
-    def _looked_up(self, id: str) -> _Surroundings:
-        artifacts = [
-            RelatedArtifact(node.id, relation)
-            for relation in _SUPPORTING
-            for _, node in self._store.edges(id, out=False, limit=_EACH + 1, relations=(relation,))
-        ]
-        needed = self._store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
-        return _Surroundings(tuple(artifacts), tuple(node.key for _, node in needed))
 
-
-def _ways(ends: Iterable[tuple[GraphEdge, GraphNode]], direction: EdgeDirection) -> list[Any]:
-    return [make_relationship(edge, node, direction) for edge, node in ends]
-
-
-def _lines(edge: GraphEdge) -> Sequence[int]:
-    lines: Sequence[int] = edge.properties.get("lines") or ()
-    return lines
-
-
-def _cited(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
-    known = node.properties
-    return CitedRequirement(
-        id=node.key.rpartition("/")[2],
-        target=str(known.get("target", "")),
-        level=str(known.get("level", "")),
-        status=str(known.get("status", "")),
-        kinds=tuple(edge.properties.get("kinds") or ()),
-        text=str(known.get("text", node.name)),
-    )
-
-
-_MOST = 8
-"""So many names of a question count."""
-_DEPTH = 100
-"""So many pieces that hold a name are looked at."""
+_MAX_NAMES = 8
+_MAX_CHUNKS_OF_NAME = 100
 _TOKEN = re.compile(r"[\w./:\\-]+")
-_END = ".:-/"
-_LINE = re.compile(r":\d+(?:-\d+)?\Z")
-_QUALIFIED = re.compile(r"[.:]+")
-NAMED_SCORE, HELD_SCORE = 2.0, 1.0
-"""What stands before all that is only like what is asked: where the thing is that is named, and where its name stands."""
+_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
+_QUALIFIERS = re.compile(r"[.:]+")
+_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
+"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 
 
 def extract_names(text: str) -> tuple[str, ...]:
-    """The names in a question: what is composed of several words, or the only word."""
-    words = [name for name in map(_name, _TOKEN.findall(text)) if name]
-    if len(words) == 1 and words[0] == text.strip():
-        return (words[0],)
-    composed = [name for name in words if len(extract_index_words(name)) > 1]
-    return tuple(dict.fromkeys(composed))[:_MOST]
-
-
-def _name(token: str) -> str:
-    return _LINE.sub("", token.rstrip(_END)).replace("\\", "/").removeprefix("./")
+    """Return the names in a query: those of several words, or the only word."""
+    tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
+    names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
+    names = [name for name in names if name]
+    if len(names) == 1 and names[0] == text.strip():
+        return (names[0],)
+    return tuple(dict.fromkeys(name for name in names if len(extract_index_words(name)) > 1))[:_MAX_NAMES]
 
 
 def score_named_chunks(
     store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
 ) -> Mapping[int, float]:
-    """What the pieces are worth that a question names; alone, a name also stands for the pieces that hold it."""
-    worth: dict[int, float] = defaultdict(float)
+    """Score the chunks of named files and symbols, and with `alone` also those that contain the name."""
+    scores: dict[int, float] = defaultdict(float)
     for name in names:
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
         ##% those with some.
-        for number in dict.fromkeys(_things(store, name, filters)):
-            worth[number] += NAMED_SCORE
+        numbers = dict.fromkeys(store.called(name, filters))
+        if "/" not in name:
+            numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
+        for number in numbers:
+            scores[number] += _NAMED_SCORE
         if alone and name.isidentifier() and len(extract_index_words(name)) > 1:
-            for number, _ in store.lexical([join_name(name)], filters, _DEPTH, every=True):
-                worth[number] += HELD_SCORE
-    return worth
-
-
-def _things(store: Store, name: str, filters: ChunkFilters) -> Iterator[int]:
-    yield from store.called(name, filters)
-    if "/" not in name:
-        yield from store.declaring(_QUALIFIED.split(name)[-1], filters)
-
-
-_CUT = f"only the first {MAX_INDEXED_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+            for number, _ in store.lexical([join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
+                scores[number] += _CONTAINED_SCORE
+    return scores
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True):
-    """What counts of what was asked."""
+    """A search request, prepared for the store."""
 
     text: str
     terms: tuple[str, ...]
-    """Its words, without those that every text is full of as long as there are others."""
+    """Words of the query, without stop words unless there are no others."""
     parts: tuple[str, ...]
-    """The same, what names with capitals inside are composed of, and names with underlines as one word."""
+    """The terms and the words that names in them consist of."""
     names: tuple[str, ...]
-    """What may be the name of a file or of a symbol."""
+    """Possible names of files and symbols."""
     is_name: bool
-    """Whether that is all."""
+    """Whether the query is only a name."""
     filters: ChunkFilters
     limit: int
     warnings: tuple[str, ...]
 
 
-def prepare_question(asked: SearchRequest, now: float) -> SearchQuestion:
-    """What counts of it."""
-    text = asked.query[:MAX_INDEXED_CHARACTERS]
-    words, is_cut = extract_query_words(asked.query)
+def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
+    """Split a query into words and names, with a warning about each part that is ignored."""
+    text = request.query[:MAX_INDEXED_CHARACTERS]
+    words, is_cut = extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
     ##% 64 words.
@@ -245,10 +215,12 @@ def prepare_question(asked: SearchRequest, now: float) -> SearchQuestion:
     parts = [word for word in extract_index_words(text) if word not in STOP_WORDS]
     warnings = []
     if is_cut:
-        warnings.append(_CUT)
+        warnings.append(
+            f"only the first {MAX_INDEXED_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+        )
     if not words:
         warnings.append("the query has no word in it")
-    if asked.limit > MAX_RESULTS:
+    if request.limit > MAX_RESULTS:
         warnings.append(f"no more than {MAX_RESULTS} results are answered")
     names = extract_names(text)
     return SearchQuestion(
@@ -257,14 +229,14 @@ def prepare_question(asked: SearchRequest, now: float) -> SearchQuestion:
         is_name=len(names) == 1 and text.strip() == names[0],
         terms=tuple(terms),
         parts=tuple(dict.fromkeys([*terms, *parts]))[:MAX_QUERY_WORDS],
-        filters=make_filters(asked.filters, now),
-        limit=compute_result_limit(asked),
+        filters=make_filters(request.filters, now),
+        limit=compute_result_limit(request),
         warnings=tuple(warnings),
     )
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """Of each signal."""
+    """Weights of the signals."""
 
     subsystem: float
     relationship: float
@@ -273,32 +245,30 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 
 class WeightProfile(Struct, frozen=True):
-    """Weights by a name."""
+    """Named weights."""
 
     name: str
     weights: Weights
 
 
-def _profile(name: str, *values: float) -> WeightProfile:
-    return WeightProfile(name, Weights(**dict(zip(Weights.__struct_fields__, values, strict=True))))
-
-
 PROFILES: Mapping[str, WeightProfile] = {
-    profile.name: profile
-    for profile in (
-        _profile("default", 0.28, 0.05, 0.09, 0.12),
-        _profile("analysis", 0.38, 0.10, 0.08, 0.18),
-        _profile("operations", 0.22, 0.08, 0.06, 0.10),
-        _profile("docs-heavy", 0.26, 0.04, 0.22, 0.08),
+    name: WeightProfile(
+        name, Weights(subsystem=subsystem, relationship=relationship, support=support, criticality=level)
+    )
+    for name, subsystem, relationship, support, level in (
+        ("default", 0.28, 0.05, 0.09, 0.12),
+        ("analysis", 0.38, 0.10, 0.08, 0.18),
+        ("operations", 0.22, 0.08, 0.06, 0.10),
+        ("docs-heavy", 0.26, 0.04, 0.22, 0.08),
     )
 }
 DEFAULT_PROFILE = PROFILES["default"]
 
 
-def find_profile(name: str = DEFAULT_PROFILE.name, **others: float) -> WeightProfile:
-    """One of these profiles, with other weights where they are given."""
+def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
+    """Return a profile, with other weights if there are overrides."""
     known = PROFILES[name]
-    return WeightProfile(f"{name}+overrides", replace(known.weights, **others)) if others else known
+    return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
 
 
 def list_weights(weights: Weights) -> dict[str, float]:
@@ -306,14 +276,12 @@ def list_weights(weights: Weights) -> dict[str, float]:
 
 
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_NUDGE = 0.03
-"""What all signals together can move a result by: a place, so that they order what is nearly equal."""
-_STEM, _FORM = 4, 3
-"""So many letters of a word are in all of its forms, and the last ones may be others."""
-_VOTE = 0.3
-"""How much the votes for a piece count among them."""
+_SIGNALS_SHARE = 0.03
+"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_VOTE_WEIGHT = 0.3
+_MIN_STEM, _SUFFIX = 4, 3
+"""Letters that all forms of a word share at least, and last letters that may differ."""
 _PLACES = 6
-"""Digits that are told."""
 
 
 def compute_score(
@@ -324,60 +292,62 @@ def compute_score(
     weights: Weights,
     now: float,
 ) -> ScoreDetails:
-    """The score of a piece; the parts are its cosine, and what its ranks among vectors and among words add."""
-    vector, near, worded = parts
+    """Score a chunk; the parts are its cosine and the scores of its ranks by vectors and by words."""
+    vector, by_vector, by_words = parts
     artifact = chunk.artifact
-    affinity = _affinity(artifact.subsystem, question.terms)
-    bonus = _bonus(context)
+    affinity = _compute_affinity(artifact.subsystem, question.terms)
+    related = [other.relationship for other in context.related]
+    support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
     criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
-    count = context.relationships
+    count = context.relationship_count
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     signals = (
         weights.subsystem * affinity
         + weights.relationship * min(count, 5)
-        + weights.support * bonus
+        + weights.support * support
         + weights.criticality * criticality
     )
-    lexical = round(_held(chunk, question.parts), _PLACES)
+    lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
+    age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
     return ScoreDetails(
         vector_score=round(vector, _PLACES),
         lexical_score=lexical,
-        weighted_vector_score=round(near, _PLACES),
-        weighted_lexical_score=round(worded, _PLACES),
-        adjusted_score=round(near + worded + _NUDGE * signals, _PLACES),
+        weighted_vector_score=round(by_vector, _PLACES),
+        weighted_lexical_score=round(by_words, _PLACES),
+        adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
         mode="",
         signals=ScoreSignals(
             lexical_score=lexical,
-            weighted_vector_component=round(near, _PLACES),
-            weighted_lexical_component=round(worded, _PLACES),
+            weighted_vector_component=round(by_vector, _PLACES),
+            weighted_lexical_component=round(by_words, _PLACES),
             subsystem_affinity=affinity,
             relationship_count=count,
-            supporting_bonus=round(bonus, _PLACES),
+            supporting_bonus=round(support, _PLACES),
             coverage_missing=not artifact.chunk_count,
             coverage_ratio=artifact.coverage_ratio,
             criticality_score=criticality,
             subsystem_criticality=artifact.criticality or None,
-            # What is found is in pieces, and these leave nothing of a file out.
+            # The chunks of a file always cover it completely.
             coverage_penalty=0.0,
             path_depth=artifact.path.count("/") + 1,
-            freshness_days=_age(artifact, now),
+            freshness_days=None if age is None else round(age / DAY_SECONDS, 2),
         ),
     )
 
 
 def apply_vote(scores: ScoreDetails, vote: float) -> ScoreDetails:
-    """The same where those who have searched before say so much of the piece, from -1 to 1."""
+    """Return the score with a mean vote from -1 to 1."""
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.
-    score = round(scores.adjusted_score + _NUDGE * _VOTE * vote, _PLACES)
+    score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
     assert isinstance(scores.signals, ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 
-def _affinity(subsystem: str, terms: Collection[str]) -> float:
-    """1 where the query names the subsystem, and a half where it names a part of it."""
+def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
+    """Return 1 if the query names the subsystem, and a half if it names a part of it."""
     name = subsystem.lower()
     if not name:
         return 0.0
@@ -386,30 +356,14 @@ def _affinity(subsystem: str, terms: Collection[str]) -> float:
     return 0.5 if any(term in name or name in term for term in terms) else 0.0
 
 
-def _bonus(context: FileContext) -> float:
-    kinds = [one.relationship for one in context.related]
-    return 0.2 * min(kinds.count(Relation.DESCRIBES), 2) + 0.1 * min(kinds.count(Relation.VALIDATES), 2)
-
-
-def _held(chunk: Chunk, parts: Sequence[str]) -> float:
-    """How much of the query stands there; a word that is a part of another, or another form of one, counts for half."""
+def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
+    """Return the share of the words in a chunk; other forms of a word and parts of words count for half."""
     if not parts:
         return 0.0
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
-    everything = " ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags])
-    words = {*extract_index_words(everything)}
+    words = {*extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)
-    return sum(1.0 if part in words else 0.5 if _stem(part) in text else 0.0 for part in parts) / len(parts)
-
-
-def _stem(word: str) -> str:
-    """What most forms of a word have in common."""
-    return word[: max(len(word) - _FORM, _STEM)]
-
-
-def _age(artifact: Artifact, now: float) -> float | None:
-    if artifact.git_timestamp is None:
-        return None
-    return round(max(now - artifact.git_timestamp, 0.0) / DAY_SECONDS, 2)
+    stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}
+    return sum(1.0 if part in words else 0.5 if stems[part] in text else 0.0 for part in parts) / len(parts)

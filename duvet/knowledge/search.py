@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from string import Formatter
 from urllib.parse import quote
+from uuid import uuid4
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict, replace
@@ -36,19 +37,31 @@ from duvet.knowledge.search_query import (
 )
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.search import compute_shares, fuse_rankings
-from duvet.store.protocol import ScoredChunks, Store
-from duvet.store.records import SPACE_KEY, Chunk, ChunkFilters, Symbol
+from duvet.store.protocol import Store
+from duvet.store.records import SPACE_KEY, Chunk, Symbol
 from duvet.trace.names import suggest_nearest
+
+_DEPTH = 100
+"""Chunks of each ranking."""
+_SPARE = 5
+"""Chunks beyond the limit that the signals may move up."""
+_NO_VECTORS = "found by words alone: no vectors were made of what was taken in"
 
 
 def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
-    """From a file and a symbol in it to the URI; DuvetError for a template with other fields."""
+    """Return a function from a file and a symbol to a URI; raise DuvetError for a template with unknown fields."""
     if not template:
         return None
-    _check(template)
+    try:
+        parsed = [*Formatter().parse(template)]
+    except ValueError as error:
+        raise _make_template_error(template, str(error)) from error
+    for _, name, form, conversion in parsed:
+        if name is not None and (name not in EDITOR_FIELDS or form or conversion):
+            raise _make_template_error(template, f"no field {{{name}}}", suggest_nearest(name, EDITOR_FIELDS))
     base = root.replace("\\", "/").rstrip("/")
 
-    def uri(path: str, symbol: Symbol) -> str:
+    def format_uri(path: str, symbol: Symbol) -> str:
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
         return template.format(
@@ -59,47 +72,24 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
             name=quote(symbol.qualified_name),
         )
 
-    return uri
+    return format_uri
 
 
-def _check(template: str) -> None:
-    try:
-        parsed = [*Formatter().parse(template)]
-    except ValueError as error:
-        raise _wrong(template, str(error)) from error
-    for _, name, form, conversion in parsed:
-        if name is not None and (name not in EDITOR_FIELDS or form or conversion):
-            raise _wrong(template, f"no field {{{name}}}", suggest_nearest(name, EDITOR_FIELDS))
-
-
-def _wrong(template: str, reason: str, hint: str = "") -> DuvetError:
+def _make_template_error(template: str, reason: str, hint: str = "") -> DuvetError:
     fields = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
-    return DuvetError(
-        f"the template of editor URIs can't be used: {reason}: {template}", hint=hint or f"its fields are {fields}"
-    )
+    message = f"the template of editor URIs can't be used: {reason}: {template}"
+    return DuvetError(message, hint=hint or f"its fields are {fields}")
 
 
-_STAND_INS = "the vectors are stand-ins that tell nothing of meaning"
-_NO_VECTORS = "found by words alone: no vectors were made of what was taken in"
+class _Vectors(Struct, frozen=True):
+    """The vectors of a store."""
+
+    space: VectorSpace
+    rows: VectorRows
 
 
-class StoreVectors:
-    """What is near a query."""
-
-    def __init__(self, space: VectorSpace, rows: VectorRows) -> None:
-        self._space = space
-        self._rows = rows
-
-    def query(self, text: str) -> bytes:
-        return self._space.query(text)
-
-    def nearest(self, query: bytes, limit: int, allowed: Sequence[int] | None) -> ScoredChunks:
-        """Pieces, each with its cosine, the nearest first."""
-        return self._rows.best(query, limit, allowed)
-
-
-def load_vectors(store: Store, embedder: Embedder | None) -> tuple[StoreVectors | None, str]:
-    """The vectors, or None, and what is to be said about that."""
+def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
+    """Return the vectors if they are usable, and a warning."""
     ##= man/spec/knowledge.md#search
     ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     data = store.kept(SPACE_KEY)
@@ -107,7 +97,9 @@ def load_vectors(store: Store, embedder: Embedder | None) -> tuple[StoreVectors 
     if dummy is not None:
         ##= man/spec/knowledge.md#vectors
         ##% duvet MUST compute vectors with what is installed, without the network.
-        return _compared(store, dummy, PurePythonMatrix(dummy.width, store.segments()), _STAND_INS)
+        matrix = PurePythonMatrix(dummy.width, store.segments())
+        warning = "the vectors are stand-ins that tell nothing of meaning"
+        return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
     if embedder is None:
         return None, "found by words alone: the extra `semantic` is not installed, or not wanted"
     if not data:
@@ -117,64 +109,46 @@ def load_vectors(store: Store, embedder: Embedder | None) -> tuple[StoreVectors 
         return None, "found by words alone: the vectors were made by another model; they have to be made again"
     from duvet.queries.vector_matrix import Matrix
 
-    return _compared(store, space, Matrix(space.width, store.segments()))
-
-
-def _compared(store: Store, space: VectorSpace, rows: VectorRows, about: str = "") -> tuple[StoreVectors | None, str]:
+    rows = Matrix(space.width, store.segments())
     if not len(rows):
         return None, _NO_VECTORS
-    return StoreVectors(space, rows), about or (
-        "" if len(rows) == store.chunk_total() else "some pieces have no vectors"
-    )
+    return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some pieces have no vectors"
 
 
-_DEPTH = 100
-"""So many of each ranking are looked at."""
-_BEYOND = 5
-"""So many more than are answered may be moved up by what else is known of them."""
-
-
-class ChunkRanking(Struct, frozen=True, kw_only=True):
-    """Pieces by their numbers."""
+class _Ranking(Struct, frozen=True, kw_only=True):
+    """Ranked chunks by their numbers."""
 
     pool: Sequence[int]
-    """Those that may be answered, the best first."""
-    near: Mapping[int, float]
-    """What the rank among vectors adds."""
-    worded: Mapping[int, float]
-    """What the rank among words adds, and what is named."""
+    """The best chunks."""
+    by_vector: Mapping[int, float]
+    """Scores of the ranks by vectors."""
+    by_words: Mapping[int, float]
+    """Scores of the ranks by words, and of names."""
     cosines: Mapping[int, float]
 
-    def parts(self, number: int) -> tuple[float, float, float]:
-        return self.cosines.get(number, 0.0), self.near.get(number, 0.0), self.worded.get(number, 0.0)
 
-
-def rank_chunks(
-    store: Store, question: SearchQuestion, vectors: StoreVectors | None, *, by_vector: bool
-) -> ChunkRanking:
-    """What may be answered."""
-    most = question.limit + _BEYOND
-    worded = _by_words(store, question)
-    things = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
+def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool) -> _Ranking:
+    most = question.limit + _SPARE
+    lexical = _find_by_words(store, question)
+    named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
     if vectors is None:
-        alone = fuse_rankings([compute_shares(worded), things])
-        return ChunkRanking(pool=[*alone][:most], near={}, worded=alone, cosines={})
-    query = vectors.query(question.text)
+        by_words = fuse_rankings([compute_shares(lexical), named])
+        return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
+    query = vectors.space.query(question.text)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
-    nearest = vectors.nearest(query, _DEPTH, store.allowed(question.filters))
-    near, words = compute_shares(nearest, 2), fuse_rankings([compute_shares(worded, 2), things])
-    pool = [*fuse_rankings([words, near])][:most]
-    if by_vector:
-        pool = [*dict.fromkeys([*near, *pool])][:most]
-    # What words alone found is near to some degree, too.
-    return ChunkRanking(
-        pool=pool, near=near, worded=words, cosines=dict(vectors.nearest(query, len(pool), sorted(pool)))
-    )
+    nearest = vectors.rows.best(query, _DEPTH, store.allowed(question.filters))
+    by_vector, by_words = compute_shares(nearest, 2), fuse_rankings([compute_shares(lexical, 2), named])
+    pool = [*fuse_rankings([by_words, by_vector])][:most]
+    if sort_by_vector:
+        pool = [*dict.fromkeys([*by_vector, *pool])][:most]
+    # Chunks that only words found have cosines, too.
+    cosines = dict(vectors.rows.best(query, len(pool), sorted(pool)))
+    return _Ranking(pool=pool, by_vector=by_vector, by_words=by_words, cosines=cosines)
 
 
-def _by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, object]]:
-    """What holds every word, and then what holds any, each with what it is ranked by."""
+def _find_by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, object]]:
+    """Return the chunks with every word, then those with some, each with what it is ranked by."""
     if not question.terms:
         return []
     ##= man/spec/knowledge.md#search
@@ -188,26 +162,17 @@ def _by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, obj
     return [*found.items()][:_DEPTH]
 
 
-HYBRID_MODE, LEXICAL_MODE = "hybrid", "lexical"
-"""With vectors, and without."""
-_CUT = f"no more than {MAX_RELATED} relationships, related files and requirements of a file are told; km-graph-node has all"
-_NO_SYMBOLS = (
-    "no symbols are known, so that filters for them let nothing through: they come with the extra `symbols`, unless "
-    "`ingest.symbols` says no, the next time everything is taken in"
-)
-
-
 class _Snapshot(Struct, frozen=True):
-    """What is read once after each run."""
+    """Data that is loaded once for each revision of the store."""
 
     revision: str
-    vectors: StoreVectors | None
-    about_vectors: str
+    vectors: _Vectors | None
+    warning: str
     contexts: FileContextFinder
 
 
 class SearchEngine:
-    """Answers questions, one at a time."""
+    """Searches a store, one request at a time."""
 
     def __init__(
         self,
@@ -220,62 +185,86 @@ class SearchEngine:
         votes: Callable[[], Mapping[str, float]] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """DuvetError where the template of editor URIs has other fields than there are."""
+        """Raise DuvetError if the template of editor URIs has unknown fields."""
         self._store = store
         self._embedder = embedder
-        self._uri = make_editor_uri_formatter(editor_uri, root)
+        self._format_uri = make_editor_uri_formatter(editor_uri, root)
         self._profile = profile
         self._votes = votes
         self._now = now
-        self._last: _Snapshot | None = None
+        self._snapshot: _Snapshot | None = None
 
-    def search(self, asked: SearchRequest) -> SearchResponse:
-        """What is found, the best first."""
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Return the best results."""
         now = self._now()
-        wanted = prepare_question(asked, now)
+        question = prepare_question(request, now)
         with self._store.reading():
-            return self._answer(self._known(), asked, wanted, now)
+            return self._answer(self._load_snapshot(), request, question, now)
 
-    def _known(self) -> _Snapshot:
+    def _load_snapshot(self) -> _Snapshot:
         revision = self._store.revision
-        if self._last is None or self._last.revision != revision:
-            # The old vectors go before the new ones come.
-            self._last = None
-            self._last = _Snapshot(revision, *load_vectors(self._store, self._embedder), FileContextFinder(self._store))
-        return self._last
+        if self._snapshot is None or self._snapshot.revision != revision:
+            # Frees the old vectors before the new ones are loaded.
+            self._snapshot = None
+            contexts = FileContextFinder(self._store)
+            self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)
+        return self._snapshot
 
-    def _answer(self, known: _Snapshot, asked: SearchRequest, wanted: SearchQuestion, now: float) -> SearchResponse:
-        by_vector = asked.sort_by_vector and known.vectors is not None
-        ranking = rank_chunks(self._store, wanted, known.vectors, by_vector=by_vector)
-        mode = LEXICAL_MODE if known.vectors is None else HYBRID_MODE
+    def _answer(
+        self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion, now: float
+    ) -> SearchResponse:
+        by_vector = request.sort_by_vector and snapshot.vectors is not None
+        ranking = _rank_chunks(self._store, question, snapshot.vectors, sort_by_vector=by_vector)
+        mode = "lexical" if snapshot.vectors is None else "hybrid"
         votes = self._votes() if self._votes else None
-        found: list[tuple[Chunk, FileContext, ScoreDetails]] = []
+        found: list[tuple[float, Chunk, FileContext, ScoreDetails]] = []
         for chunk in self._store.chunks(ranking.pool):
-            context = known.contexts.of(chunk.artifact)
-            scores = compute_score(chunk, context, wanted, ranking.parts(chunk.number), self._profile.weights, now)
+            context, number = snapshot.contexts.of(chunk.artifact), chunk.number
+            parts = (
+                ranking.cosines.get(number, 0.0),
+                ranking.by_vector.get(number, 0.0),
+                ranking.by_words.get(number, 0.0),
+            )
+            scores = compute_score(chunk, context, question, parts, self._profile.weights, now)
             if votes is not None:
                 scores = apply_vote(scores, votes.get(chunk.id, 0.0))
-            found.append((chunk, context, replace(scores, mode=mode)))
+            score = scores.vector_score if by_vector else scores.adjusted_score
+            found.append((score, chunk, context, replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
         ##% `sort_by_vector` by vectors alone.
-        found.sort(key=lambda one: -(one[2].vector_score if by_vector else one[2].adjusted_score))
-        shown = found[: wanted.limit]
+        found.sort(key=lambda result: -result[0])
+        found = found[: question.limit]
         results = tuple(
             SearchResult(
-                chunk=self._chunk(chunk, scores.vector_score if by_vector else scores.adjusted_score),
-                graph_context=context.told(chunk) if asked.include_graph else None,
+                chunk=self._describe_chunk(chunk, score),
+                graph_context=context.describe(chunk) if request.include_graph else None,
                 scoring=scores,
             )
-            for chunk, context, scores in shown
+            for score, chunk, context, scores in found
         )
-        warnings = [*self._warnings(known, asked, wanted)]
-        if asked.include_graph and any(context.is_cut for _, context, _ in shown):
-            warnings.append(_CUT)
-        metadata = self._metadata(asked, warnings, mode, len(results))
-        return SearchResponse(query=wanted.text, results=results, metadata=metadata)
+        warnings = [*self._warnings(snapshot, request, question)]
+        if request.include_graph and any(context.is_cut for _, _, context, _ in found):
+            warnings.append(
+                f"no more than {MAX_RELATED} relationships, related files and requirements of a file are told; "
+                "km-graph-node has all"
+            )
+        both = snapshot.vectors is not None
+        filters = {name: value for name, value in asdict(request.filters).items() if value not in ((), None)}
+        metadata = SearchMetadata(
+            result_count=len(results),
+            graph_context_included=request.include_graph,
+            warnings=tuple(warnings),
+            scoring_mode=mode,
+            weight_profile=self._profile.name,
+            weights=list_weights(self._profile.weights),
+            hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
+            filters_applied=filters or UNSET,
+            request_id=uuid4().hex,
+        )
+        return SearchResponse(query=question.text, results=results, metadata=metadata)
 
-    def _chunk(self, chunk: Chunk, score: float) -> FoundChunk:
+    def _describe_chunk(self, chunk: Chunk, score: float) -> FoundChunk:
         artifact = chunk.artifact
         return FoundChunk(
             chunk_id=chunk.id,
@@ -290,49 +279,27 @@ class SearchEngine:
             subsystem_criticality=artifact.criticality or None,
             coverage_ratio=artifact.coverage_ratio,
             git_timestamp=artifact.git_timestamp,
-            symbols=tuple(self._symbol(artifact.path, symbol) for symbol in chunk.symbols),
+            symbols=tuple(
+                FoundSymbol(
+                    **asdict(symbol),
+                    id=f"{artifact.path}::{symbol.qualified_name}",
+                    editor_uri=self._format_uri(artifact.path, symbol) if self._format_uri else UNSET,
+                )
+                for symbol in chunk.symbols
+            ),
         )
 
-    def _symbol(self, path: str, symbol: Symbol) -> FoundSymbol:
-        return FoundSymbol(
-            **asdict(symbol),
-            id=f"{path}::{symbol.qualified_name}",
-            editor_uri=self._uri(path, symbol) if self._uri else UNSET,
-        )
-
-    def _metadata(self, asked: SearchRequest, warnings: Sequence[str], mode: str, count: int) -> SearchMetadata:
-        both = mode == HYBRID_MODE
-        said = {name: value for name, value in asdict(asked.filters).items() if value not in ((), None)}
-        return SearchMetadata(
-            result_count=count,
-            graph_context_included=asked.include_graph,
-            warnings=tuple(warnings),
-            scoring_mode=mode,
-            weight_profile=self._profile.name,
-            weights=list_weights(self._profile.weights),
-            hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
-            filters_applied=said or UNSET,
-            request_id=_request_id(),
-        )
-
-    def _warnings(self, known: _Snapshot, asked: SearchRequest, wanted: SearchQuestion) -> Iterator[str]:
-        yield from wanted.warnings
-        if known.about_vectors:
-            yield known.about_vectors
-        if asked.sort_by_vector and known.vectors is None:
+    def _warnings(self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion) -> Iterator[str]:
+        filters = question.filters
+        yield from question.warnings
+        if snapshot.warning:
+            yield snapshot.warning
+        if request.sort_by_vector and snapshot.vectors is None:
             yield "there are no vectors to sort by"
-        if _asks_for_symbols(wanted.filters) and not self._store.has_symbols():
-            yield _NO_SYMBOLS
-        if wanted.filters.since is not None and self._store.lacks_times():
+        if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self._store.has_symbols():
+            yield (
+                "no symbols are known, so that filters for them let nothing through: they come with the extra "
+                "`symbols`, unless `ingest.symbols` says no, the next time everything is taken in"
+            )
+        if filters.since is not None and self._store.lacks_times():
             yield "recency filter skipped results lacking timestamps"
-
-
-def _asks_for_symbols(filters: ChunkFilters) -> bool:
-    return bool(filters.symbols or filters.symbol_kinds or filters.symbol_languages)
-
-
-def _request_id() -> str:
-    # What it imports is needed for answers alone.
-    from uuid import uuid4
-
-    return uuid4().hex
