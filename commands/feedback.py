@@ -15,8 +15,8 @@ from duvet.console.lists import detect_table_look, print_list
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
-from duvet.knowledge.index import KnowledgeSettings
-from duvet.knowledge.maintenance.feedback import StorePaths, Vote, find_store_paths, read_votes
+from duvet.knowledge.feedback import Vote, read_votes
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 from duvet.tree.files import DiskTree
 

@@ -93,8 +93,8 @@ def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: Ingest
     """Take the project in, and say what has come of it."""
     from duvet.config.service import load_service_ingest
     from duvet.console.problems import print_problems
-    from duvet.knowledge.ingest.run import IngestOptions, ingest_project, require_profile
-    from duvet.knowledge.maintenance.feedback import list_own_files
+    from duvet.knowledge.ingest.run import ingest_project
+    from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
 
     shown = current_settings()
     if asked.profile:

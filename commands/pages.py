@@ -22,10 +22,17 @@ from duvet.console.page_rules import load_page_rules
 from duvet.console.problems import ProblemOutput, make_problem_output, output_problems
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, write_stdout
-from duvet.knowledge.pages.catalogue import PageCollection, PageFindings, PageStore, load_pages
+from duvet.knowledge.pages.catalogue import (
+    PageCollection,
+    PageFindings,
+    PageStore,
+    find_page_problems,
+    load_pages,
+    make_page_detail,
+    make_page_row,
+)
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
-from duvet.knowledge.pages.page_rows import find_page_problems, make_page_detail, make_page_row
 from duvet.project.project import Project
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.text import format_count

@@ -27,9 +27,8 @@ from duvet.console.report_run import has_errors, promote_warnings
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, write_stdout
 from duvet.errors import DuvetError, NotFoundError
-from duvet.knowledge.pages.catalogue import PageFindings
+from duvet.knowledge.pages.catalogue import PageFindings, find_page_problems
 from duvet.knowledge.pages.files import find_page_files
-from duvet.knowledge.pages.page_rows import find_page_problems
 from duvet.model import Problem
 from duvet.project.validation import (
     ChosenInputs,

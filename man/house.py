@@ -78,7 +78,9 @@ def _name_package(name: str) -> str:
 
 def _describe(package: str) -> str:
     if package == BASE:
-        return "Modules at the top of duvet/ that every package may import: errors, model, text, rules; and the templates."
+        return (
+            "Modules at the top of duvet/ that every package may import: errors, model, text, rules; and the templates."
+        )
     folder = ROOT / package if package in LINKED else ROOT / "duvet" / package
     return _read_summary(folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py"))
 

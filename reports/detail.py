@@ -9,7 +9,7 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.knowledge.pages.page_rows import PageDetail
+from duvet.knowledge.pages.catalogue import PageDetail
 from duvet.queries.records import (
     CitationWithCode,
     Detail,

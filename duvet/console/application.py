@@ -17,9 +17,9 @@ from duvet.console.options import CATALOGUE_KEY, open_blobs, open_project, requi
 from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import is_stderr_writable, print_line
-from duvet.knowledge.index import Knowledge, KnowledgeSettings
-from duvet.knowledge.maintenance.feedback import AuditEntry, find_store_paths
-from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
+from duvet.knowledge.feedback import AuditEntry
+from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
+from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.llm.http import ProviderClient
 from duvet.llm.records import SystemClock
 from duvet.llm.router import StaticRouter, ignore_log

@@ -24,9 +24,10 @@ from duvet.console.streams import (
     silence_stream,
 )
 from duvet.errors import DuvetError, OutputError, QueryError, UnreadableError, describe_os_error
-from duvet.knowledge.maintenance.backup import STORE_MEMBER, create_backup, write_archive
-from duvet.knowledge.maintenance.feedback import AuditEntry, StorePaths, append_audit_entry
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import STORE_MEMBER, create_backup, write_archive
+from duvet.knowledge.feedback import AuditEntry, append_audit_entry
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
 from duvet.tools.tool import SHELL_SOURCE

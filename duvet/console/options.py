@@ -292,8 +292,8 @@ def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, 
 
 def warn_of_parent_project(folder: str, command: str, file: str = "", *options: str) -> Iterator[Problem]:
     """That this folder becomes a project by a command, which may be told a file."""
-    from duvet.knowledge.days import find_project_above
-    from duvet.knowledge.ingest.records import make_warning
+    from duvet.knowledge.ingest.files import make_warning
+    from duvet.knowledge.settings import find_project_above
 
     if above := find_project_above(folder):
         verb = {"ingest": "takes that one in", "restore": "puts it back there"}[command]
@@ -309,7 +309,7 @@ def warn_of_parent_project(folder: str, command: str, file: str = "", *options: 
 @contextmanager
 def name_parent_project(command: str) -> Iterator[None]:
     """Where nothing was taken in yet, the error says which project may be meant."""
-    from duvet.knowledge.days import find_project_above
+    from duvet.knowledge.settings import find_project_above
     from duvet.store.errors import StoreMissingError
 
     try:

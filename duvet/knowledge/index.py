@@ -1,45 +1,40 @@
-"""The index of a project for readers, while an ingest run may be writing it."""
+"""Access to the index of a project: searching it while it may be written, and updating it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule, SearchRule, StoreRule
-from duvet.store.errors import StoreError
+from duvet.config.settings import UploadRule
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
+from duvet.progress import Progress
+from duvet.project.project import Project
+from duvet.store.errors import StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
+from duvet.store.records import IngestRun
+from duvet.trace.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from duvet.knowledge.retrieval.engine import SearchEngine
+    from duvet.knowledge.ingest.run import IngestOutcome
+    from duvet.knowledge.search import SearchEngine
+    from duvet.knowledge.settings import IngestOptions
+    from duvet.knowledge.uploads import ContentFolder
 
 
 Answer = TypeVar("Answer")
 
 
-class KnowledgeSettings(Struct, frozen=True):
-    """Where it is kept, and what is said of taking in."""
-
-    root: str
-    ingest: IngestRule
-    store: StoreRule
-    search: SearchRule = SearchRule()
-    configurations: tuple[str, ...] = ()
-    """The files that say all of that."""
-
-    @property
-    def path(self) -> str:
-        """The file of the store."""
-        return os.path.join(self.root, self.store.path)
-
-
 class OpenStore:
-    """A store that is open, and what searches it."""
+    """An open store with its search engine."""
 
     def __init__(self, store: Store, rules: KnowledgeSettings) -> None:
         self.store = store
@@ -47,85 +42,136 @@ class OpenStore:
 
     @cached_property
     def engine(self) -> SearchEngine:
-        """What searches it, made when it is first needed: it loads the vectors."""
-        from duvet.knowledge.retrieval.engine import SearchEngine
-        from duvet.knowledge.retrieval.signals import find_profile
+        """The search engine, made on first use because it loads the vectors."""
+        from duvet.knowledge.feedback import VoteMeans
+        from duvet.knowledge.ranking import find_profile
+        from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_embedder
 
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next
         ##% search.
-        rule, search = self.rules.ingest, self.rules.search
-        weights = find_profile(search.profile, **search.weights)
+        ingest, search = self.rules.ingest, self.rules.search
         return SearchEngine(
             self.store,
-            find_embedder(rule.semantic),
-            rule.editor_uri,
+            find_embedder(ingest.semantic),
+            ingest.editor_uri,
             self.rules.root,
-            profile=weights,
-            votes=self._votes(),
+            profile=find_profile(search.profile, **search.weights),
+            votes=VoteMeans(find_store_paths(self.rules).feedback) if search.feedback else None,
         )
-
-    def _votes(self) -> Callable[[], Mapping[str, float]] | None:
-        """What tells the votes for pieces, where they count."""
-        from duvet.knowledge.maintenance.feedback import VoteMeans, find_store_paths
-
-        return VoteMeans(find_store_paths(self.rules).feedback) if self.rules.search.feedback else None
 
 
 class Knowledge:
-    """Opens the store when it is first asked for, and again when the file is another. Any thread may ask."""
+    """The index for readers of any thread: opened on first use, and reopened when the file or the settings change."""
 
     def __init__(self, rules: Callable[[], KnowledgeSettings]) -> None:
         self.rules = rules
         self._lock = Lock()
-        self._known: OpenStore | None = None
+        self._opened: OpenStore | None = None
         self._file: tuple[int, int] | None = None
 
     def turn_to(self, rules: Callable[[], KnowledgeSettings]) -> None:
-        """From the next question on, these rules are in force."""
+        """Use these settings from the next question on."""
         self.rules = rules
 
     def ask(self, question: Callable[[OpenStore], Answer]) -> Answer:
-        """What the store answers; StoreError where it can't be had."""
+        """Return the answer to a question; raise StoreError if the store can't be read."""
         with self._lock:
             try:
-                known = self._current()
-                with known.store.reading():
-                    return question(known)
+                opened = self._open_current()
+                with opened.store.reading():
+                    return question(opened)
             except StoreError:
                 ##= man/spec/knowledge.md#answers
                 ##% When the index is missing, locked, damaged or of another version, these tools MUST answer
                 ##% `upstream_error` with a remedy, and recover without a restart.
-                self._let_go()
+                self._close()
                 raise
 
     def close(self) -> None:
-        """Let go of the store; it is opened again for whoever asks."""
+        """Close the store; the next question opens it again."""
         with self._lock:
-            self._let_go()
+            self._close()
 
-    def _current(self) -> OpenStore:
+    def _open_current(self) -> OpenStore:
         rules = self.rules()
-        file = _file_at(rules.path)
-        known = self._known
-        if known is None or file != self._file or rules != known.rules or not known.store.is_current:
-            self._let_go()
-            # As long as the old file is open, a new one can't be taken for it.
-            known = self._known = OpenStore(open_store(rules.path), rules)
+        try:
+            found = os.stat(rules.path)
+            file = (found.st_dev, found.st_ino)
+        except (OSError, ValueError):
+            file = None
+        opened = self._opened
+        if opened is None or file != self._file or rules != opened.rules or not opened.store.is_current:
+            self._close()
+            # While the old file is open, no new one gets its inode.
+            opened = self._opened = OpenStore(open_store(rules.path), rules)
             self._file = file
-        return known
+        return opened
 
-    def _let_go(self) -> None:
-        known, self._known = self._known, None
-        if known is not None:
-            known.store.close()
+    def _close(self) -> None:
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened.store.close()
 
 
-def _file_at(path: str) -> tuple[int, int] | None:
-    """Which file stands there."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino
+class OpenedProject(Struct, frozen=True):
+    """A project to index, and a function that returns its trace."""
+
+    project: Project
+    catalogue: Callable[[], Catalogue]
+
+
+class Maintenance:
+    """Changes to the index and the files beside it, in the thread of the caller; several may run at once."""
+
+    def __init__(
+        self,
+        rules: Callable[[], KnowledgeSettings],
+        uploads: Callable[[], UploadRule],
+        open_project: Callable[[Progress], OpenedProject],
+        now: Callable[[], datetime],
+        patience: float | None = None,
+    ) -> None:
+        """A run waits `patience` seconds for another one, the default of `IngestOptions` if None."""
+        self._rules = rules
+        self._uploads = uploads
+        self._open = open_project
+        self.now = now
+        self._patience = patience
+
+    @property
+    def places(self) -> StorePaths:
+        return find_store_paths(self._rules())
+
+    @property
+    def content(self) -> ContentFolder:
+        """The folder of uploads."""
+        from duvet.knowledge.uploads import ContentFolder
+
+        return ContentFolder(self.places, self._uploads())
+
+    def ingest(self, options: IngestOptions, progress: Progress) -> IngestOutcome:
+        """Index the project; raise DuvetError if that fails."""
+        from duvet.knowledge.ingest.run import ingest_project
+
+        rules = self._rules()
+        if self._patience is not None:
+            options = replace(options, patience=self._patience)
+        opened = self._open(progress)
+        try:
+            store = open_store(rules.path, create=not options.dry_run)
+        except (StoreMissingError, StoreOutdatedError):
+            store = None
+        top = f"{opened.project.root.rstrip('/')}/"
+        own = tuple(path.removeprefix(top) for path in find_store_paths(rules).own)
+        try:
+            return ingest_project(opened.project, store, rules.ingest, options, catalogue=opened.catalogue, own=own)
+        finally:
+            if store is not None:
+                store.close()
+
+    def failed_run(self, run_id: str) -> IngestRun | None:
+        """Return the record of a failed run."""
+        with closing(open_store(self.places.store)) as store:
+            return next((run for run in store.runs() if run.run_id == run_id and not run.success), None)

@@ -9,7 +9,8 @@ from datetime import datetime
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.feedback import APPEND_PATIENCE, AuditEntry, StorePaths, append_audit_entry
+from duvet.knowledge.feedback import APPEND_PATIENCE, AuditEntry, append_audit_entry
+from duvet.knowledge.settings import StorePaths
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode

@@ -291,7 +291,7 @@ def _forward(tool: Tool, line: GatewayConnection) -> Tool:
     async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
         answer = await line.call(tool, _list_given(request), ctx)
         if tool.name == KM_SEARCH_NAME:
-            from duvet.knowledge.retrieval.query import SearchResponse
+            from duvet.knowledge.search_query import SearchResponse
             from duvet.tools.knowledge.search import add_feedback_hint
 
             if isinstance(answer.value, SearchResponse):

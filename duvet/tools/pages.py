@@ -11,10 +11,16 @@ from msgspec import Meta, Struct, json
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, UnreadableError
-from duvet.knowledge.pages.catalogue import PageCollection, PageEdge, PageNode, load_pages
+from duvet.knowledge.pages.catalogue import (
+    PageCollection,
+    PageEdge,
+    PageNode,
+    PageRequirement,
+    find_page_requirements,
+    load_pages,
+)
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import Page, decode_page_body
-from duvet.knowledge.pages.page_rows import PageRequirement, find_page_requirements
 from duvet.knowledge.pages.search import (
     PageHit,
     PageIndex,
@@ -66,7 +72,7 @@ def load_page_collection(context: ProjectSnapshot) -> PageCollection:
     """The pages, and how they hang together."""
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = load_pages(project, find_page_files(project), earlier.shelf if earlier else None)
+    shelf = load_pages(project, find_page_files(project), earlier.store if earlier else None)
     return PageCollection(shelf, context.catalogue)
 
 

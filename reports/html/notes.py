@@ -11,11 +11,9 @@ from urllib.parse import unquote
 
 from markupsafe import Markup
 
-from duvet.knowledge.pages.catalogue import PageCollection
+from duvet.knowledge.pages.catalogue import PageCollection, PageReference, format_moment
 from duvet.knowledge.pages.page import Page as Note
 from duvet.knowledge.pages.page import PageLink, rewrite_links
-from duvet.knowledge.pages.page_rows import format_moment
-from duvet.knowledge.pages.requirement_links import PageReference
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.trace.catalogue import SHORT_ID_DIGITS
@@ -200,7 +198,7 @@ class PageWriter:
         if target in self.notes.by_slug:
             return f"[{words}](<{self.places.notes[target].link}>)"
         link = PageLink(target, heading, 0, 0, 0)
-        named = self.notes.references.meant(link)
+        named = self.notes.references.find(link)
         goal = self._goal(named) if named else ""
         if goal:
             return f"[{words}](<{goal}>)"

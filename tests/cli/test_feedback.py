@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.maintenance.feedback import submit_vote
+from duvet.knowledge.feedback import submit_vote
 from tests.cli.made import make
 from tests.cli.running import Run, runner
 from tests.unit.knowledge.upkeep.made import CLOCK, places, vote

@@ -1,248 +1,85 @@
-"""An ingest run: reads what changed and updates the index in one transaction."""
+"""An ingest run: reads changed files and updates the index in one transaction."""
 
 from __future__ import annotations
 
-import re
 import time
+import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from typing import TypeVar
 from uuid import uuid4
 
-from msgspec import Struct
+from blake3 import blake3
+from msgspec import DecodeError, Struct, field, msgpack
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError, QueryError
-from duvet.knowledge.ingest.chunks import IngestReader
-from duvet.knowledge.ingest.files import FileChanges, FileUpdater, find_ingest_files
-from duvet.knowledge.ingest.git_history import CommitTimes, decode_times, find_commit_times
-from duvet.knowledge.ingest.graph import KnowledgeGraph, build_graph
-from duvet.knowledge.ingest.records import (
-    IngestMemo,
-    decode_memo,
+from duvet.errors import DuvetError
+from duvet.knowledge.git_dates import CommitTimes, find_commit_times
+from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
+from duvet.knowledge.ingest.files import (
     describe_failure,
+    detect_kind,
+    detect_namespace,
+    find_ingest_files,
     format_problem_line,
     make_warning,
     make_warnings,
 )
-from duvet.knowledge.ingest.relations import find_roots
-from duvet.knowledge.ingest.subsystems import SubsystemIndex, read_subsystem_catalogue
+from duvet.knowledge.ingest.graph import build_graph
+from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
-from duvet.knowledge.reports.facts import gather_facts
-from duvet.knowledge.reports.history import save_reports
+from duvet.knowledge.reports import gather_facts, save_reports
+from duvet.knowledge.settings import IngestOptions
 from duvet.model import Problem
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_size
 from duvet.store.errors import StoreBusyError
 from duvet.store.protocol import Store, StoreWriter
-from duvet.store.records import SPACE_KEY, Artifact, Chunk, IngestRun
-from duvet.text import quote_text, shorten_text
+from duvet.store.records import SPACE_KEY, Artifact, Chunk, FileKind, IngestedFile, IngestRun, RemovedFile
 from duvet.trace.catalogue import Catalogue
 
 SPACE_SIZE_KEY = "space-size"
-"""What is kept beside the space: how many pieces there were when it was fitted."""
+"""The number of chunks to which the vector space was fitted."""
+_FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
+_READER_VERSION = "2"
+"""A change makes the next run read all files again."""
 
-_SAMPLE = 10_000
-"""So many pieces tell what a corpus is like."""
-_BATCH = 512
-_TOLERANCE = 5
-"""A corpus that has grown or shrunk by more than this part is another one."""
-
-
-class VectorUpdate:
-    """Brings the vectors of a store up to date."""
-
-    def __init__(self, store: Store, writing: StoreWriter, embedder: Embedder) -> None:
-        self._store = store
-        self._writing = writing
-        self._embedder = embedder
-        self._space: VectorSpace | None = None
-        self._total = 0
-
-    def plan(self, artifacts: Sequence[Artifact], changed: Iterable[str]) -> list[Artifact]:
-        """The files whose pieces need vectors: those that have changed, or all where the corpus is another one."""
-        with_pieces = [one for one in artifacts if one.chunk_count]
-        total = sum(one.chunk_count for one in with_pieces)
-        ##= man/spec/knowledge.md#ingest-runs
-        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
-        ##% model or more than a fifth of the chunks has changed.
-        self._space = self._kept(total)
-        if self._space is None:
-            self._total = total
-            return with_pieces
-        known = frozenset(changed)
-        return [one for one in with_pieces if one.path in known]
-
-    def make(self, artifacts: Sequence[Artifact], counted: CountedStep) -> None:
-        """Make the vectors of these files."""
-        space = self._space or self._fitted(artifacts, self._total)
-        for batch in _batches(artifacts):
-            self._embed(space, batch)
-            counted.advance(sum(one.chunk_count for one in batch))
-
-    def _kept(self, total: int) -> VectorSpace | None:
-        data = self._store.kept(SPACE_KEY)
-        space = self._embedder.space(data) if data else None
-        size = int.from_bytes(self._store.kept(SPACE_SIZE_KEY) or b"")
-        return space if space and abs(total - size) * _TOLERANCE <= size else None
-
-    def _fitted(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
-        space = self._embedder.fitted(list(self._sample(artifacts, total)))
-        self._writing.keep(SPACE_KEY, space.data)
-        self._writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
-        return space
-
-    def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
-        """Texts from all over the corpus, the same of the same one."""
-        step = max(1, -(-total // _SAMPLE))
-        first = 0
-        for one in artifacts:
-            start = -first % step
-            first += one.chunk_count
-            if start < one.chunk_count:
-                numbers = self._store.chunk_numbers(one.path)
-                yield from map(_words, self._store.chunks(numbers[start::step]))
-
-    def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
-        numbers = [self._store.chunk_numbers(one.path) for one in batch]
-        chunks = self._store.chunks([number for some in numbers for number in some])
-        rows = space.rows(list(map(_words, chunks)))
-        size, start = row_size(space.width), 0
-        for one, some in zip(batch, numbers, strict=True):
-            end = start + len(some) * size
-            self._writing.replace_vectors(one.path, rows[start:end])
-            start = end
-
-
-def update_vectors(
-    store: Store,
-    writing: StoreWriter,
-    embedder: Embedder | None,
-    artifacts: Sequence[Artifact],
-    changed: Iterable[str],
-    progress: Progress,
-) -> None:
-    """Make those that are missing; without a model there are none."""
-    if embedder is None:
-        _without_vectors(store, writing, artifacts)
-        return
-    vectors = VectorUpdate(store, writing, embedder)
-    todo = vectors.plan(artifacts, changed)
-    if todo:
-        count = sum(one.chunk_count for one in todo)
-        with progress.counted("Making vectors", count) as counted:
-            vectors.make(todo, counted)
-        progress.end(f"Made {count} vectors")
-
-
-def _without_vectors(store: Store, writing: StoreWriter, artifacts: Iterable[Artifact]) -> None:
-    """Leave none: some would be of texts that have changed."""
-    if store.kept(SPACE_KEY):
-        writing.keep(SPACE_KEY, b"")
-        for one in artifacts:
-            if one.chunk_count:
-                writing.replace_vectors(one.path, b"")
-
-
-def _words(chunk: Chunk) -> str:
-    title = chunk.piece.title
-    return f"{title}\n{chunk.text}" if title else chunk.text
-
-
-def _batches(artifacts: Iterable[Artifact]) -> Iterator[list[Artifact]]:
-    """The files, so many at once that their pieces make one batch."""
-    batch: list[Artifact] = []
-    size = 0
-    for one in artifacts:
-        batch.append(one)
-        size += one.chunk_count
-        if size >= _BATCH:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-_GRAPH = "graph"
-
-
-def save_changed(store: Store, writing: StoreWriter, name: str, data: bytes) -> None:
-    """Keep something under a name, where that isn't what is kept there."""
-    if store.kept(name) != data:
-        writing.keep(name, data)
-
-
-def save_graph(store: Store, writing: StoreWriter, graph: KnowledgeGraph) -> None:
-    """Replace the graph where it has changed."""
-    from blake3 import blake3
-    from msgspec import msgpack
-
-    digest = blake3(msgpack.encode(graph)).digest()
-    if store.kept(_GRAPH) != digest:
-        writing.replace_graph(graph.nodes, graph.edges)
-        writing.keep(_GRAPH, digest)
-
-
-INGEST_PATIENCE = 10.0
-"""Seconds that a run waits for another one."""
-
-_HOW = "2"
-"""Tells what was read in this way from what another version has read."""
-LOCAL_PROFILE = "local"
-"""What runs are called that people begin."""
-_FILES, _TIMES = "files", "times"
-"""What is kept from run to run."""
-
-
-class IngestOptions(Struct, frozen=True, kw_only=True):
-    """How a project is taken in, beside what the configuration says."""
-
-    profile: str = ""
-    """What the run is called; where it is empty, the configuration says."""
-    otherwise: str = LOCAL_PROFILE
-    """What it is called where that doesn't say either."""
-    dry_run: bool = False
-    full: bool = False
-    """Whether to read everything again."""
-    dummy: bool = False
-    """Whether to make vectors that mean nothing."""
-    patience: float = INGEST_PATIENCE
-    run_id: str = ""
-    """What the run is known by; made up where it is empty."""
+Value = TypeVar("Value")
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
-    """What has come of it."""
+    """Result of a run."""
 
     run: IngestRun
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
     vectors: str = ""
-    """The model that has made them; empty where there are none."""
+    """The model of the vectors; empty without vectors."""
 
 
 def ingest_project(
     project: Project,
     store: Store | None,
-    wanted: IngestRule,
-    wishes: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
+    rule: IngestRule,
+    options: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,
     own: Sequence[str] = (),
 ) -> IngestOutcome:
-    """Bring the store up to date with the project, all or nothing; without a store, only look.
+    """Update the store in one transaction; without a store, return what would change.
 
-    `catalogue` is where the trace comes from, if it is known already; `own` are files that are no part of the project.
+    `catalogue` replaces the trace of the project; `own` are files that are not part of the project.
     """
-    taking = _Taking(project, wanted, wishes, catalogue, own)
-    if store is None or wishes.dry_run:
-        return taking.look(store)
+    run = _Run(project, rule, options, catalogue, own)
+    if store is None or options.dry_run:
+        return run.look(store)
     try:
-        with _written(store, project, wishes.patience) as writing:
-            return taking.write(store, writing)
+        with _writing(store, project.progress, options.patience) as writing:
+            return run.write(store, writing)
     except StoreBusyError:
         raise
     except BaseException as error:
@@ -250,119 +87,130 @@ def ingest_project(
         ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its
         ##% reason.
         with suppress(Exception), store.writing() as writing:
-            writing.put_run(taking.failed(error))
+            writing.put_run(run.failed(error))
         raise
 
 
 @contextmanager
-def _written(store: Store, project: Project, patience: float) -> Iterator[StoreWriter]:
-    """A change of the store, once nobody else makes one."""
+def _writing(store: Store, progress: Progress, patience: float) -> Iterator[StoreWriter]:
     ##= man/spec/knowledge.md#ingest-runs
     ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     with ExitStack() as stack:
         try:
             writing = stack.enter_context(store.writing())
         except StoreBusyError:
-            project.progress.begin("Waiting for another run to end")
+            progress.begin("Waiting for another run to end")
             writing = stack.enter_context(store.writing(patience))
         yield writing
 
 
-class _Taking:
-    """One run."""
+class _Memo(Struct, frozen=True, array_like=True):
+    """The files of the last run."""
 
+    reader: str = ""
+    """The version and the settings of the reader."""
+    files: dict[str, FileRecord] = {}
+
+
+class _Run:
     def __init__(
         self,
         project: Project,
-        wanted: IngestRule,
-        wishes: IngestOptions,
+        rule: IngestRule,
+        options: IngestOptions,
         catalogue: Callable[[], Catalogue] | None,
         own: Sequence[str],
     ) -> None:
         self._project = project
-        self._wanted = wanted
-        self._wishes = wishes
+        self._rule = rule
+        self._options = options
         self._catalogue = catalogue
         self._own = own
         self._problems: list[Problem] = []
         self._clock = time.perf_counter()
-        run_id, profile = wishes.run_id or uuid4().hex, wishes.profile or wanted.profile or wishes.otherwise
-        self._run = IngestRun(run_id=run_id, profile=profile, started_at=time.time(), dry_run=wishes.dry_run)
-        self._finds_symbols = wants_symbols(wanted.symbols)
+        self._run = IngestRun(
+            run_id=options.run_id or uuid4().hex,
+            profile=options.profile or rule.profile or options.default_profile,
+            started_at=time.time(),
+            dry_run=options.dry_run,
+        )
+        self._finds_symbols = wants_symbols(rule.symbols)
+        self._reader = f"{_READER_VERSION} {self._finds_symbols} {rule.max_file_bytes}"
         self._embedder: Embedder | None = None
 
     def look(self, store: Store | None) -> IngestOutcome:
-        """What would change."""
+        """Find out what would change."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
-        files, times = self._update(store, None, None)[:2]
+        files, times, _ = self._update_files(store, None, None)
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        """Change it."""
-        self._embedder = find_embedder(self._wanted.semantic, self._wishes.dummy)
+        """Update the index."""
+        self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
         ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
-        trace = self._trace()
-        files, times, subsystems = self._update(store, writing, trace)
-        update_vectors(
-            *(store, writing, self._embedder, list(files.artifacts.values())),
-            *((*files.added, *files.changed), self._project.progress),
-        )
-        graph = build_graph(files.artifacts, files.known, subsystems, trace)
-        save_graph(store, writing, graph)
-        save_changed(store, writing, _FILES, IngestMemo(self._how, files.known).encoded())
-        save_changed(store, writing, _TIMES, times.encoded())
+        trace = self._load_trace()
+        files, times, subsystems = self._update_files(store, writing, trace)
+        artifacts = list(files.artifacts.values())
+        if self._embedder is None:
+            _remove_vectors(store, writing, artifacts)
+        else:
+            vectors = VectorUpdate(store, writing, self._embedder)
+            vectors.update(artifacts, (*files.added, *files.changed), self._project.progress)
+        graph = build_graph(files.artifacts, files.records, subsystems, trace)
+        digest = blake3(msgpack.encode(graph)).digest()
+        if store.kept(_GRAPH_KEY) != digest:
+            writing.replace_graph(graph.nodes, graph.edges)
+        kept = {
+            _GRAPH_KEY: digest,
+            _FILES_KEY: _pack(_Memo(self._reader, files.records)),
+            _TIMES_KEY: _pack(CommitTimes(times.head, times.changes)),
+        }
+        for key, data in kept.items():
+            if store.kept(key) != data:
+                writing.keep(key, data)
         outcome = self._outcome(files, times)
         writing.put_run(outcome.run)
-        facts = gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._wanted)
+        facts = gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
         save_reports(writing, facts, time.time())
         return outcome
 
     def failed(self, error: BaseException) -> IngestRun:
-        """The run, which came to nothing."""
+        """Return the record of the failed run."""
         return replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
-
-    @property
-    def _how(self) -> str:
-        """What was read in another way is read again."""
-        return f"{_HOW} {self._finds_symbols} {self._wanted.max_file_bytes}"
 
     @property
     def _elapsed(self) -> float:
         return round(time.perf_counter() - self._clock, 3)
 
-    def _update(
+    def _update_files(
         self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None
     ) -> tuple[FileChanges, CommitTimes, SubsystemIndex]:
         project, progress = self._project, self._project.progress
-        before, memo, known_times = self._earlier(store)
+        before = dict(store.artifacts()) if store else {}
+        memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
+        earlier_times = _unpack(store.kept(_TIMES_KEY), CommitTimes) if store else None
         progress.begin("Looking for files")
-        found = find_ingest_files(project, self._wanted, self._own)
+        found = find_ingest_files(project, self._rule, self._own)
         self._problems += found.problems
         catalogue = read_subsystem_catalogue(project.tree)
         subsystems = SubsystemIndex(catalogue, find_roots(project.tree, found.paths), found.paths, trace)
-        times = find_commit_times(project, known_times)
+        times = find_commit_times(project, earlier_times or CommitTimes())
         if times.fault:
             self._problems.append(make_warning(f"without times of commits, those of the files count: {times.fault}"))
         progress.end(f"Found {len(found.paths)} files")
-        reader = IngestReader(project, self._wanted.max_file_bytes, finds_symbols=self._finds_symbols)
-        updating = FileUpdater(before, memo, reader, subsystems, times, writing)
+        reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
+        records = memo.files if memo and memo.reader == self._reader else {}
+        updater = FileUpdater(before, records, reader, subsystems, times, writing)
         with progress.counted("Reading files", len(found.paths)) as counted:
-            files = updating.update(found.paths, counted)
+            files = updater.update(found.paths, counted)
         self._problems += (*files.problems, *subsystems.unknown())
         progress.end(f"Read {len(files.added) + len(files.changed)} files that are new or have changed")
         return files, times, subsystems
 
-    def _earlier(self, store: Store | None) -> tuple[dict[str, Artifact], IngestMemo, CommitTimes]:
-        """What is known already."""
-        if store is None:
-            return {}, IngestMemo(self._how), CommitTimes()
-        memo = IngestMemo(self._how) if self._wishes.full else decode_memo(store.kept(_FILES), self._how)
-        return dict(store.artifacts()), memo, decode_times(store.kept(_TIMES))
-
-    def _trace(self) -> Catalogue | None:
-        """The trace; none where there is no project with a configuration, or it can't be read."""
+    def _load_trace(self) -> Catalogue | None:
+        """Return the trace, or None if the project has no configuration or its trace can't be read."""
         try:
             if self._project.config is None:
                 return None
@@ -378,8 +226,8 @@ class _Taking:
         run = replace(
             self._run,
             duration_seconds=self._elapsed,
-            artifact_counts=dict(sorted(Counter(one.kind.value for one in artifacts).items())),
-            chunk_count=sum(one.chunk_count for one in artifacts),
+            artifact_counts=dict(sorted(Counter(artifact.kind.value for artifact in artifacts).items())),
+            chunk_count=sum(artifact.chunk_count for artifact in artifacts),
             repo_head=times.head,
             changed=len(files.added) + len(files.changed),
             removed=files.removed,
@@ -394,12 +242,232 @@ class _Taking:
         )
 
 
-_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+def _pack(value: object) -> bytes:
+    return zlib.compress(msgpack.encode(value), 1)
 
 
-def require_profile(name: str) -> str:
-    """The same; QueryError where no run can be called so."""
-    if not _PROFILE.fullmatch(name):
-        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
-    return name
+def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
+    """Return the stored value, or None if it is damaged or from another version."""
+    if data:
+        with suppress(DecodeError, zlib.error):
+            return msgpack.decode(zlib.decompress(data), type=type)
+    return None
+
+
+class FileChanges(Struct):
+    """The files of a run and their changes."""
+
+    artifacts: dict[str, Artifact] = field(default_factory=dict)
+    records: dict[str, FileRecord] = field(default_factory=dict)
+    added: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    removed: tuple[RemovedFile, ...] = ()
+    problems: list[Problem] = field(default_factory=list)
+
+
+class FileUpdater:
+    """Reads new and changed files, and writes them to the index unless `writing` is None."""
+
+    def __init__(
+        self,
+        before: Mapping[str, Artifact],
+        records: Mapping[str, FileRecord],
+        reader: IngestReader,
+        subsystems: SubsystemIndex,
+        times: CommitTimes,
+        writing: StoreWriter | None,
+    ) -> None:
+        self._before = before
+        self._records = records
+        self._reader = reader
+        self._subsystems = subsystems
+        self._times = times
+        self._writing = writing
+        self._files = FileChanges()
+
+    def update(self, paths: Iterable[str], counted: CountedStep) -> FileChanges:
+        """Update the files at these paths, and remove all others."""
+        for path in paths:
+            self._update_file(path)
+            counted.advance()
+        files = self._files
+        gone = [artifact for path, artifact in self._before.items() if path not in files.artifacts]
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
+        files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
+        if self._writing:
+            for artifact in gone:
+                self._writing.remove(artifact.path)
+        return files
+
+    def _update_file(self, path: str) -> None:
+        before, record = self._before.get(path), self._records.get(path)
+        if before is not None and record is not None:
+            modified = self._reader.modified(path, record.seen)
+            if modified is not None:
+                self._keep(before, record, modified)
+                return
+        kind = detect_kind(path)
+        content = self._reader.read(path, kind, before.digest if before and record else "")
+        if content is None:
+            # The file was deleted since its folder was read.
+            return
+        if before and record and content.digest and content.digest == before.digest:
+            self._keep(before, replace(record, seen=content.record.seen), content.modified)
+        else:
+            self._put(path, kind, content)
+
+    def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
+        artifact = self._describe(before, record, modified)
+        self._files.artifacts[artifact.path] = artifact
+        self._files.records[artifact.path] = record
+        if artifact != before and self._writing:
+            self._writing.touch(artifact)
+
+    def _put(self, path: str, kind: FileKind, content: IngestContent) -> None:
+        files = self._files
+        bare = Artifact(
+            path=path,
+            kind=kind,
+            namespace=detect_namespace(path),
+            digest=content.digest,
+            chunk_count=len(content.pieces),
+            skipped=content.skipped,
+        )
+        artifact = self._describe(bare, content.record, content.modified)
+        files.artifacts[path] = artifact
+        files.records[path] = content.record
+        files.problems += content.problems
+        (files.changed if path in self._before else files.added).append(path)
+        if self._writing:
+            self._writing.put(
+                IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
+            )
+
+    def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
+        """Return the artifact with what may change without the file: its subsystem and its last commit."""
+        membership = self._subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
+        commit = self._times.of(artifact.path)
+        return replace(
+            artifact,
+            subsystem=membership.subsystem,
+            criticality=membership.criticality,
+            tags=tuple(dict.fromkeys((*record.tags, *membership.tags))),
+            git_commit=commit.commit if commit else "",
+            git_timestamp=commit.time if commit else modified,
+        )
+
+
+def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterator[RemovedFile]:
+    heirs: dict[str, list[str]] = {}
+    for artifact in added:
+        # All empty files have the same digest.
+        if artifact.digest and artifact.skipped != "empty":
+            heirs.setdefault(artifact.digest, []).append(artifact.path)
+    for artifact in gone:
+        others = heirs.get(artifact.digest)
+        heir = others.pop(0) if others else ""
+        yield RemovedFile(
+            path=artifact.path,
+            kind=artifact.kind,
+            subsystem=artifact.subsystem,
+            digest=artifact.digest,
+            status="renamed" if heir else "deleted",
+            renamed_to=heir,
+        )
+
+
+_SAMPLE = 10_000
+"""Chunks to which a vector space is fitted at most."""
+_BATCH = 512
+_TOLERANCE = 5
+"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
+
+
+class VectorUpdate:
+    """Makes the vectors of changed files, or of all files if the vector space is fitted again."""
+
+    def __init__(self, store: Store, writing: StoreWriter, embedder: Embedder) -> None:
+        self._store = store
+        self._writing = writing
+        self._embedder = embedder
+
+    def update(self, artifacts: Iterable[Artifact], changed: Iterable[str], progress: Progress) -> None:
+        todo = [artifact for artifact in artifacts if artifact.chunk_count]
+        total = sum(artifact.chunk_count for artifact in todo)
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
+        ##% model or more than a fifth of the chunks has changed.
+        space = self._load_space(total)
+        if space is not None:
+            paths = frozenset(changed)
+            todo = [artifact for artifact in todo if artifact.path in paths]
+        if not todo:
+            return
+        count = sum(artifact.chunk_count for artifact in todo)
+        with progress.counted("Making vectors", count) as counted:
+            space = space or self._fit_space(todo, total)
+            for batch in _batches(todo):
+                self._embed(space, batch)
+                counted.advance(sum(artifact.chunk_count for artifact in batch))
+        progress.end(f"Made {count} vectors")
+
+    def _load_space(self, total: int) -> VectorSpace | None:
+        data = self._store.kept(SPACE_KEY)
+        space = self._embedder.space(data) if data else None
+        size = int.from_bytes(self._store.kept(SPACE_SIZE_KEY) or b"")
+        return space if space and abs(total - size) * _TOLERANCE <= size else None
+
+    def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
+        space = self._embedder.fitted(list(self._sample(artifacts, total)))
+        self._writing.keep(SPACE_KEY, space.data)
+        self._writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
+        return space
+
+    def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
+        """Yield every nth text, so that the same files give the same space."""
+        step = max(1, -(-total // _SAMPLE))
+        first = 0
+        for artifact in artifacts:
+            start = -first % step
+            first += artifact.chunk_count
+            if start < artifact.chunk_count:
+                numbers = self._store.chunk_numbers(artifact.path)
+                yield from map(_text_of, self._store.chunks(numbers[start::step]))
+
+    def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
+        numbers = [self._store.chunk_numbers(artifact.path) for artifact in batch]
+        chunks = self._store.chunks([number for some in numbers for number in some])
+        rows = space.rows(list(map(_text_of, chunks)))
+        size, start = row_size(space.width), 0
+        for artifact, some in zip(batch, numbers, strict=True):
+            end = start + len(some) * size
+            self._writing.replace_vectors(artifact.path, rows[start:end])
+            start = end
+
+
+def _remove_vectors(store: Store, writing: StoreWriter, artifacts: Iterable[Artifact]) -> None:
+    # Without a model, the vectors of changed texts can't be updated.
+    if store.kept(SPACE_KEY):
+        writing.keep(SPACE_KEY, b"")
+        for artifact in artifacts:
+            if artifact.chunk_count:
+                writing.replace_vectors(artifact.path, b"")
+
+
+def _text_of(chunk: Chunk) -> str:
+    title = chunk.piece.title
+    return f"{title}\n{chunk.text}" if title else chunk.text
+
+
+def _batches(artifacts: Iterable[Artifact]) -> Iterator[list[Artifact]]:
+    batch: list[Artifact] = []
+    size = 0
+    for artifact in artifacts:
+        batch.append(artifact)
+        size += artifact.chunk_count
+        if size >= _BATCH:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

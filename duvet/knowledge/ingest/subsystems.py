@@ -1,11 +1,15 @@
-"""Subsystems of a project, from folders, front matter and a catalogue file."""
+"""Subsystems of a project, from folders, imports, front matter and a catalogue file."""
 
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
+from __future__ import annotations
 
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-from collections.abc import Iterable, Iterator, Sequence
+import posixpath
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -14,16 +18,8 @@ from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.document_formats import read_document
 from duvet.config.project_file import build_table
-from duvet.knowledge.days import CRITICALITY
-from duvet.knowledge.ingest.records import detect_kind, make_warning
-from duvet.knowledge.ingest.relations import (
-    SOURCE_FOLDER,
-    USUAL_FOLDERS,
-    CitationNeighbours,
-    ModuleIndex,
-    SourceRoot,
-    guess_subject_names,
-)
+from duvet.errors import DuvetError
+from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.model import Place, Problem, ProblemsError
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
@@ -32,48 +28,343 @@ from duvet.trace.catalogue import Catalogue
 from duvet.trace.names import suggest_nearest
 from duvet.tree.files import Tree
 
-_LEVELS = f"it is {', '.join(CRITICALITY)}"
+_USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
+_SOURCE_FOLDER = "src"
+_GENERIC_FOLDERS = frozenset((_SOURCE_FOLDER, *_USUAL_FOLDERS))
 
 
-def find_entry_faults(at: DocumentLocation, entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> Iterator[Problem]:
-    """The faults of entries, each a name as it is written, how critical it is, and its patterns."""
-    names: dict[str, str] = {}
-    for name, criticality, patterns in entries:
-        here = at / name
-        known = names.setdefault(name.strip().casefold(), name)
-        if not name.strip():
-            yield here.problem(rules.CONFIG_BAD_VALUE, "a subsystem has to have a name", at_key=True)
-        elif known != name:
-            message = f"{quote_text(name)} is the same subsystem as {quote_text(known)}"
-            yield here.problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
-        if criticality and criticality not in CRITICALITY:
-            message = f"{quote_text(criticality)} is no criticality"
-            yield (here / "criticality").problem(
-                rules.CONFIG_BAD_VALUE, message, suggest_nearest(criticality, tuple(CRITICALITY)) or _LEVELS
-            )
-        yield from _bad_patterns(here / "paths", patterns)
+class SubsystemMembership(Struct, frozen=True):
+    """The subsystem of a file, and what the file inherits from it."""
+
+    subsystem: str = ""
+    criticality: str = ""
+    tags: tuple[str, ...] = ()
 
 
-def _bad_patterns(at: DocumentLocation, patterns: Sequence[str]) -> Iterator[Problem]:
-    for pattern in patterns:
-        try:
-            compile_pattern(pattern)
-        except PatternError as error:
-            yield at.problem(rules.CONFIG_BAD_PATTERN, error.message, error.hint)
+class SubsystemIndex:
+    """All subsystems of a project, found by the paths of its files and by its catalogue."""
+
+    def __init__(
+        self,
+        catalogue: Sequence[CatalogueSubsystem],
+        roots: Sequence[SourceRoot],
+        paths: Iterable[str],
+        trace: Catalogue | None = None,
+    ) -> None:
+        self.catalogue = {_key(subsystem.name): subsystem for subsystem in catalogue}
+        self._roots = [(f"{root.folder}/", root) for root in roots]
+        patterns = ((pattern, subsystem.name) for subsystem in catalogue for pattern in subsystem.paths)
+        self._patterns: list[tuple[PathPredicate, str]] = [
+            (match_any([compile_pattern(pattern)]), name)
+            for pattern, name in sorted(patterns, key=lambda found: -len(found[0]))
+        ]
+        self._names = {key: subsystem.name for key, subsystem in self.catalogue.items()}
+        code = (path for path in paths if detect_kind(path) in (FileKind.CODE, FileKind.PROTO))
+        self._code = {path: name for path in code if (name := self._find_by_path(path))}
+        for name in self._code.values():
+            self._names.setdefault(_key(name), name)
+        self._citing = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
+
+    def of(self, path: str, kind: FileKind, named: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
+        """Return the membership of a file whose front matter names this subsystem and that imports these modules."""
+        ##= man/spec/knowledge.md#subsystems
+        ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching
+        ##% pattern, or else that of its path, in any case.
+        name = named or self._code.get(path) or self._find_by_path(path) or self._find_by_subject(path, kind, imports)
+        if not name:
+            return SubsystemMembership()
+        key = _key(name)
+        subsystem = self.catalogue.get(key)
+        if subsystem is None:
+            return SubsystemMembership(self._names.setdefault(key, name))
+        return SubsystemMembership(subsystem.name, subsystem.criticality, subsystem.tags)
+
+    def spelling(self, name: str) -> str:
+        """Return the name of a subsystem as it is first written, or "" if there is none."""
+        return self._names.get(_key(name), "")
+
+    def find_entry(self, name: str) -> CatalogueSubsystem | None:
+        return self.catalogue.get(_key(name))
+
+    def unknown(self) -> Iterator[Problem]:
+        """Yield a warning for each dependency of the catalogue that is not a subsystem."""
+        for subsystem in self.catalogue.values():
+            for needed in subsystem.needed:
+                if not self.spelling(needed.name):
+                    hint = suggest_nearest(needed.name, self._names.values())
+                    message = f"there is no subsystem {quote_text(needed.name)}"
+                    yield make_warning(message, needed.path, needed.place, hint)
+
+    def _find_by_path(self, path: str) -> str:
+        listed = next((name for matches, name in self._patterns if matches(path)), "")
+        if listed:
+            return listed
+        for start, root in self._roots:
+            if not path.startswith(start):
+                continue
+            inner, slash, _ = path[len(start) :].partition("/")
+            if slash and not root.is_whole:
+                return inner
+            if root.is_whole or "/" in root.folder:
+                return root.folder.rpartition("/")[2]
+            return "" if root.folder in _GENERIC_FOLDERS else root.folder
+        return ""
+
+    def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
+        """Return the subsystem that a test or a document is about."""
+        ##= man/spec/knowledge.md#subsystems
+        ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
+        ##% otherwise to that of its imports or of the requirements that it cites.
+        for name in guess_subject_names(path, kind):
+            if found := self.spelling(name) or self._top_modules.get(_key(name), ""):
+                return found
+        if kind is not FileKind.TEST:
+            return ""
+        imported = self._modules.subsystem(imports) if imports else ""
+        return imported or (self._citing.subsystem(path) if self._citing else "")
+
+    @cached_property
+    def _top_modules(self) -> dict[str, str]:
+        """The subsystems of modules directly in a root, by their names."""
+        found: dict[str, str] = {}
+        for path, name in self._code.items():
+            folder, _, file = path.rpartition("/")
+            if any(root.folder == folder for _, root in self._roots):
+                found.setdefault(_key(file.rpartition(".")[0]), name)
+        return found
+
+    @cached_property
+    def _modules(self) -> ModuleIndex:
+        return ModuleIndex(((path, list(self._import_paths(path))) for path in self._code), self._code)
+
+    def _import_paths(self, path: str) -> Iterator[str]:
+        yield path
+        for start, root in self._roots:
+            if path.startswith(start):
+                # A package is imported by its own name, and the content of a folder such as `src` without it.
+                above = start if root.folder in _GENERIC_FOLDERS else start[: start[:-1].rfind("/") + 1]
+                yield path.removeprefix(above)
 
 
-CATALOGUE_FOLDERS = ("", ".duvet/", ".metadata/", "docs/")
-CATALOGUE_ENDINGS = ("yaml", "yml", "json")
-CATALOGUE_PATHS = tuple(f"{folder}subsystems.{ending}" for folder in CATALOGUE_FOLDERS for ending in CATALOGUE_ENDINGS)
-"""What is looked for, the first one counts."""
+def _key(name: str) -> str:
+    return name.strip().casefold()
 
-_WHOLE = "subsystems"
-_NEEDED = ("dependencies", "depends_on", "depends_on_subsystems")
+
+class CitationNeighbours:
+    """Files that cite the same requirements."""
+
+    def __init__(self, catalogue: Catalogue, find_subsystem: Callable[[str], str]) -> None:
+        """`find_subsystem` returns the subsystem of a code file, and "" for other files."""
+        self._citations = catalogue.citations
+        self._find_subsystem = find_subsystem
+
+    def subsystem(self, path: str) -> str:
+        """Return the commonest subsystem of the files that cite the requirements of this one, or ""."""
+        votes = Counter[str]()
+        for requirement in sorted(self._requirements.get(path, ())):
+            votes.update(self._subsystems.get(requirement, ()))
+        return votes.most_common(1)[0][0] if votes else ""
+
+    @cached_property
+    def _requirements(self) -> dict[str, set[int]]:
+        found: dict[str, set[int]] = {}
+        for citation in self._citations:
+            found.setdefault(citation.path, set()).update(citation.requirements)
+        return found
+
+    @cached_property
+    def _subsystems(self) -> dict[int, list[str]]:
+        """The subsystem of each citation of a requirement."""
+        names = {path: self._find_subsystem(path) for path in self._requirements}
+        found: dict[int, list[str]] = {}
+        for citation in self._citations:
+            for requirement in citation.requirements if names[citation.path] else ():
+                found.setdefault(requirement, []).append(names[citation.path])
+        return found
+
+
+_SUBJECT_FOLDERS = {FileKind.TEST: ("tests", "test", "__tests__"), FileKind.DOC: ("docs", "doc", "man")}
+_TEST_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
+_LAST_PART = re.compile(r"[._-]+[^._-]*\Z")
+
+
+def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
+    """Yield the names that a test or a document may be about, the likeliest first."""
+    folders = _SUBJECT_FOLDERS.get(kind)
+    if folders is None:
+        return
+    *above, name = path.split("/")
+    at = next((index for index, part in enumerate(above) if part in folders), None)
+    if at is not None:
+        yield from reversed(above[at + 1 :])
+    elif kind is FileKind.DOC:
+        return
+    stem = _TEST_AFFIX.sub("", name.rpartition(".")[0] or name)
+    while stem:
+        yield stem
+        shorter = _LAST_PART.sub("", stem)
+        stem = shorter if shorter != stem else ""
+
+
+_DOTTED_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*(\w*)"
+    r"|(?:import(?:[ \t]+static)?|using|(?:pub[ \t]+)?use)[ \t]+([A-Za-z_][\w.:]*))",
+    re.MULTILINE,
+)
+_QUOTED_IMPORT = re.compile(r"""\b(?:from|require|import|include)\b[ \t(]*["'<]([\w@./-]+)["'>]""")
+_GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]+)+)"[ \t]*$', re.MULTILINE)
+_SEPARATORS = re.compile(r"[./:]+")
+_ENDING = re.compile(r"\.\w{1,5}\Z")
+_NOT_NAMES = ("", "crate", "super", "self")
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
+"""Modules that are imported by the name of their folder."""
+_MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
+
+
+def find_imports(path: str, text: str) -> tuple[str, ...]:
+    """Return the modules that a file imports, as paths, with repetitions."""
+    found: list[str] = []
+    for name in _find_module_paths(path, text[:_MAX_IMPORT_TEXT]):
+        if 0 < len(name) <= _MAX_IMPORT_LENGTH:
+            found.append(name)
+        if len(found) == _MAX_IMPORTS:
+            break
+    return tuple(found)
+
+
+def _find_module_paths(path: str, text: str) -> Iterator[str]:
+    for package, first, other in _DOTTED_IMPORT.findall(text):
+        parts = _SEPARATORS.split(f"{package}.{first}" if package else other)
+        yield "/".join(part for part in parts if part not in _NOT_NAMES)
+    for name in (_GO_IMPORT if path.endswith(".go") else _QUOTED_IMPORT).findall(text):
+        near = posixpath.join(posixpath.dirname(path), name) if name.startswith(".") else name
+        yield _ENDING.sub("", posixpath.normpath(near))
+
+
+class ModuleIndex:
+    """Subsystems by the names of their modules."""
+
+    def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
+        """`modules` are files with the paths by which they may be imported, `subsystems` those of the files."""
+        self._subsystems: dict[str, str] = {}
+        for path, names in modules:
+            for name in names:
+                stem = _ENDING.sub("", name)
+                folder, _, last = stem.rpartition("/")
+                self._subsystems.setdefault(stem, subsystems[path])
+                if folder:
+                    # The module of a folder goes before other files in the folder.
+                    add = self._subsystems.__setitem__ if last in _FOLDER_MODULES else self._subsystems.setdefault
+                    add(folder, subsystems[path])
+
+    def subsystem(self, imports: Iterable[str]) -> str:
+        """Return the commonest subsystem of these modules, or ""."""
+        votes = Counter(found for name in imports if (found := self._find(name.split("/"))))
+        return votes.most_common(1)[0][0] if votes else ""
+
+    def _find(self, parts: Sequence[str]) -> str:
+        for end in range(len(parts), 0, -1):
+            # A module path may begin with the host that it is loaded from, or with the name of the project.
+            for start in range(max(1, end - 1)):
+                if found := self._subsystems.get("/".join(parts[start:end])):
+                    return found
+        return ""
+
+
+class SourceRoot(Struct, frozen=True, order=True):
+    """A folder whose folders are subsystems, or that is a subsystem itself."""
+
+    folder: str
+    is_whole: bool = False
+    """Whether the folder is one subsystem."""
+
+
+_MAX_MANIFEST_BYTES = 1 << 20
+
+
+def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
+    """Return the source roots of a project, the deepest first."""
+    # The modules of Go below the top.
+    go_modules = (SourceRoot(path.rpartition("/")[0], is_whole=True) for path in paths if path.endswith("/go.mod"))
+    usual = (SourceRoot(name) for name in _USUAL_FOLDERS)
+    found = {*_find_crates(tree, paths), *go_modules, *_find_packages(tree, paths), *_find_src(paths), *usual}
+    return sorted(found, key=lambda root: (-root.folder.count("/"), not root.is_whole, root.folder))
+
+
+def _find_src(paths: Iterable[str]) -> Iterator[SourceRoot]:
+    """Yield `src`, and its package if there is only one."""
+    packages = set[str]()
+    for path in paths:
+        first, _, rest = path.partition("/")
+        if first == _SOURCE_FOLDER and "/" in rest and detect_kind(path) is FileKind.CODE:
+            packages.add(rest.partition("/")[0])
+    if len(packages) == 1:
+        yield SourceRoot(f"{_SOURCE_FOLDER}/{packages.pop()}")
+    yield SourceRoot(_SOURCE_FOLDER)
+
+
+def _find_packages(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
+    """Yield the existing packages that `pyproject.toml` names."""
+    values = _read_toml(tree, "pyproject.toml")
+    tool = _table(values, "tool")
+    setuptools = _table(tool, "setuptools")
+    names = [_table(values, "project").get("name"), _table(tool, "poetry").get("name")]
+    listed = setuptools.get("packages")
+    names += listed if isinstance(listed, list) else []
+    included = _table(tool, "poetry").get("packages")
+    names += (
+        [entry.get("include") for entry in included if isinstance(entry, dict)] if isinstance(included, list) else []
+    )
+    tops = {re.split(r"[./]", name)[0].replace("-", "_") for name in names if isinstance(name, str)}
+    parts = (path.split("/") for path in paths)
+    folders = {"/".join(some[:depth]) for some in parts for depth in (1, 2) if len(some) > depth}
+    candidates = [folder for top in tops for folder in (top, f"{_SOURCE_FOLDER}/{top}")]
+    candidates += [folder for folder in _table(setuptools, "package-dir").values() if isinstance(folder, str)]
+    yield from (SourceRoot(folder) for folder in candidates if folder in folders)
+
+
+def _find_crates(tree: Tree, paths: Sequence[str]) -> Iterator[SourceRoot]:
+    """Yield the members of a Cargo workspace."""
+    members = _table(_read_toml(tree, "Cargo.toml"), "workspace").get("members")
+    patterns = []
+    for member in members if isinstance(members, list) else ():
+        with suppress(PatternError):
+            patterns.append(compile_pattern(posixpath.normpath(str(member))))
+    if patterns:
+        matches = match_any(patterns)
+        folders = (path.rpartition("/")[0] for path in paths if path.endswith("/Cargo.toml"))
+        yield from (SourceRoot(folder, is_whole=True) for folder in folders if matches(folder))
+
+
+def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
+    if not tree.is_file(path):
+        return {}
+    try:
+        data = tree.read(path)
+        return tomllib.loads(data.decode()) if len(data) <= _MAX_MANIFEST_BYTES else {}
+    except (DuvetError, ValueError, RecursionError):
+        # The tools that own the file report its errors.
+        return {}
+
+
+def _table(values: dict[str, Any], key: str) -> dict[str, Any]:
+    found = values.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
+_CATALOGUE_PATHS = tuple(
+    f"{folder}subsystems.{ending}"
+    for folder in ("", ".duvet/", ".metadata/", "docs/")
+    for ending in ("yaml", "yml", "json")
+)
+"""The first existing one counts."""
+_SUBSYSTEMS = "subsystems"
 _Words = str | tuple[str, ...]
 
 
 class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the file says of a subsystem."""
+    """A subsystem as it is written in the catalogue file."""
 
     description: str = ""
     criticality: str = ""
@@ -88,12 +379,12 @@ class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
     depends_on_subsystems: _Words = ()
 
 
-class _File(Struct, frozen=True):
+class _CatalogueFile(Struct, frozen=True):
     subsystems: dict[str, CatalogueEntry] = field(default_factory=dict)
 
 
 class SubsystemDependency(Struct, frozen=True):
-    """A subsystem that another one names, and where it does so."""
+    """A subsystem that another one depends on, with its place in the catalogue."""
 
     name: str
     path: str
@@ -101,7 +392,7 @@ class SubsystemDependency(Struct, frozen=True):
 
 
 class CatalogueSubsystem(Struct, frozen=True):
-    """A part of the project, as the file has it."""
+    """A subsystem of the catalogue."""
 
     name: str
     description: str = ""
@@ -111,208 +402,96 @@ class CatalogueSubsystem(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     needed: tuple[SubsystemDependency, ...] = ()
-    """The subsystems that it depends on."""
 
     @property
     def dependencies(self) -> tuple[str, ...]:
-        """The names of these."""
-        return tuple(one.name for one in self.needed)
-
-    def matches(self) -> list[tuple[int, PathPredicate]]:
-        """What finds its files, each with how much of a path it says."""
-        return [(len(one), match_any([compile_pattern(one)])) for one in self.paths]
+        return tuple(needed.name for needed in self.needed)
 
 
 def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
-    """The subsystems of the first file that there is; ProblemsError with all that is wrong with it."""
+    """Return the subsystems of the first catalogue file, if any; raise ProblemsError with all its errors."""
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
     ##% `.metadata` or `docs`, and stop at an error in it with its line.
-    path = next((path for path in CATALOGUE_PATHS if tree.is_file(path)), None)
+    path = next((path for path in _CATALOGUE_PATHS if tree.is_file(path)), None)
     if path is None:
         return ()
     try:
-        document = read_document(tree.read(path), path)
+        document = _CatalogueDocument(read_document(tree.read(path), path))
     except DocumentError as error:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
         raise ProblemsError((problem,)) from None
-    part = _Part(document)
-    at = DocumentLocation(part, {})
-    _require_none(check_table(_File, at))
-    found = {name: _subsystem(name, entry, at) for name, entry in build_table(part.values, _File).subsystems.items()}
-    _require_none(find_entry_faults(at / _WHOLE, [(name, one.criticality, one.paths) for name, one in found.items()]))
+    root = DocumentLocation(document, {})
+    _raise_any(check_table(_CatalogueFile, root))
+    at = root / _SUBSYSTEMS
+    entries = build_table(document.values, _CatalogueFile).subsystems
+    found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
+    _raise_any(_find_faults(at, found))
     return tuple(found.values())
 
 
-def _require_none(problems: Iterable[Problem]) -> None:
+def _raise_any(problems: Iterable[Problem]) -> None:
     if found := sort_problems(problems):
         raise ProblemsError(found)
 
 
-class _Part(DataDocument):
-    """The file as if its names stood in a table, which they may."""
+class _CatalogueDocument(DataDocument):
+    """The catalogue file, with its subsystems below the key `subsystems` even if the file omits it."""
 
     def __init__(self, document: DataDocument) -> None:
         self._document = document
-        self._is_inside = set(document.values) == {_WHOLE}
-        inside = document.values[_WHOLE] if self._is_inside else document.values
-        super().__init__({_WHOLE: inside}, document.text, document.path, lambda _: document.spans)
+        self._has_key = set(document.values) == {_SUBSYSTEMS}
+        values = document.values if self._has_key else {_SUBSYSTEMS: document.values}
+        super().__init__(values, document.text, document.path, lambda _: document.spans)
 
     def value_place(self, *keys: str | int) -> Place:
-        return self._document.value_place(*(keys if self._is_inside else keys[1:]))
+        return self._document.value_place(*(keys if self._has_key else keys[1:]))
 
     def key_place(self, *keys: str | int) -> Place:
-        return self._document.key_place(*(keys if self._is_inside else keys[1:]))
+        return self._document.key_place(*(keys if self._has_key else keys[1:]))
 
 
-def _subsystem(name: str, entry: CatalogueEntry, at: DocumentLocation) -> CatalogueSubsystem:
-    needed = {one.name: one for key in _NEEDED for one in _needed(getattr(entry, key), at / _WHOLE / name / key)}
+def _make_subsystem(name: str, entry: CatalogueEntry, at: DocumentLocation) -> CatalogueSubsystem:
+    needed: dict[str, SubsystemDependency] = {}
+    for key in ("dependencies", "depends_on", "depends_on_subsystems"):
+        words: _Words = getattr(entry, key)
+        for index, word in enumerate((words,) if isinstance(words, str) else words):
+            if word.strip():
+                place = (at / key if isinstance(words, str) else at / key / index).place
+                needed[word.strip()] = SubsystemDependency(word.strip(), at.document.path, place)
     return CatalogueSubsystem(
         name.strip(),
         entry.description,
         entry.criticality.strip().lower(),
         entry.owner,
         entry.domain,
-        _all(entry.tags, entry.labels),
-        _all(entry.paths, entry.includes),
+        _join_words(entry.tags, entry.labels),
+        _join_words(entry.paths, entry.includes),
         tuple(needed.values()),
     )
 
 
-def _needed(said: _Words, at: DocumentLocation) -> Iterator[SubsystemDependency]:
-    for index, word in enumerate((said,) if isinstance(said, str) else said):
-        if word.strip():
-            place = (at if isinstance(said, str) else at / index).place
-            yield SubsystemDependency(word.strip(), at.document.path, place)
+def _join_words(*lists: _Words) -> tuple[str, ...]:
+    words = [word.strip() for some in lists for word in ((some,) if isinstance(some, str) else some)]
+    return tuple(dict.fromkeys(filter(None, words)))
 
 
-def _all(*lists: _Words) -> tuple[str, ...]:
-    words = [word for one in lists for word in ((one,) if isinstance(one, str) else one)]
-    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
-
-
-class SubsystemMembership(Struct, frozen=True):
-    """What a file has of its subsystem."""
-
-    subsystem: str = ""
-    criticality: str = ""
-    tags: tuple[str, ...] = ()
-
-
-class SubsystemIndex:
-    """All subsystems of a project by the paths of its files and by its catalogue."""
-
-    def __init__(
-        self,
-        catalogue: Sequence[CatalogueSubsystem],
-        roots: Sequence[SourceRoot],
-        paths: Iterable[str],
-        trace: Catalogue | None = None,
-    ) -> None:
-        self.catalogue = {_key(one.name): one for one in catalogue}
-        self._roots = [(f"{root.folder}/", root) for root in roots]
-        self._patterns: list[tuple[int, PathPredicate, str]] = sorted(
-            ((length, matches, one.name) for one in catalogue for length, matches in one.matches()),
-            key=lambda found: -found[0],
-        )
-        self._names = {key: one.name for key, one in self.catalogue.items()}
-        code = (path for path in paths if detect_kind(path) in (FileKind.CODE, FileKind.PROTO))
-        self._code = {path: name for path in code if (name := self._placed(path))}
-        for name in self._code.values():
-            self._names.setdefault(_key(name), name)
-        self._cited = CitationNeighbours(trace, lambda path: self._code.get(path, "")) if trace else None
-
-    def of(self, path: str, kind: FileKind, said: str = "", imports: Sequence[str] = ()) -> SubsystemMembership:
-        """What a file has; `said` is the subsystem that it names itself, and `imports` are the modules that it does."""
-        ##= man/spec/knowledge.md#subsystems
-        ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching
-        ##% pattern, or else that of its path, in any case.
-        name = said or self._code.get(path) or self._placed(path) or self._beside(path, kind, imports)
-        if not name:
-            return SubsystemMembership()
-        key = _key(name)
-        one = self.catalogue.get(key)
-        if one is None:
-            return SubsystemMembership(self._names.setdefault(key, name))
-        return SubsystemMembership(one.name, one.criticality, one.tags)
-
-    def named(self, name: str) -> str:
-        """How a subsystem is spelt; empty where there is none of that name."""
-        return self._names.get(_key(name), "")
-
-    def listed(self, name: str) -> CatalogueSubsystem | None:
-        """What the catalogue says of it."""
-        return self.catalogue.get(_key(name))
-
-    def unknown(self) -> Iterator[Problem]:
-        """What the catalogue names as depended on, and no file belongs to."""
-        for one in self.catalogue.values():
-            for needed in one.needed:
-                if not self.named(needed.name):
-                    hint = suggest_nearest(needed.name, self._names.values())
-                    yield make_warning(
-                        f"there is no subsystem {quote_text(needed.name)}", needed.path, needed.place, hint
-                    )
-
-    def _placed(self, path: str) -> str:
-        return self._listed(path) or self._derived(path)
-
-    def _listed(self, path: str) -> str:
-        return next((name for _, matches, name in self._patterns if matches(path)), "")
-
-    def _derived(self, path: str) -> str:
-        for start, root in self._roots:
-            if path.startswith(start):
-                inner, slash, _ = path[len(start) :].partition("/")
-                if slash and not root.is_whole:
-                    return inner
-                # A file that stands in no folder of a root that is itself in another one.
-                return root.folder.rpartition("/")[2] if root.is_whole or "/" in root.folder else self._top(root)
-        return ""
-
-    def _top(self, root: SourceRoot) -> str:
-        return "" if root.folder in _NO_NAMES else root.folder
-
-    def _beside(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
-        """The subsystem that a test or a document is about."""
-        ##= man/spec/knowledge.md#subsystems
-        ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-        ##% otherwise to that of its imports or of the requirements that it cites.
-        for name in guess_subject_names(path, kind):
-            if found := self.named(name) or self._at_the_top.get(_key(name), ""):
-                return found
-        if kind is not FileKind.TEST:
-            return ""
-        imported = self._modules.subsystem(imports) if imports else ""
-        return imported or (self._cited.subsystem(path) if self._cited else "")
-
-    @cached_property
-    def _at_the_top(self) -> dict[str, str]:
-        """The modules that stand in no folder of their root, with the subsystem that they are in."""
-        found: dict[str, str] = {}
-        for path, name in self._code.items():
-            folder, _, file = path.rpartition("/")
-            if any(root.folder == folder for _, root in self._roots):
-                found.setdefault(_key(file.rpartition(".")[0]), name)
-        return found
-
-    @cached_property
-    def _modules(self) -> ModuleIndex:
-        """The names by which code is imported."""
-        return ModuleIndex(((path, list(self._called(path))) for path in self._code), self._code)
-
-    def _called(self, path: str) -> Iterator[str]:
-        yield path
-        for start, root in self._roots:
-            if path.startswith(start):
-                # A package is imported by its own name, and what a folder such as `src` holds without that one.
-                above = start if root.folder in _NO_NAMES else start[: start[:-1].rfind("/") + 1]
-                yield path.removeprefix(above)
-
-
-_NO_NAMES = frozenset((SOURCE_FOLDER, *USUAL_FOLDERS))
-"""Folders that say nothing of what is in them."""
-
-
-def _key(name: str) -> str:
-    return name.strip().casefold()
+def _find_faults(at: DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem]) -> Iterator[Problem]:
+    first_names: dict[str, str] = {}
+    for name, subsystem in subsystems.items():
+        first = first_names.setdefault(_key(name), name)
+        if not name.strip():
+            yield (at / name).problem(rules.CONFIG_BAD_VALUE, "a subsystem has to have a name", at_key=True)
+        elif first != name:
+            message = f"{quote_text(name)} is the same subsystem as {quote_text(first)}"
+            yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "write one entry for both", at_key=True)
+        criticality = subsystem.criticality
+        if criticality and criticality not in CRITICALITY_LEVELS:
+            message = f"{quote_text(criticality)} is no criticality"
+            hint = suggest_nearest(criticality, CRITICALITY_LEVELS) or f"it is {', '.join(CRITICALITY_LEVELS)}"
+            yield (at / name / "criticality").problem(rules.CONFIG_BAD_VALUE, message, hint)
+        for pattern in subsystem.paths:
+            try:
+                compile_pattern(pattern)
+            except PatternError as error:
+                yield (at / name / "paths").problem(rules.CONFIG_BAD_PATTERN, error.message, error.hint)

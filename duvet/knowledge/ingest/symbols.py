@@ -22,16 +22,16 @@ CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
 
 
 class Grammar(Struct, frozen=True):
-    """How a language declares things."""
+    """The declarations of a language."""
 
     name: SymbolLanguage
     package: str
     function: str
-    """What the package calls the language."""
+    """The function of the package that returns the language."""
     kinds: Mapping[str, str]
-    """What nodes declare by their types."""
+    """Kinds of symbols by the types of nodes; "" for a name with a value."""
     containers: frozenset[str]
-    """The types of nodes in which declarations are looked for, beside those of classes and modules."""
+    """Types of nodes that may contain declarations, besides classes and modules."""
 
 
 _PYTHON = Grammar(
@@ -78,7 +78,7 @@ VALUE_KINDS = {
     **dict.fromkeys(("arrow_function", "function_expression", "function", "generator_function"), FUNCTION),
     "class": CLASS,
 }
-"""What a name is that stands for such a value."""
+"""Kinds of names by the types of their values."""
 _GO = Grammar(
     "go",
     "tree_sitter_go",
@@ -105,84 +105,80 @@ _GRAMMARS = {
 
 
 def wants_symbols(wanted: bool | None) -> bool:
-    """Whether symbols are looked for; a DuvetError where they are wanted and can't be."""
-    packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
+    """Return whether to find symbols: if None, whenever the grammars are installed; raise DuvetError if they are not."""
     if wanted is False:
         return False
-    there = all(find_spec(package) is not None for package in packages)
-    if wanted and not there:
+    packages = ("tree_sitter", *sorted({grammar.package for grammar in _GRAMMARS.values()}))
+    is_installed = all(find_spec(package) is not None for package in packages)
+    if wanted and not is_installed:
         ##= man/spec/knowledge.md#files
         ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
         raise DuvetError("symbols need the extra `symbols`", hint="install it: pip install 'duvet-cli[symbols]'")
-    return there
-
-
-def find_grammar(path: str) -> Grammar | None:
-    """The grammar of a file by its name."""
-    return _GRAMMARS.get(path.rpartition(".")[2])
+    return is_installed
 
 
 @cache
 def load_parser(grammar_name: str) -> Parser:
-    """What reads a language."""
     from tree_sitter import Language, Parser
 
-    grammar = next(one for one in _GRAMMARS.values() if one.name == grammar_name)
+    grammar = next(grammar for grammar in _GRAMMARS.values() if grammar.name == grammar_name)
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
 
 
-_AROUND = (CLASS, INTERFACE, MODULE)
-"""What other symbols stand in."""
+_SCOPES = (CLASS, INTERFACE, MODULE)
+"""Kinds of symbols that may contain others."""
 _PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
-_BROKEN = "ERROR"
-_MOST = 20_000
-_LONGEST = 300
-_Step = tuple["Node", "Node", str, str]
-"""A node, the one whose lines count, the name around it, and the kind of what that names."""
+_ERROR = "ERROR"
+_MAX_SYMBOLS = 20_000
+_MAX_NAME = 300
 
 
 def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
-    """What a file declares in the order of its lines; of a language that isn't known, nothing."""
-    grammar = find_grammar(path)
+    """Return the symbols of a file in the order of their lines; none for unknown languages."""
+    grammar = _GRAMMARS.get(path.rpartition(".")[2])
     if grammar is None:
         return ()
     tree = load_parser(grammar.name).parse(data)
-    found = sorted(_found(tree.root_node, grammar), key=lambda one: (one.line_start, -one.line_end))
-    return tuple(found)
+    found = _visit(tree.root_node, grammar)
+    return tuple(sorted(found, key=lambda symbol: (symbol.line_start, -symbol.line_end)))
 
 
-def _found(root: Node, grammar: Grammar) -> Iterator[Symbol]:
-    """Goes through the nodes with a list of what is still to do: code may be deeper than Python's stack."""
-    todo: list[_Step] = [(root, root, "", "")]
-    left = _MOST
+def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
+    # A stack of its own: code may be nested deeper than Python's stack. An entry is a node, the node whose lines count,
+    # the qualified name and the kind of the symbol around it.
+    todo: list[tuple[Node, Node, str, str]] = [(root, root, "", "")]
+    left = _MAX_SYMBOLS
     while todo and left:
         node, whole, around, within = todo.pop()
         declared = grammar.kinds.get(node.type) if node.is_named else None
         if declared is None:
-            if node.type in grammar.containers or node.type == _BROKEN:
-                # What is exported or decorated begins where that is said.
+            if node.type in grammar.containers or node.type == _ERROR:
+                # A symbol begins at its decorator or its `export`.
                 outer = whole if node.type in _PREFIXES else None
                 todo += [(inner, outer or inner, around, within) for inner in reversed(node.children)]
             continue
-        kind = _kind(node, declared, within)
-        name = _name(node) if kind else ""
+        kind = _detect_kind(node, declared, within)
+        name = _read_name(node) if kind else ""
         if not name:
             continue
-        qualified = (f"{around}.{name}" if around else name)[:_LONGEST]
+        qualified = (f"{around}.{name}" if around else name)[:_MAX_NAME]
         left -= 1
-        yield _symbol(name, qualified, kind, grammar.name, whole)
-        if kind in _AROUND:
+        yield Symbol(
+            name=name.rpartition(".")[2],
+            qualified_name=qualified,
+            kind=kind,
+            language=grammar.name,
+            line_start=whole.start_point[0] + 1,
+            line_end=whole.end_point[0] + 1,
+        )
+        if kind in _SCOPES:
             body = node.child_by_field_name("body") or node.child_by_field_name("value") or node
-            todo += [(inner, inner, qualified, kind) for inner in reversed(_inner(body))]
+            if body.type == "class":
+                body = body.child_by_field_name("body") or body
+            todo += [(inner, inner, qualified, kind) for inner in reversed(body.children)]
 
 
-def _inner(body: Node) -> list[Node]:
-    if body.type == "class":
-        body = body.child_by_field_name("body") or body
-    return list(body.children)
-
-
-def _kind(node: Node, declared: str, within: str) -> str:
+def _detect_kind(node: Node, declared: str, within: str) -> str:
     if node.type == "type_spec":
         value = node.child_by_field_name("type")
         return INTERFACE if value is not None and value.type == "interface_type" else TYPE
@@ -192,7 +188,7 @@ def _kind(node: Node, declared: str, within: str) -> str:
     return METHOD if declared == FUNCTION and within in (CLASS, INTERFACE) else declared
 
 
-def _name(node: Node) -> str:
+def _read_name(node: Node) -> str:
     named = node.child_by_field_name("name") or node.child_by_field_name("property") or node.child_by_field_name("left")
     name = _text(named).strip("'\"") if named is not None else ""
     receiver = node.child_by_field_name("receiver")
@@ -204,15 +200,4 @@ def _name(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")[:_LONGEST]
-
-
-def _symbol(name: str, qualified: str, kind: str, language: str, node: Node) -> Symbol:
-    return Symbol(
-        name=name.rpartition(".")[2],
-        qualified_name=qualified,
-        kind=kind,
-        language=language,
-        line_start=node.start_point[0] + 1,
-        line_end=node.end_point[0] + 1,
-    )
+    return (node.text or b"").decode(errors="replace")[:_MAX_NAME]

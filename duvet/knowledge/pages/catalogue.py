@@ -1,16 +1,22 @@
-"""All pages of a project and the links between them."""
+"""All pages of a project, and their links to each other and to requirements."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 
 from msgspec import Struct
 
 from duvet import rules
 from duvet.errors import NotFoundError
-from duvet.knowledge.pages.files import FirstCommitDates, PageFiles, find_first_commits, find_modification_time
+from duvet.knowledge.git_dates import FirstCommitDates, find_first_commits
+from duvet.knowledge.pages.files import PageFiles, find_modification_time, find_page_files
 from duvet.knowledge.pages.page import (
+    REQUIREMENT_PREFIX,
     Page,
     PageLink,
     ParsedPage,
@@ -20,38 +26,44 @@ from duvet.knowledge.pages.page import (
     normalise_slug,
     read_page,
 )
-from duvet.knowledge.pages.requirement_links import PageReference, PageReferenceFinder
 from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.text import shorten_text
-from duvet.trace.catalogue import Catalogue
-from duvet.trace.names import suggest_nearest
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
+from duvet.trace.names import find_section, find_specifications, suggest_nearest
 from duvet.tree.cache import DiskCache
 from duvet.tree.record import FileStamp
 from duvet.tree.recorder import RecordedTree
 
 _Rows = dict[str, tuple[FileStamp | None, ParsedPage]]
-_HOW = "2"
-"""Tells results of this way to read pages from those of another."""
+_PARSER_VERSION = "2"
+"""A change makes cached pages invalid."""
+_MAX_SUGGESTED = 20_000
+"""Slugs among which the nearest is searched."""
+_MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
+_ID = re.compile(r"[0-9a-f]{4,64}\Z")
 
 
 class PageStore(Struct, frozen=True):
-    """The pages, the newest first, and what is wrong with their files."""
+    """The pages, newest first, and the problems of their files."""
 
     pages: tuple[Page, ...]
     problems: tuple[Problem, ...]
     rows: _Rows
-    """What each file says, and what it looked like."""
+    """The content and the stamp of each file."""
     dates: FirstCommitDates
     anew: frozenset[str]
-    """The files that had to be read."""
+    """Files that were read."""
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
-    """The pages in these files; what is as it was is not read again."""
-    reader = _Rereader(project, earlier.rows if earlier else {})
-    rows = reader.rows(files.prefixes)
-    dates = _dates(project, files, rows, earlier)
+    """Load the pages in these files, reading only those that changed since `earlier` or the cached run."""
+    reader = _PageReader(project, earlier.rows if earlier else {})
+    rows = reader.load(files.prefixes)
+    dates = earlier.dates if earlier else None
+    if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
+        dates = find_first_commits(project, set(files.prefixes.values()), dates)
+    dates = dates or FirstCommitDates()
     problems = [*files.problems]
     pages: dict[str, Page] = {}
     for path, (_, parsed) in rows.items():
@@ -63,16 +75,51 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             problems.append(make_slug_problem(slug, fault, path))
         elif slug in pages:
             first = pages[slug].path
-            problems += (_clash(slug, first, path), _clash(slug, path, first))
+            problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
-            pages[slug] = _page(project, path, slug, parsed, dates)
+            pages[slug] = _make_page(project, path, slug, parsed, dates)
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
     return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.anew))
 
 
-def _page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: FirstCommitDates) -> Page:
+class _PageReader:
+    def __init__(self, project: Project, earlier: Mapping[str, tuple[FileStamp | None, ParsedPage]]) -> None:
+        self.anew: list[str] = []
+        self._memory = project.memory
+        self._tree = project.tree
+        self._earlier = earlier
+
+    def load(self, paths: Collection[str]) -> _Rows:
+        if self._earlier:
+            return {path: self._find_unchanged(path) or self._read_row(path) for path in sorted(paths)}
+        read = self._memory.parse_files("pages", ParsedPage, sorted(paths), _PARSER_VERSION, self._read)
+        rows = {path: (self._stamp(path), parsed) for path, parsed in read}
+        if isinstance(self._memory, DiskCache) and self.anew:
+            self._memory.save()
+        return rows
+
+    def _find_unchanged(self, path: str) -> tuple[FileStamp | None, ParsedPage] | None:
+        stamp, parsed = self._earlier.get(path, (None, None))
+        if stamp is None or parsed is None or not isinstance(self._tree, RecordedTree):
+            return None
+        seen = self._tree.still(path, stamp)
+        return (seen, parsed) if seen else None
+
+    def _read_row(self, path: str) -> tuple[FileStamp | None, ParsedPage]:
+        parsed = self._read(path)
+        return self._stamp(path), parsed
+
+    def _read(self, path: str) -> ParsedPage:
+        self.anew.append(path)
+        return read_page(self._tree, path)
+
+    def _stamp(self, path: str) -> FileStamp | None:
+        return self._tree.seen.get(path) if isinstance(self._tree, RecordedTree) else None
+
+
+def _make_page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: FirstCommitDates) -> Page:
     ##= man/spec/pages.md#files
     ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
     ##% configuration, or of its file.
@@ -88,7 +135,7 @@ def _page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: Fir
     return Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
 
 
-def _clash(slug: str, other: str, path: str) -> Problem:
+def _make_clash_problem(slug: str, other: str, path: str) -> Problem:
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
     ##% and report two pages with the same slug.
@@ -96,51 +143,74 @@ def _clash(slug: str, other: str, path: str) -> Problem:
     return rules.PAGE_SLUG_CLASH.problem(message, path, hint="give one of them another `slug` in its front matter")
 
 
-def _dates(project: Project, files: PageFiles, rows: _Rows, earlier: PageStore | None) -> FirstCommitDates:
-    known = earlier.dates if earlier else None
-    if any(parsed.is_page and parsed.created is None for _, parsed in rows.values()):
-        return find_first_commits(project, set(files.prefixes.values()), known)
-    return known or FirstCommitDates()
+class PageReference(Struct, frozen=True):
+    """The part of the trace that a link leads to."""
+
+    written: str
+    indexes: tuple[int, ...]
+    """Indexes of the requirements; empty for a whole specification."""
+    specification: int | None = None
+    section: str | None = None
 
 
-class _Rereader:
-    """Reads files that are not what they were."""
+class PageReferenceFinder:
+    """Resolves links to requirements, sections and specifications, each once."""
 
-    def __init__(self, project: Project, known: Mapping[str, tuple[FileStamp | None, ParsedPage]]) -> None:
-        self.project = project
-        self.tree = project.tree
-        self.known = known
-        self.anew: list[str] = []
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self._references: dict[tuple[str, str], PageReference | None] = {}
+        self._specifications: dict[str, list[int]] = {}
 
-    def rows(self, paths: Mapping[str, str]) -> _Rows:
-        """What every file says."""
-        if self.known:
-            return {path: self._still(path) or self._read(path) for path in sorted(paths)}
-        memory = self.project.memory
-        read = memory.parse_files("pages", ParsedPage, sorted(paths), _HOW, lambda path: self._read(path)[1])
-        found = {path: (self._seen(path), parsed) for path, parsed in read}
-        if isinstance(memory, DiskCache) and self.anew:
-            memory.save()
-        return found
+    def is_id(self, link: PageLink) -> bool:
+        """Return whether the link can only lead to a requirement."""
+        return link.target.lower().startswith(REQUIREMENT_PREFIX)
 
-    def _still(self, path: str) -> tuple[FileStamp | None, ParsedPage] | None:
-        known = self.known.get(path)
-        if known is None or known[0] is None or not isinstance(self.tree, RecordedTree):
-            return None
-        seen = self.tree.still(path, known[0])
-        return (seen, known[1]) if seen else None
+    def specification(self, link: PageLink) -> SpecificationCard | None:
+        """Return the specification that the link names, even if it does not have the section."""
+        numbers = [] if self.is_id(link) else self._find_specifications(link.target)
+        return self.catalogue.specifications[numbers[0]] if numbers else None
 
-    def _read(self, path: str) -> tuple[FileStamp | None, ParsedPage]:
-        self.anew.append(path)
-        parsed = read_page(self.tree, path)
-        return self._seen(path), parsed
+    def find(self, link: PageLink) -> PageReference | None:
+        """Resolve a link; return None if it leads to nothing in the trace."""
+        key = (link.target, link.heading)
+        if key not in self._references:
+            self._references[key] = self._resolve(link)
+        return self._references[key]
 
-    def _seen(self, path: str) -> FileStamp | None:
-        return self.tree.seen.get(path) if isinstance(self.tree, RecordedTree) else None
+    def _resolve(self, link: PageLink) -> PageReference | None:
+        ##= man/spec/pages.md#links
+        ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
+        ##% requirement with that id, unless a page has that name.
+        if self.is_id(link):
+            indexes = self._find_id(link.target[len(REQUIREMENT_PREFIX) :].strip().lower())
+            return PageReference(link.written, indexes) if indexes else None
+        for number in self._find_specifications(link.target):
+            if not link.heading:
+                return PageReference(link.written, (), number)
+            section = find_section(self.catalogue.specifications[number], link.heading)
+            if section is not None:
+                return PageReference(link.written, self.catalogue.stated.get((number, section), ()), number, section)
+        return None
 
+    def _find_specifications(self, name: str) -> list[int]:
+        if name not in self._specifications:
+            self._specifications[name] = find_specifications(self.catalogue, name)
+        return self._specifications[name]
 
-_MOST_NAMES = 20_000
-"""Among no more of them the nearest is looked for."""
+    def _find_id(self, prefix: str) -> tuple[int, ...]:
+        """Return the requirements of the only id with this prefix."""
+        if not _ID.match(prefix):
+            return ()
+        found: dict[str, list[int]] = {}
+        for id, index in self._ids[bisect_left(self._ids, (prefix, -1)) :]:
+            if not id.startswith(prefix):
+                break
+            found.setdefault(id, []).append(index)
+        return tuple(next(iter(found.values()))) if len(found) == 1 else ()
+
+    @cached_property
+    def _ids(self) -> list[tuple[str, int]]:
+        return sorted((id, index) for index, id in enumerate(self.catalogue.ids))
 
 
 class PageNode(Struct, frozen=True):
@@ -149,7 +219,7 @@ class PageNode(Struct, frozen=True):
     id: str
     title: str
     connections: int
-    """To how many other pages it is connected in all."""
+    """Number of all pages that it is connected to."""
 
 
 class PageEdge(Struct, frozen=True):
@@ -160,52 +230,51 @@ class PageEdge(Struct, frozen=True):
 
 
 class PageGraph(Struct, frozen=True):
-    """Pages that are connected."""
+    """Connected pages."""
 
     nodes: tuple[PageNode, ...]
     edges: tuple[PageEdge, ...]
 
 
 class PageCollection:
-    """The pages of a project at one moment."""
+    """The pages of a project and their links at one moment."""
 
-    def __init__(self, shelf: PageStore, catalogue: Catalogue) -> None:
-        self.shelf = shelf
-        self.pages: Sequence[Page] = shelf.pages
-        self.by_slug = {page.slug: page for page in shelf.pages}
+    def __init__(self, store: PageStore, catalogue: Catalogue) -> None:
+        self.store = store
+        self.pages = store.pages
+        self.by_slug = {page.slug: page for page in store.pages}
         self.references = PageReferenceFinder(catalogue)
 
     def require(self, slug: str) -> Page:
-        """The page of that slug; NotFoundError with the nearest."""
+        """Return the page with this slug; raise NotFoundError with the nearest one."""
         page = self.by_slug.get(normalise_slug(slug))
         if page is None:
             ##= man/spec/pages.md#tools
             ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty
             ##% required argument.
-            raise NotFoundError(
-                f"Page '{shorten_text(slug)}' not found", hint=self.near(slug) or "the list of pages has all slugs"
-            )
+            hint = self.suggest(slug) or "the list of pages has all slugs"
+            raise NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
 
-    def near(self, slug: str) -> str:
-        """A question that names the slugs that are most like this one."""
-        names = [page.slug for page in self.pages[:_MOST_NAMES]]
-        return suggest_nearest(shorten_text(slug), names)
+    def suggest(self, slug: str) -> str:
+        """Return a hint with the nearest slug, or ""."""
+        return suggest_nearest(shorten_text(slug), [page.slug for page in self.pages[:_MAX_SUGGESTED]])
 
     def outlinks(self, page: Page) -> tuple[str, ...]:
-        """The slugs that its links name, whether there are such pages or not, each once, in their order."""
+        """Return the slugs that the page links to, in order and even if there is no such page."""
         ##= man/spec/pages.md#links
         ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in
         ##% order, and its backlinks the other pages that link to it.
-        return tuple(dict.fromkeys(link.target for link in page.links if not self._is_of_trace(link)))
-
-    def _is_of_trace(self, link: PageLink) -> bool:
-        if link.target in self.by_slug:
-            return False
-        return self.references.is_id(link) or self.references.specification(link) is not None
+        links = (
+            link
+            for link in page.links
+            if link.target in self.by_slug
+            or not (self.references.is_id(link) or self.references.specification(link) is not None)
+        )
+        return tuple(dict.fromkeys(link.target for link in links))
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
-        """The slugs of the other pages that link to it, in their order."""
+        """Return the slugs of the other pages that link to this one."""
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
@@ -218,36 +287,36 @@ class PageCollection:
         return found
 
     def dangling(self) -> Iterator[tuple[Page, PageLink]]:
-        """The links that lead to no page and to no requirement."""
+        """Yield the links that lead to no page and to nothing in the trace."""
         for page in sorted(self.pages, key=lambda page: page.path):
             for link in page.links:
-                if link.target not in self.by_slug and self.references.meant(link) is None:
+                if link.target not in self.by_slug and self.references.find(link) is None:
                     yield page, link
 
     def requirements(self, page: Page) -> Iterator[PageReference]:
-        """What of the trace its links name, each once."""
-        told: set[tuple[int, ...]] = set()
+        """Yield the parts of the trace that the page links to, each set of requirements once."""
+        seen: set[tuple[int, ...]] = set()
         for link in page.links:
             if link.target in self.by_slug:
                 continue
-            found = self.references.meant(link)
-            if found is not None and found.indexes not in told:
-                told.add(found.indexes)
+            found = self.references.find(link)
+            if found is not None and found.indexes not in seen:
+                seen.add(found.indexes)
                 yield found
 
     @cached_property
     def explaining(self) -> dict[int, tuple[Page, ...]]:
-        """The pages that name each requirement, by its index."""
+        """The pages that link to each requirement, by its index."""
         found: dict[int, dict[str, Page]] = {}
         for page in self.pages:
-            for named in self.requirements(page):
-                for index in named.indexes:
+            for reference in self.requirements(page):
+                for index in reference.indexes:
                     found.setdefault(index, {})[page.slug] = page
         return {index: tuple(pages.values()) for index, pages in found.items()}
 
     @cached_property
     def _neighbours(self) -> dict[str, dict[str, PageEdge]]:
-        """For each page the others that it is connected to, and how."""
+        """The edges of each page, by the slug at the other end."""
         found: dict[str, dict[str, PageEdge]] = {page.slug: {} for page in self.pages}
         for page in self.pages:
             for link in page.links:
@@ -257,27 +326,147 @@ class PageCollection:
         return found
 
     def graph(self, page: Page) -> PageGraph:
-        """The page, those that it is connected to, and all links among them."""
+        """Return the page, the pages that it is connected to, and all links among them."""
         ##= man/spec/pages.md#tools
         ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
         near = self._neighbours
         slugs = [page.slug, *near[page.slug]]
         inside = set(slugs)
         nodes = tuple(PageNode(slug, self.by_slug[slug].title, len(near[slug])) for slug in slugs)
-        # Each edge is known to both of its ends.
         edges = dict.fromkeys(edge for slug in slugs for far, edge in near[slug].items() if far in inside)
         return PageGraph(nodes, tuple(edges))
 
 
+class PageCitation(Struct, frozen=True):
+    """A citation of a requirement."""
+
+    file_path: str
+    line_number: int
+    type: str
+
+
+class PageRequirement(Struct, frozen=True):
+    """A requirement that a page names, with its citations."""
+
+    identifier: str
+    full_path: str
+    target: str
+    text: str
+    status: str
+    citations: tuple[PageCitation, ...]
+
+
+class PageRow(Struct, frozen=True, kw_only=True):
+    """A page in a list."""
+
+    slug: str
+    title: str
+    path: str
+    created: str
+    """As `2026-05-31T12:00:00Z`; empty if unknown."""
+    tags: tuple[str, ...]
+
+
+class PageDetail(PageRow, frozen=True, kw_only=True):
+    """A page with its text, its links and its requirements."""
+
+    content: str
+    outlinks: tuple[str, ...]
+    backlinks: tuple[str, ...]
+    requirements: tuple[PageRequirement, ...]
+
+
+def make_page_row(page: Page) -> PageRow:
+    created = format_moment(page.created)
+    return PageRow(slug=page.slug, title=page.title, path=page.path, created=created, tags=page.tags)
+
+
+def make_page_detail(notes: PageCollection, page: Page, content: str) -> PageDetail:
+    return PageDetail(
+        slug=page.slug,
+        title=page.title,
+        path=page.path,
+        created=format_moment(page.created),
+        tags=page.tags,
+        content=content,
+        outlinks=notes.outlinks(page),
+        backlinks=notes.backlinks(page),
+        requirements=find_page_requirements(notes, page) or (),
+    )
+
+
+def find_page_requirements(notes: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
+    """Return the requirements that a page names, or None if it names none."""
+    ##= man/spec/pages.md#tools
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    indexes = dict.fromkeys(index for reference in notes.requirements(page) for index in reference.indexes)
+    catalogue = notes.references.catalogue
+    found = []
+    for index in islice(indexes, _MAX_REQUIREMENTS):
+        card = catalogue.requirements[index]
+        citations = (catalogue.citations[number] for number in card.citations[:_MAX_CITATIONS])
+        found.append(
+            PageRequirement(
+                identifier=card.id[:SHORT_ID_DIGITS],
+                full_path=catalogue.full_path_of(card),
+                target=catalogue.target_of(card),
+                text=card.text,
+                status=card.status.words,
+                citations=tuple(PageCitation(one.path, one.line, one.kind.name.lower()) for one in citations),
+            )
+        )
+    return tuple(found) or None
+
+
+def format_moment(seconds: float) -> str:
+    """Format a UTC time; return "" for 0, which means unknown, and for times outside of the calendar."""
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else ""
+
+
 class PageFindings(Struct, frozen=True, array_like=True):
-    """How much there is, and what is wrong with it."""
+    """The page files, totals, and all problems."""
 
     files: tuple[str, ...] = ()
-    """Those that the patterns match."""
     pages: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
 
     def of(self, paths: Collection[str]) -> tuple[Problem, ...]:
-        """The problems in these files."""
+        """Return the problems in these files."""
         return tuple(problem for problem in self.problems if problem.path in paths)
+
+
+def find_page_problems(project: Project) -> PageFindings:
+    """Check the pages of a project; the problems are sorted by path and place."""
+    files = find_page_files(project)
+    store = load_pages(project, files)
+    found = [*store.problems]
+    # Without links the trace is not needed.
+    if any(page.links for page in store.pages):
+        notes = PageCollection(store, project.catalogue)
+        found += [_make_dangling_problem(notes, page, link) for page, link in notes.dangling()]
+    problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
+    links = sum(len(page.links) for page in store.pages)
+    return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
+
+
+def _make_dangling_problem(notes: PageCollection, page: Page, link: PageLink) -> Problem:
+    ##= man/spec/pages.md#checks
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
+    card = notes.references.specification(link)
+    if notes.references.is_id(link):
+        message = f"there is no requirement `{link.written}`"
+        hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits of an id, which no other id begins with"
+    elif card is not None:
+        message = f"`{link.target}` has no section `{link.heading}`"
+        near = suggest_nearest(shorten_text(link.heading), [*card.titles])
+        hint = near or "name one of its sections, or none"
+    else:
+        message = f"there is no page `{link.written}`"
+        hint = notes.suggest(link.target) or "write the page, or take the link out"
+    return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)

@@ -16,21 +16,30 @@ from duvet.knowledge.pages.catalogue import PageCollection, PageStore
 from duvet.knowledge.pages.page import Page
 from duvet.queries.full_text import parse_query
 
-_END = "\n"
+MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
+_MAX_WORDS, _MAX_STEMS = 32, 40
+_EXCERPT_BEFORE, _EXCERPT_AFTER = 50, 100
+_MAX_CHANGED = 200
+"""Changed pages above which the index is built again."""
+_MAX_KEPT_BYTES = 64 << 20
+"""Texts beyond this size are read again to find phrases in them."""
+
+PageReader = Callable[[Page], str | None]
+"""Returns the text of a page, or None if it is gone."""
 
 
 def fold_text(text: str) -> str:
-    """The text as it is compared: without case, and with one spelling for each character."""
+    """Return the text in lower case and NFC."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
 def flatten_text(text: str) -> str:
-    """The same with one blank between words."""
+    """Return the folded text with single blanks."""
     return " ".join(fold_text(text).split())
 
 
 class WordIndex:
-    """The words of numbered texts that are folded. Everything between blanks is a word, so that no part of a text is missed."""
+    """The words of numbered texts, which are whatever stands between blanks."""
 
     def __init__(self, texts: Iterable[tuple[int, str]]) -> None:
         found: dict[str, array[int]] = {}
@@ -44,73 +53,57 @@ class WordIndex:
                 else:
                     numbers.append(number)
         self._numbers = list(found.values())
-        self._all = _END.join(["", *found, ""])
+        self._all = "\n".join(["", *found, ""])
         self._starts = array("Q")
         at = 1
         for word in found:
             self._starts.append(at)
             at += len(word) + 1
 
-    def holding(self, part: str) -> set[int]:
-        """The texts with a word that has this in it, which is folded and has no blank in it."""
-        return self._found(part, part)
-
-    def beginning(self, part: str) -> set[int]:
-        """Those with a word that begins so."""
-        return self._found(_END + part, part)
-
-    def _found(self, wanted: str, part: str) -> set[int]:
+    def find(self, part: str, *, at_start: bool = False) -> set[int]:
+        """Return the texts with a word that contains this folded part, or begins with it."""
         found: set[int] = set()
-        at = self._all.find(wanted) if part else -1
+        before = "\n" if at_start else ""
+        at = self._all.find(before + part) if part else -1
         while at >= 0 and len(found) < self.count:
-            start = at + len(wanted) - len(part)
+            start = at + len(before)
             found.update(self._numbers[bisect_right(self._starts, start) - 1])
-            at = self._all.find(wanted, self._all.index(_END, start))
+            at = self._all.find(before + part, self._all.index("\n", start))
         return found
 
 
-PageReader = Callable[[Page], str | None]
-"""The text of a page; None where it is gone."""
+class _IndexBase(Struct, frozen=True):
+    """The pages at the time when all of them were indexed."""
 
-_MOST_CHANGED = 200
-"""When more pages than these have changed, all are gone through again."""
-_MOST_KEPT = 64 << 20
-"""So many bytes of texts are kept; others are read again where words are looked for as they stand."""
-
-
-class _Base(Struct, frozen=True):
-    """The pages as they were when all were gone through."""
-
-    shelf: PageStore
+    store: PageStore
     paths: list[str]
     words: WordIndex
     texts: dict[str, bytes]
-    """Folded, by their paths."""
+    """Folded texts by their paths."""
 
-    def changed_in(self, shelf: PageStore) -> list[str]:
-        """The files that are not as they were then."""
-        rows, before = shelf.rows, self.shelf.rows
+    def find_changed(self, store: PageStore) -> list[str]:
+        """Return the files that differ."""
+        rows, before = store.rows, self.store.rows
         found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
         return [*found, *(path for path in before if path not in rows)]
 
 
 class PageIndex:
-    """All pages, and which of them hold what."""
+    """The words of all pages; an earlier index is updated as long as few pages have changed."""
 
     def __init__(self, notes: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
         self.notes = notes
         self.read = read
-        kept = _kept(notes, earlier) if earlier else None
-        self._base = kept or self._gone_through()
-        self._stale = frozenset(self._base.changed_in(notes.shelf))
-        changed = [page for page in notes.pages if page.path in self._stale]
-        self._recent = {page.path: self._text(page) for page in changed}
+        is_usable = earlier and len(earlier._base.find_changed(notes.store)) <= _MAX_CHANGED
+        self._base: _IndexBase = earlier._base if earlier and is_usable else self._build()
+        self._stale = frozenset(self._base.find_changed(notes.store))
+        self._recent = {page.path: self._text(page) for page in notes.pages if page.path in self._stale}
 
-    def _gone_through(self) -> _Base:
+    def _build(self) -> _IndexBase:
         texts: dict[str, bytes] = {}
 
-        def kept() -> Iterator[str]:
-            room = _MOST_KEPT
+        def read_all() -> Iterator[str]:
+            room = _MAX_KEPT_BYTES
             for page in self.notes.pages:
                 text = self._text(page)
                 data = text.encode()
@@ -119,42 +112,31 @@ class PageIndex:
                     texts[page.path] = data
                 yield text
 
-        shelf = self.notes.shelf
-        return _Base(shelf, [page.path for page in shelf.pages], WordIndex(enumerate(kept())), texts)
+        words = WordIndex(enumerate(read_all()))
+        return _IndexBase(self.notes.store, [page.path for page in self.notes.pages], words, texts)
 
     def _text(self, page: Page) -> str:
-        # No phrase goes over the end of a title.
+        # The line end keeps a phrase from matching the end of the title and the beginning of the text.
         return f"{flatten_text(page.title)}\n{flatten_text(self.read(page) or '')}"
 
     def has_phrase(self, page: Page, phrase: str) -> bool:
-        """Whether it has these words as they stand, with one blank between them."""
+        """Return whether a page contains this flattened phrase."""
         if page.path in self._stale:
             return phrase in self._recent[page.path]
         text = self._base.texts.get(page.path)
         return phrase in self._text(page) if text is None else phrase.encode() in text
 
-    def holding(self, part: str) -> set[str]:
-        """The paths of the pages that have this in a word."""
-        return {
-            *self._current(self._base.words.holding(part)),
-            *(path for path, text in self._recent.items() if part in text),
-        }
-
-    def beginning(self, part: str) -> set[str]:
-        """The paths of those with a word that begins so."""
-        recent = (path for path, text in self._recent.items() if any(one.startswith(part) for one in text.split()))
-        return {*self._current(self._base.words.beginning(part)), *recent}
-
-    def _current(self, numbers: Iterable[int]) -> set[str]:
+    def find(self, part: str, *, at_start: bool = False) -> set[str]:
+        """Return the paths of the pages with a word that contains this folded part, or begins with it."""
         paths = self._base.paths
-        return {paths[number] for number in numbers} - self._stale
-
-    def of(self, paths: set[str]) -> list[Page]:
-        """These pages, the newest first."""
-        return [page for page in self.notes.pages if page.path in paths]
+        found = {paths[number] for number in self._base.words.find(part, at_start=at_start)} - self._stale
+        for path, text in self._recent.items():
+            if any(word.startswith(part) for word in text.split()) if at_start else part in text:
+                found.add(path)
+        return found
 
     def titled(self, paths: set[str]) -> list[tuple[str, Page]]:
-        """These pages, the newest first, with their titles as they are compared."""
+        """Return these pages with their folded titles, newest first."""
         places = self._places
         return [self._titles[place] for place in sorted(places[path] for path in paths if path in places)]
 
@@ -167,19 +149,8 @@ class PageIndex:
         return {page.path: place for place, page in enumerate(self.notes.pages)}
 
 
-def _kept(notes: PageCollection, earlier: PageIndex) -> _Base | None:
-    """What is known already, as long as few pages have changed since."""
-    base = earlier._base
-    return base if len(base.changed_in(notes.shelf)) <= _MOST_CHANGED else None
-
-
-MAX_PAGE_HITS = 20
-_MOST_WORDS = 32
-_BEFORE, _AFTER = 50, 100
-
-
 class PageHit(Struct, frozen=True):
-    """A page that was found."""
+    """A page that matches a query."""
 
     slug: str
     title: str
@@ -187,125 +158,114 @@ class PageHit(Struct, frozen=True):
 
 
 def search_pages(index: PageIndex, query: str) -> list[PageHit]:
-    """The pages that hold every word of the query, be it as a part of another, the best first."""
+    """Return the pages that contain every word of the query, also inside of longer words, the best first."""
     phrase = flatten_text(query)
-    words = tuple(dict.fromkeys(phrase.split(" ")))[:_MOST_WORDS]
+    words = tuple(dict.fromkeys(phrase.split(" ")))[:_MAX_WORDS]
     ##= man/spec/pages.md#tools
     ##% `search` MUST find up to 20 pages that contain every word of the query, in any case and also inside longer
     ##% words.
-    paths = index.holding(words[0])
+    paths = index.find(words[0])
     for word in words[1:]:
-        paths &= index.holding(word)
+        paths &= index.find(word)
     hits: list[PageHit] = []
-    for page in _best(index, paths, phrase, words):
+    for page in _rank(index, paths, phrase, words):
         if len(hits) == MAX_PAGE_HITS:
             break
         text = index.read(page)
-        # It may have gone a moment ago.
         if text is not None:
             hits.append(PageHit(page.slug, page.title, make_excerpt(text, phrase, words)))
     return hits
 
 
-def _best(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
-    """These pages; those that nobody asks for are not looked into."""
+def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) -> Iterator[Page]:
+    """Yield the best pages first, reading texts only as far as pages are taken."""
     ##= man/spec/pages.md#tools
     ##% `search` MUST list matches in the title first, then those of the exact phrase, then the newest, each with an
     ##% excerpt around the match.
-    called: list[Page] = []
-    phrased: list[Page] = []
-    titled: list[Page] = []
+    exact: list[Page] = []
+    with_phrase: list[Page] = []
+    with_words: list[Page] = []
     others: list[Page] = []
     for title, page in index.titled(paths):
         if phrase in title:
-            (called if phrase == title else phrased).append(page)
+            (exact if phrase == title else with_phrase).append(page)
         else:
-            (titled if all(word in title for word in words) else others).append(page)
-    yield from called
-    yield from phrased
-    yield from titled
-    yield from _exact_first(index, others, phrase) if len(words) > 1 else others
-
-
-def _exact_first(index: PageIndex, pages: list[Page], phrase: str) -> Iterator[Page]:
-    apart: list[Page] = []
-    for page in pages:
+            (with_words if all(word in title for word in words) else others).append(page)
+    yield from exact
+    yield from with_phrase
+    yield from with_words
+    if len(words) == 1:
+        yield from others
+        return
+    rest: list[Page] = []
+    for page in others:
         if index.has_phrase(page, phrase):
             yield page
         else:
-            apart.append(page)
-    yield from apart
+            rest.append(page)
+    yield from rest
 
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
-    """What stands around the hit in a text, or how it begins where there is none in it."""
-    shown = text if text.isascii() else unicodedata.normalize("NFC", text)
-    start, end = _hit(shown, phrase, words)
-    first, last = max(start - _BEFORE, 0), min(end + _AFTER, len(shown))
-    if start == end:
-        first, last = 0, min(_BEFORE + _AFTER, len(shown))
-    return f"{'...' if first else ''}{shown[first:last]}{'...' if last < len(shown) else ''}"
-
-
-def _hit(text: str, phrase: str, words: Sequence[str]) -> tuple[int, int]:
+    """Return the text around the phrase or else the first word, or the beginning of the text."""
+    text = text if text.isascii() else unicodedata.normalize("NFC", text)
     spaced = r"\s+".join(map(re.escape, phrase.split(" ")))
-    for wanted in (spaced, "|".join(map(re.escape, words))):
-        if found := re.search(wanted, text, re.IGNORECASE):
-            return found.span()
-    return 0, 0
+    any_word = "|".join(map(re.escape, words))
+    found = re.search(spaced, text, re.IGNORECASE) or re.search(any_word, text, re.IGNORECASE)
+    start, end = found.span() if found else (0, 0)
+    first, last = max(start - _EXCERPT_BEFORE, 0), min(end + _EXCERPT_AFTER, len(text))
+    if start == end:
+        first, last = 0, min(_EXCERPT_BEFORE + _EXCERPT_AFTER, len(text))
+    return f"{'...' if first else ''}{text[first:last]}{'...' if last < len(text) else ''}"
 
 
-MAX_RELEVANT_PAGES = 5
-_ROOM = 1_200
-"""So many characters of a page are told."""
-_MOST_TERMS = 40
 _ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
-_SHORTEST = 3
-_ANYWHERE = 4
-"""Shorter ones are parts of too many words."""
-_IN_TITLE = 3.0
-_MOST_PASSAGES = 2_000
-_SPLIT = re.compile(r"[^\w]+")
+_NO_WORD = re.compile(r"[^\w]+")
 _PARAGRAPH = re.compile(r"\n\s*\n")
+_MIN_STEM = 3
+_MIN_INSIDE = 4
+"""Characters of a stem at least that is also found inside of words."""
+_TITLE_WEIGHT = 3.0
+_MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
 
 
 def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
-    """The pages that hold the most telling words of a question, the best first."""
+    """Return the pages with the rarest words of a question, the best first."""
     stems = extract_stems(question)
     scores: dict[str, float] = {}
     total = len(index.notes.pages)
     for stem in stems:
-        paths = index.holding(stem) if len(stem) >= _ANYWHERE else index.beginning(stem)
-        # A word that every page has tells nothing, but in a small project that may be all there is.
+        paths = index.find(stem, at_start=len(stem) < _MIN_INSIDE)
+        # In a small project, a word that every page has may be the only one that matches.
         weight = math.log(1 + total / len(paths)) if paths else 0.0
         for path in paths:
             scores[path] = scores.get(path, 0.0) + weight
-    pages = index.of(set(scores))
-    return sorted(pages, key=lambda page: -_score(page, scores[page.path], stems))[:MAX_RELEVANT_PAGES]
 
+    def score(page: Page) -> float:
+        words = fold_text(page.title).split()
+        in_title = sum(any(word.startswith(stem) for word in words) for stem in stems)
+        return scores[page.path] + _TITLE_WEIGHT * in_title
 
-def _score(page: Page, score: float, stems: tuple[str, ...]) -> float:
-    words = fold_text(page.title).split()
-    return score + _IN_TITLE * sum(any(word.startswith(stem) for word in words) for stem in stems)
+    pages = [page for page in index.notes.pages if page.path in scores]
+    return sorted(pages, key=lambda page: -score(page))[:MAX_RELEVANT_PAGES]
 
 
 def extract_stems(question: str) -> tuple[str, ...]:
-    """What the words of a question begin with that tell something."""
-    query = parse_query(question)
+    """Return the words of a question without stop words and endings."""
     found: dict[str, None] = {}
-    for term in query.terms:
-        for word in filter(None, _SPLIT.split(fold_text(term))):
+    for term in parse_query(question).terms:
+        for word in filter(None, _NO_WORD.split(fold_text(term))):
             stem = _ENDING.sub("", word)
-            found[stem if len(stem) >= _SHORTEST else word] = None
-    return tuple(found)[:_MOST_TERMS]
+            found[stem if len(stem) >= _MIN_STEM else word] = None
+    return tuple(found)[:_MAX_STEMS]
 
 
 def find_passage(text: str, stems: tuple[str, ...]) -> tuple[str, int]:
-    """The part of a page that says the most about it, and how many lines stand before it."""
+    """Return the passage with the most stems, and the number of lines before it."""
     best, best_at, most = "", 0, -1
     starts = [0, *(found.end() for found in _PARAGRAPH.finditer(text))]
-    for start in starts[:_MOST_PASSAGES]:
-        part = text[start : start + _ROOM]
+    for start in starts[:_MAX_PASSAGES]:
+        part = text[start : start + _PASSAGE_LENGTH]
         words = part.lower()
         count = sum(stem in words for stem in stems)
         if count > most:

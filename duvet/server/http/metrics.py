@@ -12,6 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
 from duvet.server.http.guards import send_body
 from duvet.store.errors import StoreError
 from duvet.tools.audit import CallRecord
@@ -70,10 +71,6 @@ async def read_knowledge_figures(desk: ToolDispatcher) -> KnowledgeFigures | Non
 
 
 def _found(known: OpenStore) -> KnowledgeFigures:
-    from duvet.knowledge.reports.coverage import PastCoverage
-    from duvet.knowledge.reports.history import COVERAGE_NAME, LIFECYCLE_NAME, read_report_history
-    from duvet.knowledge.reports.lifecycle import PastLifecycle
-
     runs = known.store.runs(limit=1)
     if not runs:
         return NO_FIGURES

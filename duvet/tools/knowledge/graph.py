@@ -20,7 +20,7 @@ from duvet.knowledge.graph import (
     find_subsystem,
     search_nodes,
 )
-from duvet.knowledge.reports.facts import KnowledgeAnswer
+from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import (
     TOOL_LABELS,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta
 
-from duvet.knowledge.days import find_project_above
 from duvet.knowledge.graph import IdentifierError
 from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.settings import find_project_above
 from duvet.store.errors import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext

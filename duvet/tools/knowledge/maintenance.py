@@ -12,20 +12,19 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import asdict, replace
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge.index import OpenStore
-from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, require_profile
-from duvet.knowledge.maintenance.backup import Backup, check_backup_name, create_backup
-from duvet.knowledge.maintenance.feedback import (
+from duvet.knowledge.backup import Backup, check_backup_name, create_backup
+from duvet.knowledge.feedback import Vote, submit_vote
+from duvet.knowledge.index import Maintenance, OpenStore
+from duvet.knowledge.reports import RunRow, make_run_row
+from duvet.knowledge.settings import (
     BACKUP_ENDINGS,
     BACKUP_PREFIX,
     BACKUPS_FOLDER,
+    IngestOptions,
     StorePaths,
-    Vote,
-    submit_vote,
+    require_profile,
 )
-from duvet.knowledge.maintenance.maintenance import Maintenance
-from duvet.knowledge.maintenance.uploads import check_destination, check_not_reserved
-from duvet.knowledge.reports.history import RunRow, make_run_row
+from duvet.knowledge.uploads import check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.errors import StoreError
 from duvet.store.records import IngestRun
@@ -66,11 +65,11 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
     """The run, be it that it has failed; ToolError where there is nothing to tell of it."""
     from uuid import uuid4
 
-    wishes = replace(wishes, run_id=uuid4().hex, otherwise=_MANUAL)
+    wishes = replace(wishes, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
-            found: IngestOutcome = upkeep.take_in(wishes, _Telling(ctx))
+            found = upkeep.ingest(wishes, _Telling(ctx))
             return found.run
         except (StoreError, QueryError):
             raise

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from duvet.knowledge.reports.facts import KnowledgeAnswer
+from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import environment, knowledge_template
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext

@@ -9,10 +9,22 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from duvet.knowledge.index import OpenStore
-from duvet.knowledge.reports.coverage import CoverageReport, PastCoverage, make_coverage_report
-from duvet.knowledge.reports.facts import ProjectFacts, load_facts
-from duvet.knowledge.reports.history import COVERAGE_NAME, LIFECYCLE_NAME, RunRow, make_run_row, read_report_history
-from duvet.knowledge.reports.lifecycle import IsolatedNode, LifecycleReport, PastLifecycle, make_lifecycle_report
+from duvet.knowledge.reports import (
+    COVERAGE_NAME,
+    LIFECYCLE_NAME,
+    CoverageReport,
+    IsolatedNode,
+    LifecycleReport,
+    PastCoverage,
+    PastLifecycle,
+    ProjectFacts,
+    RunRow,
+    load_facts,
+    make_coverage_report,
+    make_lifecycle_report,
+    make_run_row,
+    read_report_history,
+)
 from duvet.store.errors import StoreMissingError
 from duvet.store.records import IngestRun
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time

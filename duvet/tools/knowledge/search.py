@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET, json
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.query import (
+from duvet.knowledge.search_query import (
     DEFAULT_RESULTS,
     MAX_RESULTS,
     GraphContext,

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, field
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.run import IngestOptions
-from duvet.knowledge.maintenance.maintenance import Maintenance
-from duvet.knowledge.maintenance.uploads import StoredFile, StoredText
-from duvet.knowledge.reports.history import RunRow, make_run_row
+from duvet.knowledge.index import Maintenance
+from duvet.knowledge.reports import RunRow, make_run_row
+from duvet.knowledge.settings import IngestOptions
+from duvet.knowledge.uploads import StoredFile, StoredText
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, require_argument
 from duvet.tools.knowledge.maintenance import SUCCESS_STATUS, require_maintenance, run_in_thread, run_ingest_or_fail

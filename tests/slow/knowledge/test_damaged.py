@@ -15,12 +15,20 @@ from msgspec import json
 from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import NotFoundError
 from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
-from duvet.knowledge.index import Knowledge, KnowledgeSettings, OpenStore
-from duvet.knowledge.reports.coverage import PastCoverage, make_coverage_report
-from duvet.knowledge.reports.facts import load_facts
-from duvet.knowledge.reports.history import COVERAGE_NAME, LIFECYCLE_NAME, make_run_row, read_report_history
-from duvet.knowledge.reports.lifecycle import PastLifecycle, make_lifecycle_report
-from duvet.knowledge.retrieval.query import SearchRequest
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.reports import (
+    COVERAGE_NAME,
+    LIFECYCLE_NAME,
+    PastCoverage,
+    PastLifecycle,
+    load_facts,
+    make_coverage_report,
+    make_lifecycle_report,
+    make_run_row,
+    read_report_history,
+)
+from duvet.knowledge.search_query import SearchRequest
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.errors import StoreError
 from tests.unit.knowledge.ingest.made import LEDGER, taken, written
 

@@ -12,8 +12,8 @@ import pytest
 
 from duvet.config.settings import IngestRule
 from duvet.knowledge.ingest.run import ingest_project
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import FoundChunk, parse_search_request
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import FoundChunk, parse_search_request
 from duvet.queries.embeddings import find_embedder
 from duvet.store.location import open_store
 from duvet.store.protocol import Store

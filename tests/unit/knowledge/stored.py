@@ -10,8 +10,7 @@ from msgspec import json
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.reports.facts import ProjectFacts, gather_facts
-from duvet.knowledge.reports.history import save_reports
+from duvet.knowledge.reports import ProjectFacts, gather_facts, save_reports
 from duvet.store.location import open_store
 from duvet.store.records import (
     Artifact,

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from duvet.knowledge.maintenance.feedback import AuditEntry
+from duvet.knowledge.feedback import AuditEntry
 from duvet.tools.audit import AuditLog, CallRecord, select_plain_arguments
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 

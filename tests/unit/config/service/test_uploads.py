@@ -9,7 +9,7 @@ import pytest
 from duvet.config.service import load_service
 from duvet.config.settings import StoreRule, UploadRule
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.uploads import resolve_destination
+from duvet.knowledge.uploads import resolve_destination
 from duvet.model import ProblemsError
 from duvet.tree.files import MemoryTree
 

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, ingest_project
+from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
+from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
 from duvet.store.location import open_store
 from duvet.store.protocol import Store

@@ -6,7 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.ingest.run import SPACE_SIZE_KEY, IngestOptions
+from duvet.knowledge.ingest.run import SPACE_SIZE_KEY
+from duvet.knowledge.settings import IngestOptions
 from duvet.store.records import SPACE_KEY
 from tests.unit.knowledge.ingest.made import PLAIN, opened, taken, written
 

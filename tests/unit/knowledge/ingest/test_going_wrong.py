@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.ingest.run import IngestOptions, ingest_project
+from duvet.knowledge.ingest.run import ingest_project
+from duvet.knowledge.settings import IngestOptions
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.errors import StoreBusyError

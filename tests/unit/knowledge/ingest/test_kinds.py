@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.knowledge.ingest.records import detect_kind, detect_namespace
+from duvet.knowledge.ingest.files import detect_kind, detect_namespace
 from duvet.store.records import FileKind
 
 KINDS = {

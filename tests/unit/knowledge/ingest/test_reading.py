@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.ingest.chunks import IngestContent, IngestReader
-from duvet.knowledge.ingest.records import detect_kind, format_problem_line
+from duvet.knowledge.ingest.files import detect_kind, format_problem_line
 from tests.cli.running import NOBODY
 from tests.unit.knowledge.ingest.made import LONG_AGO, project, written
 
@@ -73,25 +73,25 @@ def test_what_looks_the_same_is_not_read(tmp_path: Path) -> None:
     ##% more than a fifth of the chunks has changed.
     folder = written(tmp_path, {"a.md": "one"})
     first = read(folder, "a.md")
-    assert first.pieces and reader(folder).modified("a.md", first.known.seen) == LONG_AGO
+    assert first.pieces and reader(folder).modified("a.md", first.record.seen) == LONG_AGO
     same = reader(folder).read("a.md", detect_kind("a.md"), first.digest)
     assert same is not None and same.digest == first.digest and not same.pieces
     written(folder, {"a.md": "two"})
-    assert reader(folder).modified("a.md", first.known.seen) is None
-    assert reader(folder).modified("b.md", first.known.seen) is None
+    assert reader(folder).modified("a.md", first.record.seen) is None
+    assert reader(folder).modified("b.md", first.record.seen) is None
 
 
 def test_what_was_written_a_moment_ago_is_compared_by_its_bytes(tmp_path: Path) -> None:
     folder = written(tmp_path, {"a.md": "one"})
     content = reader(folder, now=os.stat(folder / "a.md").st_ctime_ns).read("a.md", detect_kind("a.md"), "")
-    assert content is not None and content.known.seen is not None
-    assert reader(folder).modified("a.md", content.known.seen) is None
+    assert content is not None and content.record.seen is not None
+    assert reader(folder).modified("a.md", content.record.seen) is None
 
 
 def test_a_document(tmp_path: Path) -> None:
     text = b"\xef\xbb\xbf---\ntags: [x]\nsubsystem: Ledger\n---\n# Title\n\nSee [b](b.md), [[c]].\n"
     found = read(written(tmp_path, {"a.md": text}), "a.md")
-    known = found.known
+    known = found.record
     assert (known.subsystem, known.tags, known.title, known.links, known.pages) == (
         "Ledger",
         ("x",),
@@ -105,4 +105,4 @@ def test_a_document(tmp_path: Path) -> None:
 def test_front_matter_that_is_wrong_is_told_and_the_rest_taken(tmp_path: Path) -> None:
     found = read(written(tmp_path, {"a.md": "---\na: *b\n---\n# Title\n"}), "a.md")
     assert [format_problem_line(one).partition(": ")[0] for one in found.problems] == ["a.md"]
-    assert found.pieces and found.known.title == "Title"
+    assert found.pieces and found.record.title == "Title"

@@ -7,9 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.records import detect_kind
-from duvet.knowledge.ingest.relations import find_imports, find_roots
-from duvet.knowledge.ingest.subsystems import SubsystemIndex, SubsystemMembership, read_subsystem_catalogue
+from duvet.knowledge.ingest.files import detect_kind
+from duvet.knowledge.ingest.subsystems import (
+    SubsystemIndex,
+    SubsystemMembership,
+    find_imports,
+    find_roots,
+    read_subsystem_catalogue,
+)
 from duvet.model import Severity
 from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
@@ -198,7 +203,7 @@ def test_what_wins() -> None:
     assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
         "Ledger", "critical", ("money", "audit")
     )
-    ledger = known.listed("LEDGER")
+    ledger = known.find_entry("LEDGER")
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.ingest.run import IngestOptions, ingest_project
+from duvet.knowledge.ingest.run import ingest_project
+from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
 from duvet.store.records import FileKind, IngestRun, RemovedFile
 from duvet.tree.files import MemoryTree

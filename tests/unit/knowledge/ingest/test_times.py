@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.ingest.git_history import CommitTimes, LastCommit, decode_times, find_commit_times
+from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_commit_times
 from tests.histories import commit, git, history
 from tests.unit.knowledge.ingest.made import project
 
@@ -39,7 +39,6 @@ def test_the_last_commit_counts(tmp_path: Path) -> None:
 def test_later_commits_are_added_to_what_is_known(tmp_path: Path) -> None:
     folder = history(tmp_path, {"a.md": "1", "b.md": "1"})
     first = find_commit_times(project(folder), CommitTimes())
-    assert decode_times(first.encoded()) == first
     (folder / "b.md").write_text("2")
     commit(folder)
     # What is known is not asked again: it would be found out otherwise.
@@ -69,7 +68,6 @@ def test_without_an_answer_there_are_no_times(tmp_path: Path, monkeypatch: pytes
     )
     monkeypatch.setenv("PATH", str(tmp_path))
     assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes(fault="git was not found")
-    assert decode_times(b"garbage") == decode_times(None) == CommitTimes()
 
 
 def test_nothing_is_run_that_the_repository_names(tmp_path: Path) -> None:

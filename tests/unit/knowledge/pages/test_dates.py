@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from duvet.knowledge.git_dates import find_first_commits
 from duvet.knowledge.pages.catalogue import PageStore, load_pages
-from duvet.knowledge.pages.files import find_first_commits, find_page_files
+from duvet.knowledge.pages.files import find_page_files
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
 from tests.cli.made import make

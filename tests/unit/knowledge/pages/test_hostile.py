@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from duvet.knowledge.pages.catalogue import find_page_problems
 from duvet.knowledge.pages.page import MAX_PAGE_BYTES, decode_page_body
-from duvet.knowledge.pages.page_rows import find_page_problems
 from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import CONFIG, TRACE, found_in, notes_of, project_in, told

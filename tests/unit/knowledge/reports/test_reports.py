@@ -7,9 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.reports.coverage import make_coverage_report
-from duvet.knowledge.reports.facts import gather_facts
-from duvet.knowledge.reports.lifecycle import make_lifecycle_report
+from duvet.knowledge.reports import gather_facts, make_coverage_report, make_lifecycle_report
 from duvet.store.records import FileKind, GraphEdge, GraphNode, IngestRun, Relation
 from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.retrieval.engine import SearchEngine
+from duvet.knowledge.search import SearchEngine
 from duvet.store.protocol import Store
 from tests.unit.knowledge.retrieval.made import MODEL, engine, filled
 

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import SearchResponse, parse_search_request
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import SearchResponse, parse_search_request
 from duvet.queries.embeddings import Embedder
 from duvet.store.location import open_store
 from duvet.store.protocol import Store

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import cast
 
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import SearchRequest, parse_search_request
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import SearchRequest, parse_search_request
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import Chunk, FileKind, Relation

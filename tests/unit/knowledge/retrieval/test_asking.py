@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import fields
 
 from duvet.errors import QueryError
-from duvet.knowledge.retrieval.query import (
+from duvet.knowledge.search_query import (
     ArtifactType,
     SearchFilters,
     SearchRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.retrieval.engine import make_editor_uri_formatter
+from duvet.knowledge.search import make_editor_uri_formatter
 from tests.unit.store.made import symbol
 
 POUR = symbol("Spout.pour<T>", "method", 4, 9)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import SearchRequest, parse_search_request
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import SearchRequest, parse_search_request
 from tests.unit.knowledge.retrieval.made import BOIL_PY, FILES, GUIDE_MD, TEST_PY, engine, filled, found, ids, plain
 
 FILTERED = {

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import SearchRequest
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import SearchRequest
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.protocol import Store
 from duvet.store.records import FileKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duvet.config.service_tables import ProfileName, WeightsSection
-from duvet.knowledge.retrieval.signals import DEFAULT_PROFILE, PROFILES, Weights, find_profile, list_weights
+from duvet.knowledge.ranking import DEFAULT_PROFILE, PROFILES, Weights, find_profile, list_weights
 
 
 def test_profiles() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.retrieval.engine import SearchEngine
-from duvet.knowledge.retrieval.query import SearchRequest
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import SearchRequest
 from duvet.queries.embeddings import Embedder
 from duvet.store.records import FileKind
 from tests.unit.knowledge.retrieval.made import BOIL, FILES, GUIDE_MD, MODEL, PIECE, engine, filled, found, ids

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.maintenance.feedback import StorePaths, submit_vote
+from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.settings import StorePaths
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.made import places, vote
 

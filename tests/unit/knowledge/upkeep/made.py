@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from duvet.config.settings import IngestRule, StoreRule
-from duvet.knowledge.index import KnowledgeSettings
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths, Vote, find_store_paths
-from duvet.knowledge.maintenance.maintenance import OpenedProject
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.feedback import Vote
+from duvet.knowledge.index import OpenedProject
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.location import open_store

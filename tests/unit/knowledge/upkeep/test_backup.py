@@ -13,9 +13,9 @@ from blake3 import blake3
 from msgspec import json
 
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.database import SCHEMA_VERSION
 from duvet.store.errors import StoreDamagedError, StoreMissingError
 from duvet.version import VERSION

@@ -16,7 +16,7 @@ import resource, sys
 from pathlib import Path
 from duvet.config.settings import UploadRule
 from duvet.errors import OutputError
-from duvet.knowledge.maintenance.uploads import ContentFolder
+from duvet.knowledge.uploads import ContentFolder
 from tests.unit.knowledge.upkeep.made import places
 content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -31,7 +31,7 @@ import sys
 from pathlib import Path
 from duvet.config.settings import UploadRule
 from duvet.errors import QueryError
-from duvet.knowledge.maintenance.uploads import ContentFolder
+from duvet.knowledge.uploads import ContentFolder
 from tests.unit.knowledge.upkeep.made import places
 content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
 for number in range(200):

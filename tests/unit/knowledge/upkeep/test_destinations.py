@@ -9,9 +9,8 @@ import pytest
 
 from duvet.config.settings import IngestRule, StoreRule
 from duvet.errors import QueryError
-from duvet.knowledge.index import KnowledgeSettings
-from duvet.knowledge.maintenance.feedback import find_store_paths
-from duvet.knowledge.maintenance.uploads import check_not_reserved, resolve_destination
+from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
+from duvet.knowledge.uploads import check_not_reserved, resolve_destination
 from tests.unit.knowledge.upkeep.made import places
 
 

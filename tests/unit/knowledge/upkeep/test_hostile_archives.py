@@ -13,9 +13,9 @@ import pytest
 from msgspec import json
 
 from duvet.errors import DuvetError, NotRegularError, OutputError
-from duvet.knowledge.maintenance.backup import ArchiveError, create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import ArchiveError, create_backup
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.errors import StoreDamagedError
 from tests.unit.knowledge.upkeep.archives import GOOD, HOSTILE, member, packed
 from tests.unit.knowledge.upkeep.made import CLOCK, asked, made

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.feedback import append_line, append_lines, read_lines
+from duvet.knowledge.feedback import append_line, append_lines, read_lines
 from tests.unit.knowledge.upkeep.made import program, some_lines
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9, and no limit of files")
 WRITE = """
 import sys
-from duvet.knowledge.maintenance.feedback import append_line
+from duvet.knowledge.feedback import append_line
 for number in range(10**6):
     append_line(sys.argv[1], {"who": sys.argv[2], "number": number, "note": "tea " * (number % 5000)})
     print(sys.argv[2], number, flush=True)
@@ -25,7 +25,7 @@ DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 FULL = """
 import resource, sys
 from duvet.errors import OutputError
-from duvet.knowledge.maintenance.feedback import append_line
+from duvet.knowledge.feedback import append_line
 append_line(sys.argv[1], {"number": 0})
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 try:

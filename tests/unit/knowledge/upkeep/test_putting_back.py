@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import restore_backup, swap_store
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.restore import restore_backup, swap_store
+from duvet.knowledge.settings import StorePaths
 from duvet.store.errors import StoreBusyError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun

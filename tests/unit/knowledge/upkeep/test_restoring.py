@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.backup import ArchiveError, create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths, submit_vote
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import ArchiveError, create_backup
+from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.errors import StoreBusyError
 from duvet.store.location import open_store
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, vote
@@ -24,8 +25,8 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 kept = places(Path(sys.argv[1]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))

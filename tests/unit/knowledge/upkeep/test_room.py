@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import OutputError
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import advise_force, restore_backup
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.restore import advise_force, restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.location import open_store
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.made import CLOCK, asked, places

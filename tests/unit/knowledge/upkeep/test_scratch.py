@@ -14,16 +14,16 @@ from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
 from duvet.errors import OutputError
+from duvet.knowledge.backup import create_backup, make_scratch_folder
 from duvet.knowledge.ingest.files import find_ingest_files
-from duvet.knowledge.maintenance.backup import create_backup, make_scratch_folder
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from tests.unit.knowledge.ingest.made import project
 from tests.unit.knowledge.upkeep.made import CLOCK, made, program, some_lines
 
 KILLED = """
 import os, sys, time
-from duvet.knowledge.maintenance.backup import make_scratch_folder
+from duvet.knowledge.backup import make_scratch_folder
 with make_scratch_folder(sys.argv[1]) as folder:
     open(os.path.join(folder, "feedback.jsonl"), "w").close()
     print(folder, flush=True)
@@ -33,7 +33,7 @@ DYING = """
 import os, sys, tempfile
 from datetime import datetime
 from pathlib import Path
-from duvet.knowledge.maintenance.backup import create_backup
+from duvet.knowledge.backup import create_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 class Last(datetime):
     def isoformat(self, *words, **others):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.errors import QueryError
-from duvet.knowledge.maintenance.uploads import StoredText, make_file_slug
+from duvet.knowledge.uploads import StoredText, make_file_slug
 from tests.unit.knowledge.upkeep.made import CLOCK
 
 WHOLE = StoredText(

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.maintenance.backup import create_backup
-from duvet.knowledge.maintenance.feedback import StorePaths, read_votes, submit_vote
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.feedback import read_votes, submit_vote
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
 from duvet.store.location import open_store
 from tests.unit.knowledge.stored import fill
 from tests.unit.knowledge.upkeep.archives import manifest, member, members, packed
@@ -21,7 +22,7 @@ LIMITED = """
 import resource, sys
 from pathlib import Path
 from duvet.errors import DuvetError
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, places
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
 try:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duvet.knowledge.maintenance.feedback import AUDIT_FILE
+from duvet.knowledge.settings import AUDIT_FILE
 from tests.cli.made import make
 from tests.unit.knowledge.ingest.made import LEDGER
 

@@ -11,7 +11,7 @@ import anyio
 import httpx2
 import pytest
 
-from duvet.knowledge.maintenance.feedback import FEEDBACK_FILE
+from duvet.knowledge.settings import FEEDBACK_FILE
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.server.clients import MODERN, client_of, over_stdio

@@ -14,8 +14,8 @@ from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule, StoreRule, UploadRule
-from duvet.knowledge.index import Knowledge, KnowledgeSettings
-from duvet.knowledge.maintenance.maintenance import Maintenance
+from duvet.knowledge.index import Knowledge, Maintenance
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.knowledge.pack import KNOWLEDGE as PACK

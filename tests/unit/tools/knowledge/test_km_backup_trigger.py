@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from duvet.config.settings import StoreRule
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused

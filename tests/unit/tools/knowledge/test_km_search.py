@@ -10,9 +10,9 @@ import pytest
 
 from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
 from duvet.config.settings import IngestRule, SearchRule, StoreRule
-from duvet.knowledge.index import KnowledgeSettings
-from duvet.knowledge.retrieval.query import ArtifactType
-from duvet.knowledge.retrieval.signals import PROFILES
+from duvet.knowledge.ranking import PROFILES
+from duvet.knowledge.search_query import ArtifactType
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.records import SymbolKind
 from duvet.tools.knowledge.search import KM_SEARCH
 from duvet.tools.schemas import input_schema

@@ -8,8 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.reports.coverage import make_coverage_report
-from duvet.knowledge.reports.facts import load_facts
+from duvet.knowledge.reports import load_facts, make_coverage_report
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, IngestRun
 from tests.unit.knowledge.reports.test_reports import LIFECYCLE

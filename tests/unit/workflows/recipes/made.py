@@ -13,7 +13,8 @@ from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec import Struct, field
 
 from duvet.config.settings import IngestRule, StoreRule
-from duvet.knowledge.index import Knowledge, KnowledgeSettings
+from duvet.knowledge.index import Knowledge
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.knowledge.pack import KNOWLEDGE as PACK

@@ -1,0 +1,308 @@
+"""Makes backup archives of the index and the feedback."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+from shutil import rmtree
+from typing import BinaryIO
+
+from blake3 import blake3
+from msgspec import DecodeError, Struct, json
+
+from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
+from duvet.knowledge.feedback import read_lines
+from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
+from duvet.store.database import SCHEMA_VERSION
+from duvet.store.errors import StoreDamagedError, StoreError, StoreFullError, StoreMissingError, advise_rebuild
+from duvet.store.location import GITIGNORE_NAME, open_store
+from duvet.store.protocol import Store
+from duvet.tree.files import leads_into_folder
+from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output
+from duvet.version import VERSION
+
+MANIFEST_NAME, ARCHIVE_FORMAT = "manifest.json", 1
+STORE_MEMBER, FEEDBACK_MEMBER = "store.db", "feedback.jsonl"
+REPORT_MEMBERS = {"reports/coverage.jsonl": "coverage", "reports/lifecycle.jsonl": "lifecycle"}
+"""The history of reports, for people who open the archive."""
+ARCHIVE_MEMBERS = (STORE_MEMBER, FEEDBACK_MEMBER, *REPORT_MEMBERS)
+MAX_BACKUP_REPORTS = 100
+_COMPRESSION = 6
+_MAX_PER_SECOND = 99
+_BLOCK = 1 << 20
+_SCRATCH_PREFIX = f".{BACKUP_PREFIX}"
+_SCRATCH_AGE = 86_400
+"""Seconds after which a scratch folder is abandoned, even if its process is on another machine."""
+_NAME_HINT = (
+    f"a file ends in {' or '.join(BACKUP_ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
+)
+
+
+class ArchiveError(DuvetError):
+    """An archive that is damaged or not a backup."""
+
+
+class ManifestEntry(Struct, frozen=True):
+    """A file of the archive."""
+
+    size: int
+    digest: str
+    """BLAKE3 in hex."""
+
+
+class Manifest(Struct, frozen=True, kw_only=True):
+    """The first file of an archive."""
+
+    format: int = ARCHIVE_FORMAT
+    duvet: str
+    """The version that made it."""
+    schema: int
+    """The schema of the store."""
+    revision: str
+    """The revision of the store; empty without a store."""
+    created_at: str
+    """In ISO 8601."""
+    files: dict[str, ManifestEntry]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(entry.size for entry in self.files.values())
+
+
+def decode_manifest(data: bytes, path: str) -> Manifest:
+    """Decode the manifest of an archive; raise ArchiveError if it can't be trusted."""
+    try:
+        found = json.decode(data, type=Manifest)
+    except DecodeError as error:
+        raise ArchiveError("its manifest makes no sense", path=path) from error
+    if found.format != ARCHIVE_FORMAT:
+        raise ArchiveError(f"a newer duvet has made it: its format is {found.format}, not {ARCHIVE_FORMAT}", path=path)
+    names = set(found.files)
+    is_known = names <= {*ARCHIVE_MEMBERS} and not names.isdisjoint({STORE_MEMBER, FEEDBACK_MEMBER})
+    if not is_known or any(entry.size < 0 for entry in found.files.values()):
+        raise ArchiveError("its manifest names other files than those of a backup", path=path)
+    return found
+
+
+def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> ManifestEntry:
+    """Return the size and the digest of a stream, copying it to the target if there is one."""
+    digest, size = blake3(), 0
+    while data := source.read(_BLOCK):
+        digest.update(data)
+        size += len(data)
+        if target is not None:
+            target.write(data)
+    return ManifestEntry(size, digest.hexdigest())
+
+
+class Backup(Struct, frozen=True):
+    """A finished archive."""
+
+    path: str
+    size: int
+
+
+def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
+    """Write an archive to a new file, or under a name with the time to a folder; raise DuvetError if that fails."""
+    check_backup_name(destination)
+    with _copied(places, now, _find_scratch_place(places, destination)) as (folder, names):
+        if leads_into_folder(places.folder, destination):
+            # Before the backup, so that git never sees it.
+            places.make(places.backups)
+        for path in _candidate_paths(destination, now):
+            try:
+                with open_output(path, replaces=False) as file:
+                    _pack(folder, names, file, now)
+            except OutputExistsError:
+                if path == destination:
+                    raise
+                continue
+            return Backup(path, os.path.getsize(path))
+    raise OutputError("there are too many backups of this second", path=destination)
+
+
+def write_archive(places: StorePaths, file: BinaryIO, now: datetime, elsewhere: str) -> None:
+    """Write an archive to a stream; `elsewhere` is for scratch files if the folder of the store is read-only."""
+    with _copied(places, now, elsewhere) as (folder, names):
+        _pack(folder, names, file, now)
+
+
+def check_backup_name(destination: str) -> None:
+    """Raise QueryError for a destination that is neither named like a backup nor a folder for backups."""
+    ##= man/spec/gateway.md#backups
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
+    path = destination.rstrip("/") or destination
+    if os.path.isdir(path):
+        if destination.endswith(BACKUP_ENDINGS):
+            raise QueryError("this is a folder", path=path, hint="with / at its end, the backup goes into it")
+    elif destination.endswith(BACKUP_ENDINGS):
+        return
+    elif os.path.isfile(path) and path != destination:
+        raise QueryError("this is a file, and no folder for backups", path=path, hint=_NAME_HINT)
+    elif os.path.isfile(path) or os.path.splitext(destination)[1]:
+        raise QueryError("a backup can't be called so, and no such folder is there", path=path, hint=_NAME_HINT)
+
+
+def _candidate_paths(destination: str, now: datetime) -> Iterator[str]:
+    if destination.endswith(BACKUP_ENDINGS):
+        yield destination
+        return
+    stem = os.path.join(destination, f"{BACKUP_PREFIX}{now:%Y%m%dT%H%M%S}")
+    yield f"{stem}.tgz"
+    yield from (f"{stem}-{number}.tgz" for number in range(2, _MAX_PER_SECOND + 1))
+
+
+def _find_scratch_place(places: StorePaths, destination: str) -> str:
+    """Return a folder for scratch files outside of the project, in case that of the store is read-only."""
+    from tempfile import gettempdir
+
+    return gettempdir() if leads_into_folder(places.root, destination) else find_existing_folder(destination)
+
+
+def find_existing_folder(path: str) -> str:
+    """Return the nearest existing folder above a path."""
+    while path and not os.path.isdir(path):
+        path = os.path.dirname(path)
+    return path
+
+
+@contextmanager
+def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """Copy everything to a scratch folder, and yield it with the names of the files, the manifest first."""
+    lines = read_lines(places.feedback)
+    with _open_store(places, is_needed=not lines) as store, make_scratch_folder(places.folder, elsewhere) as folder:
+        with report_write_errors(os.path.dirname(folder)):
+            names = _copy_files(store, places, folder, now)
+        yield folder, names
+
+
+@contextmanager
+def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
+    try:
+        store = open_store(places.store)
+    except StoreMissingError:
+        if is_needed:
+            raise
+        yield None
+        return
+    with closing(store):
+        yield store
+
+
+def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
+    ##= man/spec/gateway.md#backups
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
+    revision = "" if store is None else _copy_store(store, places, folder)
+    if lines := read_lines(places.feedback):
+        _write_lines(folder, FEEDBACK_MEMBER, lines)
+    files: dict[str, ManifestEntry] = {}
+    for name in sorted(ARCHIVE_MEMBERS):
+        with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
+            files[name] = copy_and_digest(file)
+    created = now.isoformat(timespec="seconds")
+    manifest = Manifest(duvet=VERSION, schema=SCHEMA_VERSION, revision=revision, created_at=created, files=files)
+    _write_lines(folder, MANIFEST_NAME, [json.format(json.encode(manifest))])
+    return (MANIFEST_NAME, *files)
+
+
+def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
+    """Copy the store and the history of its reports, and return its revision."""
+    path = os.path.join(folder, STORE_MEMBER)
+    try:
+        store.copy_to(path)
+    except StoreFullError as error:
+        # The disk has no room for the copy.
+        raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
+    try:
+        with closing(open_store(path)) as copy:
+            for name, kind in REPORT_MEMBERS.items():
+                _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
+            return copy.revision
+    except StoreError as error:
+        # The user knows the store, not the copy.
+        hint = advise_rebuild(places.store) if isinstance(error, StoreDamagedError) else error.hint
+        raise type(error)(error.message, path=places.store, hint=hint) from error
+
+
+def _write_lines(folder: str, name: str, lines: Sequence[bytes]) -> None:
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(b"".join(line + b"\n" for line in lines))
+
+
+def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> None:
+    import tarfile
+    from gzip import GzipFile
+
+    # The GNU format has no extended headers, which restoring refuses.
+    with (
+        GzipFile("", "wb", _COMPRESSION, file) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.GNU_FORMAT) as archive,
+    ):
+        for name in names:
+            member = tarfile.TarInfo(name)
+            member.size = os.path.getsize(os.path.join(folder, name))
+            member.mtime, member.mode = int(now.timestamp()), 0o600
+            with open(os.path.join(folder, name), "rb") as content:
+                archive.addfile(member, content)
+
+
+@contextmanager
+def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
+    """Make a temporary folder in the first of these that is writable; raise OutputError if none is."""
+    from tempfile import gettempdir
+
+    ##= man/spec/knowledge.md#files
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+    for folder in dict.fromkeys((place, *others, gettempdir())):
+        _remove_abandoned(folder)
+    folder = _make_first(place, others)
+    try:
+        yield folder
+    finally:
+        rmtree(folder, ignore_errors=True)
+
+
+def _make_first(place: str, others: Sequence[str]) -> str:
+    try:
+        with report_write_errors(place):
+            folder = os.path.join(place, make_unfinished_name(_SCRATCH_PREFIX))
+            os.mkdir(folder, 0o700)
+            with open(os.path.join(folder, GITIGNORE_NAME), "xb") as file:
+                file.write(b"*\n")
+            return folder
+    except OutputError:
+        for other in others:
+            with suppress(OutputError):
+                return _make_first(other, ())
+        raise
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove the scratch folders of killed processes."""
+    names: Sequence[str] = ()
+    with suppress(OSError):
+        names = os.listdir(folder or ".")
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.startswith(_SCRATCH_PREFIX) and os.path.isdir(path) and not os.path.islink(path):
+            with suppress(OSError):
+                if is_abandoned(path, _SCRATCH_AGE):
+                    rmtree(path)
+
+
+@contextmanager
+def report_write_errors(place: str) -> Iterator[None]:
+    """Translate errors into an OutputError of this folder instead of the temporary one."""
+    try:
+        yield
+    except OSError as error:
+        raise OutputError(
+            f"can't write here: {describe_os_error(error)}", path=place, hint="see who may write there, and make room"
+        ) from error

@@ -1,0 +1,221 @@
+"""Search feedback and the audit log: append-only files of JSON lines."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from operator import attrgetter
+from typing import Any
+
+from msgspec import DecodeError, Struct, field, json
+
+from duvet.errors import OutputError, UnreadableError, describe_os_error
+from duvet.knowledge.settings import StorePaths
+from duvet.tree.outputs import sync_folder
+
+VOTE_SOURCE = "mcp.manual"
+APPEND_PATIENCE = 5.0
+"""Seconds to wait for another process that appends."""
+_PAUSE = 0.002
+_TAIL_BLOCK = 1 << 16
+_MAX_LINE = 1 << 26
+"""Bytes; longer lines are skipped."""
+LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)
+"""Raised for lines that duvet did not write."""
+_SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+class Vote(Struct, frozen=True, kw_only=True):
+    """Feedback on one result of a search."""
+
+    request_id: str
+    """Id of the response with the result."""
+    chunk_id: str
+    vote: float | None = None
+    """From -1, of no use, to 1."""
+    note: str | None = None
+    context: dict[str, Any] | None = field(default=None)
+    timestamp: str
+    """In ISO 8601."""
+    source: str = VOTE_SOURCE
+
+
+class AuditEntry(Struct, frozen=True, kw_only=True):
+    """A call of a tool that changes something."""
+
+    timestamp: str
+    """In ISO 8601."""
+    tool: str
+    outcome: str
+    """`success`, `failure`, or the code of an error."""
+    face: str
+    """The interface that was called."""
+    who: str
+    """The name of the token; `local` without one."""
+    scopes: tuple[str, ...]
+    request: str
+    duration_seconds: float
+    arguments: str
+    """Their names and sizes."""
+    parameters: Mapping[str, Any]
+    """The values of those that can't be secret."""
+
+
+def submit_vote(places: StorePaths, vote: Vote) -> None:
+    append_line(places.make(places.feedback), vote)
+
+
+def append_audit_entry(places: StorePaths, entry: AuditEntry) -> None:
+    append_line(places.make(places.audit), entry)
+
+
+def read_votes(path: str) -> list[Vote]:
+    """Return all votes by time, skipping lines that duvet did not write."""
+    found = []
+    for line in iterate_lines(path):
+        with suppress(*LINE_ERRORS):
+            found.append(json.decode(line, type=Vote))
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
+    return sorted(found, key=attrgetter("timestamp"))
+
+
+def compute_vote_means(votes: Sequence[Vote]) -> dict[str, float]:
+    """Return the mean vote of each chunk that has one."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for vote in votes:
+        if vote.vote is not None and -1 <= vote.vote <= 1:
+            values[vote.chunk_id].append(vote.vote)
+    return {chunk: sum(some) / len(some) for chunk, some in values.items()}
+
+
+class VoteMeans:
+    """The mean votes of a file, read again when the file changes."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._stamp: object = None
+        self._means: Mapping[str, float] = {}
+
+    def __call__(self) -> Mapping[str, float]:
+        try:
+            info = os.stat(self._path)
+            stamp: object = (info.st_ino, info.st_size, info.st_mtime_ns)
+        except OSError:
+            stamp = None
+        if stamp != self._stamp:
+            self._means, self._stamp = compute_vote_means(read_votes(self._path)), stamp
+        return self._means
+
+
+def append_line(path: str, record: object, patience: float = APPEND_PATIENCE) -> None:
+    """Append a record, and return when it is on the disk; raise OutputError if nothing was appended."""
+    append_lines(path, [json.encode(record)], patience)
+
+
+def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENCE) -> None:
+    """Append all lines or none."""
+    try:
+        is_new = not os.path.lexists(path)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _SAFE_FLAGS, 0o666)
+        try:
+            with _locked(handle, patience):
+                ##= man/spec/gateway.md#indexing-and-feedback
+                ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index
+                ##% and a restored backup.
+                _repair_last_line(handle)
+                _append(handle, b"".join(line + b"\n" for line in lines))
+        finally:
+            os.close(handle)
+        if is_new:
+            sync_folder(os.path.dirname(path))
+    except BlockingIOError as error:
+        raise OutputError("can't add to this file: somebody else has locked it", path=path) from error
+    except OSError as error:
+        raise OutputError(f"can't add to this file: {describe_os_error(error)}", path=path) from error
+
+
+def _append(handle: int, data: bytes) -> None:
+    size = os.fstat(handle).st_size
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        os.fsync(handle)
+    except OSError:
+        # The caller gets an error, so nothing may remain.
+        with suppress(OSError):
+            os.ftruncate(handle, size)
+        raise
+
+
+def _repair_last_line(handle: int) -> None:
+    """Remove the beginning of a line that a killed process left, and end a complete one."""
+    size = end = os.fstat(handle).st_size
+    tail = b""
+    while end and b"\n" not in tail:
+        start = max(end - _TAIL_BLOCK, 0)
+        os.lseek(handle, start, os.SEEK_SET)
+        tail, end = os.read(handle, end - start) + tail, start
+    rest = tail[tail.rfind(b"\n") + 1 :]
+    if not rest:
+        return
+    if is_complete_line(rest):
+        os.write(handle, b"\n")
+    else:
+        os.ftruncate(handle, size - len(rest))
+
+
+@contextmanager
+def _locked(handle: int, patience: float) -> Iterator[None]:
+    """Lock a file until it is closed, on systems that have such locks."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+    except ImportError:
+        yield
+        return
+    until = time.monotonic() + patience
+    while True:
+        try:
+            # A blocking `flock` can't be interrupted and would keep a server from ending.
+            flock(handle, LOCK_EX | LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_PAUSE)
+    yield
+
+
+def read_lines(path: str) -> list[bytes]:
+    """Return all complete lines; none if there is no such file."""
+    return list(iterate_lines(path))
+
+
+def iterate_lines(path: str) -> Iterator[bytes]:
+    """Yield all complete lines without holding the file in memory."""
+    try:
+        handle = os.open(path, os.O_RDONLY | _SAFE_FLAGS)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise UnreadableError(describe_os_error(error), path=path) from error
+    with open(handle, "rb") as file:
+        is_inside = False
+        while part := file.readline(_MAX_LINE):
+            is_end = part.endswith(b"\n")
+            if is_end and not is_inside and is_complete_line(line := part[:-1]):
+                yield line
+            is_inside = not is_end
+
+
+def is_complete_line(line: bytes) -> bool:
+    """Return whether a line is a JSON object."""
+    try:
+        return isinstance(json.decode(line), dict)
+    except LINE_ERRORS:
+        return False

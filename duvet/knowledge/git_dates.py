@@ -1,0 +1,206 @@
+"""Dates of files from git: last commits for the index, first commits for pages."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from threading import Timer
+
+from msgspec import Struct
+
+from duvet.errors import DuvetError
+from duvet.project.project import Project
+from duvet.tree.git import GitCommand, GitRepository
+
+_VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
+_COMMIT = b"\x01"
+"""Begins the line of a commit in the log."""
+_BLOCK = 1 << 20
+_LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
+"""Seconds; afterwards the modification times of files count."""
+
+
+class LastCommit(Struct, frozen=True, array_like=True, gc=False):
+    """The last commit that changed a file."""
+
+    commit: str
+    time: float
+
+
+class CommitTimes(Struct, frozen=True, array_like=True):
+    """The last commits of all files, as of commit `head`."""
+
+    head: str = ""
+    changes: dict[str, LastCommit] = {}
+    edited: frozenset[str] = frozenset()
+    """Files with uncommitted changes."""
+    fault: str = ""
+    """The reason why git failed in a repository."""
+
+    def of(self, path: str) -> LastCommit | None:
+        """Return the last commit of a file, or None if the file has uncommitted changes."""
+        ##= man/spec/knowledge.md#files
+        ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does
+        ##% not know this content.
+        return None if path in self.edited else self.changes.get(path)
+
+
+def find_commit_times(project: Project, earlier: CommitTimes) -> CommitTimes:
+    """Return the last commits of all files, reading only the commits since `earlier`."""
+    if not project.on_disk:
+        return CommitTimes()
+    git = _git(project)
+    try:
+        head = git.ask("rev-parse", "--verify", "--quiet", "HEAD")
+        if not head:
+            git.require("rev-parse", "--git-dir")
+            return CommitTimes()
+        edited = frozenset(_edited_files(git))
+        if head == earlier.head:
+            return CommitTimes(head, earlier.changes, edited)
+        is_later = earlier.head and git.ask("merge-base", earlier.head, head) == earlier.head
+        changes = dict(_last_commits(git, f"{earlier.head}..{head}" if is_later else head))
+        old: Mapping[str, LastCommit] = earlier.changes if is_later else {}
+        # A merged commit may be older than the known one.
+        latest = {path: max(new, old.get(path, new), key=lambda change: change.time) for path, new in changes.items()}
+        return CommitTimes(head, {**old, **latest}, edited)
+    except (DuvetError, OSError) as error:
+        ##= man/spec/knowledge.md#ingest-runs
+        ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
+        repository = GitRepository(project.disk, project.root)
+        return CommitTimes(fault=str(error) if repository.top(repository.start) is not None else "")
+
+
+def _git(project: Project) -> GitCommand:
+    return GitCommand(project.root, {name: project.environ[name] for name in _VARIABLES if name in project.environ})
+
+
+def _edited_files(git: GitCommand) -> Iterator[str]:
+    out = git.content(
+        *_disabled_filters(git),
+        *("diff", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative"),
+        *("--ignore-submodules=all", "HEAD"),
+    )
+    if out is None:
+        raise DuvetError("git did not tell which files have changed", path=git.folder)
+    yield from filter(None, map(_decode_path, out.split(b"\0")))
+
+
+def _disabled_filters(git: GitCommand) -> Iterator[str]:
+    """Yield options that keep git from running the filters that the configuration of a repository names."""
+    names = git.content("config", "-z", "--name-only", "--get-regexp", r"^filter\.") or b""
+    for name in names.split(b"\0"):
+        key, _, last = os.fsdecode(name).rpartition(".")
+        if last in ("clean", "smudge", "process"):
+            yield from ("-c", f"{key}.{last}=")
+        elif last == "required":
+            yield from ("-c", f"{key}.{last}=false")
+
+
+def _last_commits(git: GitCommand, revisions: str) -> Iterator[tuple[str, LastCommit]]:
+    seen: set[bytes] = set()
+    commit = LastCommit("", 0.0)
+    options = ("--no-renames", "--name-only", "--relative", "--format=tformat:\x01%H %ct", revisions, "--")
+    for word in _log(git, _LAST_COMMITS_TIMEOUT, *options):
+        if word.startswith(_COMMIT):
+            digest, _, time = word[1:].decode("ascii").partition(" ")
+            commit = LastCommit(digest, float(time))
+        elif (name := word.removeprefix(b"\n")) and name not in seen:
+            seen.add(name)
+            if path := _decode_path(name):
+                yield path, commit
+
+
+def _decode_path(data: bytes) -> str:
+    """Return a path, or "" if it is not UTF-8: such files are not indexed."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return ""
+
+
+def _log(git: GitCommand, timeout: float, *options: str) -> Iterator[bytes]:
+    """Yield the NUL-separated words of `git log`; raise DuvetError if it fails or takes longer than the timeout."""
+    process = git.open(
+        *("-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs"),
+        *("log", "-z", "--no-show-signature", "--no-color", *options),
+    )
+    # The log of a long history is not held in memory, so `communicate` and its timeout can't be used.
+    timer = Timer(timeout, process.kill)
+    timer.start()
+    try:
+        assert process.stdout is not None
+        rest = b""
+        while block := process.stdout.read(_BLOCK):
+            *words, rest = (rest + block).split(b"\0")
+            yield from words
+        yield rest
+        if process.wait() != 0:
+            raise DuvetError("git did not tell when files were changed", path=git.folder)
+    finally:
+        timer.cancel()
+        process.kill()
+        process.communicate()
+
+
+class FirstCommitDates(Struct, frozen=True):
+    """The times of the first commits of files, as of commit `head`."""
+
+    head: str = ""
+    first: dict[str, float] = {}
+
+
+def find_first_commits(
+    project: Project, folders: Collection[str], earlier: FirstCommitDates | None
+) -> FirstCommitDates:
+    """Return the first commits of the files in these folders; none if git fails."""
+    head = _read_head(project)
+    if not head:
+        return FirstCommitDates()
+    if earlier is not None and earlier.head == head:
+        return earlier
+
+    def work() -> dict[str, float]:
+        # Read again for the recorder: the result depends on the file that names the commit.
+        _read_head(project)
+        # git knows nothing of folders outside of the repository and refuses to answer for any.
+        paths = [folder or "." for folder in folders if not folder.startswith(("/", "../"))]
+        try:
+            return _first_commits(_git(project), paths) if paths else {}
+        except (DuvetError, OSError):
+            return {}
+
+    key = (head, sorted(folders))
+    return FirstCommitDates(head, project.memory.compute("page-dates", dict[str, float], key, work))
+
+
+def _read_head(project: Project) -> str:
+    if not project.on_disk:
+        return ""
+    repository = GitRepository(project.tree, project.root)
+    top = repository.top(repository.start)
+    return repository.head(top) if top else ""
+
+
+def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    heirs: dict[str, Collection[str]] = {}
+    """The present names of files by their earlier names."""
+    moment = 0.0
+    # Exact renames are found without reading files, which a partial clone may lack.
+    options = ("--find-renames=100%", "--diff-filter=AR", "--name-status", "--relative", "--format=tformat:\x01%at")
+    words = map(os.fsdecode, _log(git, _FIRST_COMMITS_TIMEOUT, *options, "HEAD", "--", *paths))
+    for word in words:
+        if word.startswith("\x01"):
+            moment = float(word[1:])
+        elif word.lstrip("\n").startswith("R"):
+            ##= man/spec/pages.md#files
+            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+            ##% configuration, or of its file.
+            before, after = next(words), next(words)
+            heirs[before] = {*heirs.get(before, ()), *heirs.pop(after, ()), after}
+        elif word:
+            path = next(words)
+            # The log begins with the newest commit, so that the oldest one overwrites it.
+            found.update(dict.fromkeys(heirs.pop(path, (path,)), moment))
+    return found

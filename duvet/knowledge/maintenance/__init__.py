@@ -1,1 +1,0 @@
-"""Maintenance of the index: backup, restore, uploads, feedback."""

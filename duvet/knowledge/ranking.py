@@ -1,0 +1,369 @@
+"""Ranking signals of search results: names, graph context, weights, votes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
+from duvet.knowledge.search_query import (
+    DAY_SECONDS,
+    MAX_RESULTS,
+    CitedRequirement,
+    GraphContext,
+    RelatedArtifact,
+    ScoreDetails,
+    ScoreSignals,
+    SearchRequest,
+    compute_result_limit,
+    make_filters,
+)
+from duvet.queries.full_text import STOP_WORDS
+from duvet.store.protocol import Store
+from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation
+from duvet.store.text_index import (
+    MAX_INDEXED_CHARACTERS,
+    MAX_QUERY_WORDS,
+    extract_index_words,
+    extract_query_words,
+    join_name,
+)
+
+MAX_RELATED = 10
+"""Relationships, related files and requirements of a result."""
+_MAX_SUPPORTING = MAX_RELATED // 2
+"""Documents of a subsystem, and tests of it."""
+_MAX_CITED = 100
+"""Requirements of a file among which those of a chunk's lines come first."""
+_MAX_CACHED_FILES = 500
+_SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
+_SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
+
+
+class _SubsystemContext(Struct, frozen=True):
+    artifacts: tuple[RelatedArtifact, ...] = ()
+    dependencies: tuple[str, ...] = ()
+
+
+class FileContext(Struct, frozen=True, kw_only=True):
+    """The surroundings of a file in the graph."""
+
+    node: GraphNode | None
+    outgoing: Sequence[tuple[GraphEdge, GraphNode]]
+    incoming: Sequence[tuple[GraphEdge, GraphNode]]
+    cited: Sequence[tuple[GraphEdge, GraphNode]]
+    subsystems: Sequence[_SubsystemContext]
+
+    @property
+    def relationship_count(self) -> int:
+        return len(self.outgoing) + len(self.incoming) + len(self.cited)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether `describe` omits something."""
+        return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
+
+    @property
+    def related(self) -> tuple[RelatedArtifact, ...]:
+        """Documents and tests of the same subsystem."""
+        own = self.node.id if self.node else ""
+        found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
+        return tuple(dict.fromkeys(found))
+
+    def describe(self, chunk: Chunk) -> GraphContext:
+        """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
+        relationships = [make_relationship(*end, EdgeDirection.OUT) for end in self.outgoing]
+        relationships += [make_relationship(*end, EdgeDirection.IN) for end in self.incoming]
+        own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
+        needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file
+        ##% cites, under a unique `request_id`.
+        inside = range(chunk.piece.line_start, chunk.piece.line_end + 1)
+        cited = sorted(
+            self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
+        )
+        return GraphContext(
+            primary_node=make_node_view(self.node) if self.node else None,
+            relationships=tuple(relationships[:MAX_RELATED]),
+            neighbor_subsystems=tuple(sorted({*own, *needed})),
+            related_artifacts=self.related[:MAX_RELATED],
+            requirements=tuple(_describe_requirement(*end) for end in cited[:MAX_RELATED]),
+        )
+
+
+def _describe_requirement(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
+    properties = node.properties
+    return CitedRequirement(
+        id=node.key.rpartition("/")[2],
+        target=str(properties.get("target", "")),
+        level=str(properties.get("level", "")),
+        status=str(properties.get("status", "")),
+        kinds=tuple(edge.properties.get("kinds") or ()),
+        text=str(properties.get("text", node.name)),
+    )
+
+
+class FileContextFinder:
+    """Finds and caches the contexts of files in one revision of a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._subsystems: dict[str, _SubsystemContext] = {}
+        self._files: dict[str, FileContext] = {}
+
+    def of(self, artifact: Artifact) -> FileContext:
+        if artifact.path not in self._files:
+            if len(self._files) >= _MAX_CACHED_FILES:
+                self._files.clear()
+            self._files[artifact.path] = self._load_file(artifact)
+        return self._files[artifact.path]
+
+    def _load_file(self, artifact: Artifact) -> FileContext:
+        store, id = self._store, f"{artifact.label}:{artifact.path}"
+        outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+        subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
+        return FileContext(
+            node=store.node(artifact.label, artifact.path),
+            outgoing=outgoing,
+            incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
+            cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
+            subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
+        )
+
+    def _load_subsystem(self, id: str) -> _SubsystemContext:
+        if id not in self._subsystems:
+            store = self._store
+            artifacts = tuple(
+                RelatedArtifact(node.id, relation)
+                for relation in _SUPPORTING
+                for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
+            )
+            needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
+            self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
+        return self._subsystems[id]
+
+
+_MAX_NAMES = 8
+_MAX_CHUNKS_OF_NAME = 100
+_TOKEN = re.compile(r"[\w./:\\-]+")
+_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
+_QUALIFIERS = re.compile(r"[.:]+")
+_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
+"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
+
+
+def extract_names(text: str) -> tuple[str, ...]:
+    """Return the names in a query: those of several words, or the only word."""
+    tokens = (token.rstrip(".:-/") for token in _TOKEN.findall(text))
+    names = [_LINE_SUFFIX.sub("", token).replace("\\", "/").removeprefix("./") for token in tokens]
+    names = [name for name in names if name]
+    if len(names) == 1 and names[0] == text.strip():
+        return (names[0],)
+    return tuple(dict.fromkeys(name for name in names if len(extract_index_words(name)) > 1))[:_MAX_NAMES]
+
+
+def score_named_chunks(
+    store: Store, names: tuple[str, ...], filters: ChunkFilters, *, alone: bool
+) -> Mapping[int, float]:
+    """Score the chunks of named files and symbols, and with `alone` also those that contain the name."""
+    scores: dict[int, float] = defaultdict(float)
+    for name in names:
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before
+        ##% those with some.
+        numbers = dict.fromkeys(store.called(name, filters))
+        if "/" not in name:
+            numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
+        for number in numbers:
+            scores[number] += _NAMED_SCORE
+        if alone and name.isidentifier() and len(extract_index_words(name)) > 1:
+            for number, _ in store.lexical([join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
+                scores[number] += _CONTAINED_SCORE
+    return scores
+
+
+class SearchQuestion(Struct, frozen=True, kw_only=True):
+    """A search request, prepared for the store."""
+
+    text: str
+    terms: tuple[str, ...]
+    """Words of the query, without stop words unless there are no others."""
+    parts: tuple[str, ...]
+    """The terms and the words that names in them consist of."""
+    names: tuple[str, ...]
+    """Possible names of files and symbols."""
+    is_name: bool
+    """Whether the query is only a name."""
+    filters: ChunkFilters
+    limit: int
+    warnings: tuple[str, ...]
+
+
+def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
+    """Split a query into words and names, with a warning about each part that is ignored."""
+    text = request.query[:MAX_INDEXED_CHARACTERS]
+    words, is_cut = extract_query_words(request.query)
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
+    ##% 64 words.
+    terms = [word for word in words if word not in STOP_WORDS] or words
+    parts = [word for word in extract_index_words(text) if word not in STOP_WORDS]
+    warnings = []
+    if is_cut:
+        warnings.append(
+            f"only the first {MAX_INDEXED_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+        )
+    if not words:
+        warnings.append("the query has no word in it")
+    if request.limit > MAX_RESULTS:
+        warnings.append(f"no more than {MAX_RESULTS} results are answered")
+    names = extract_names(text)
+    return SearchQuestion(
+        text=text,
+        names=names,
+        is_name=len(names) == 1 and text.strip() == names[0],
+        terms=tuple(terms),
+        parts=tuple(dict.fromkeys([*terms, *parts]))[:MAX_QUERY_WORDS],
+        filters=make_filters(request.filters, now),
+        limit=compute_result_limit(request),
+        warnings=tuple(warnings),
+    )
+
+
+class Weights(Struct, frozen=True, kw_only=True):
+    """Weights of the signals."""
+
+    subsystem: float
+    relationship: float
+    support: float
+    criticality: float
+
+
+class WeightProfile(Struct, frozen=True):
+    """Named weights."""
+
+    name: str
+    weights: Weights
+
+
+PROFILES: Mapping[str, WeightProfile] = {
+    name: WeightProfile(
+        name, Weights(subsystem=subsystem, relationship=relationship, support=support, criticality=level)
+    )
+    for name, subsystem, relationship, support, level in (
+        ("default", 0.28, 0.05, 0.09, 0.12),
+        ("analysis", 0.38, 0.10, 0.08, 0.18),
+        ("operations", 0.22, 0.08, 0.06, 0.10),
+        ("docs-heavy", 0.26, 0.04, 0.22, 0.08),
+    )
+}
+DEFAULT_PROFILE = PROFILES["default"]
+
+
+def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> WeightProfile:
+    """Return a profile, with other weights if there are overrides."""
+    known = PROFILES[name]
+    return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
+
+
+def list_weights(weights: Weights) -> dict[str, float]:
+    return asdict(weights)
+
+
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_SIGNALS_SHARE = 0.03
+"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_VOTE_WEIGHT = 0.3
+_MIN_STEM, _SUFFIX = 4, 3
+"""Letters that all forms of a word share at least, and last letters that may differ."""
+_PLACES = 6
+
+
+def compute_score(
+    chunk: Chunk,
+    context: FileContext,
+    question: SearchQuestion,
+    parts: tuple[float, float, float],
+    weights: Weights,
+    now: float,
+) -> ScoreDetails:
+    """Score a chunk; the parts are its cosine and the scores of its ranks by vectors and by words."""
+    vector, by_vector, by_words = parts
+    artifact = chunk.artifact
+    affinity = _compute_affinity(artifact.subsystem, question.terms)
+    related = [other.relationship for other in context.related]
+    support = 0.2 * min(related.count(Relation.DESCRIBES), 2) + 0.1 * min(related.count(Relation.VALIDATES), 2)
+    criticality = _CRITICALITY.get(artifact.criticality.lower(), 0.0)
+    count = context.relationship_count
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
+    signals = (
+        weights.subsystem * affinity
+        + weights.relationship * min(count, 5)
+        + weights.support * support
+        + weights.criticality * criticality
+    )
+    lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
+    age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
+    return ScoreDetails(
+        vector_score=round(vector, _PLACES),
+        lexical_score=lexical,
+        weighted_vector_score=round(by_vector, _PLACES),
+        weighted_lexical_score=round(by_words, _PLACES),
+        adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
+        mode="",
+        signals=ScoreSignals(
+            lexical_score=lexical,
+            weighted_vector_component=round(by_vector, _PLACES),
+            weighted_lexical_component=round(by_words, _PLACES),
+            subsystem_affinity=affinity,
+            relationship_count=count,
+            supporting_bonus=round(support, _PLACES),
+            coverage_missing=not artifact.chunk_count,
+            coverage_ratio=artifact.coverage_ratio,
+            criticality_score=criticality,
+            subsystem_criticality=artifact.criticality or None,
+            # The chunks of a file always cover it completely.
+            coverage_penalty=0.0,
+            path_depth=artifact.path.count("/") + 1,
+            freshness_days=None if age is None else round(age / DAY_SECONDS, 2),
+        ),
+    )
+
+
+def apply_vote(scores: ScoreDetails, vote: float) -> ScoreDetails:
+    """Return the score with a mean vote from -1 to 1."""
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
+    ##% count.
+    score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
+    assert isinstance(scores.signals, ScoreSignals)
+    return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
+
+
+def _compute_affinity(subsystem: str, terms: Collection[str]) -> float:
+    """Return 1 if the query names the subsystem, and a half if it names a part of it."""
+    name = subsystem.lower()
+    if not name:
+        return 0.0
+    if name in terms:
+        return 1.0
+    return 0.5 if any(term in name or name in term for term in terms) else 0.0
+
+
+def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
+    """Return the share of the words in a chunk; other forms of a word and parts of words count for half."""
+    if not parts:
+        return 0.0
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
+    words = {*extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
+    text = " ".join(words)
+    stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}
+    return sum(1.0 if part in words else 0.5 if stems[part] in text else 0.0 for part in parts) / len(parts)

@@ -1,0 +1,477 @@
+"""Reports on the index: coverage, lifecycle, and their history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from msgspec import UNSET, DecodeError, Struct, UnsetType, json
+
+from duvet.config.settings import IngestRule
+from duvet.store.protocol import Store, StoreWriter
+from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, NodeLabel, Relation
+
+COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
+_KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
+_CONNECTED_LABELS = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
+"""Files that should be connected with something."""
+_CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
+_BATCH = 500
+"""Nodes whose edges are read at once."""
+_MAX_RUNS = 100
+"""Runs among which the last successful one is searched."""
+_DAY_SECONDS = 86_400
+
+
+class RequirementFiles(Struct, frozen=True):
+    """A requirement, and the files that cite it."""
+
+    requirement: GraphNode
+    files: tuple[str, ...]
+
+
+class ProjectFacts(Struct, frozen=True, kw_only=True):
+    """The input of the reports."""
+
+    run: IngestRun | None
+    """The last successful run."""
+    artifacts: Mapping[str, Artifact]
+    isolated: Sequence[GraphNode] = ()
+    """Searchable files without connections."""
+    cited: Sequence[RequirementFiles] = ()
+    rule: IngestRule = IngestRule()
+
+
+def gather_facts(
+    run: IngestRun,
+    artifacts: Mapping[str, Artifact],
+    nodes: Iterable[GraphNode],
+    edges: Iterable[GraphEdge],
+    rule: IngestRule,
+) -> ProjectFacts:
+    """Return the facts of a run that is about to be stored."""
+    known = {node.id: node for node in nodes}
+    connected, citing = set[str](), dict[str, set[str]]()
+    for edge in edges:
+        if edge.source in known and edge.target in known:
+            if edge.relation in _CONNECTING:
+                connected |= {edge.source, edge.target}
+            if edge.relation is Relation.CITES:
+                citing.setdefault(edge.target, set()).add(known[edge.source].key)
+    alone = (node for node in known.values() if node.label in _CONNECTED_LABELS and node.id not in connected)
+    return ProjectFacts(
+        run=run,
+        artifacts=artifacts,
+        isolated=_sort_searchable(artifacts, alone),
+        cited=_sort_citing((known[id], files) for id, files in citing.items()),
+        rule=rule,
+    )
+
+
+def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
+    """Return the facts of the store, those of the graph only if asked for."""
+    artifacts = store.artifacts()
+    isolated: tuple[GraphNode, ...] = ()
+    cited: tuple[RequirementFiles, ...] = ()
+    if graph:
+        # Few nodes have no outgoing edge: only the incoming ones of these are read.
+        alone = list(store.isolated(_CONNECTED_LABELS, _CONNECTING))
+        isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
+        requirements = list(store.nodes(NodeLabel.REQUIREMENT))
+        citing = (
+            (node, {other.key for edge, other in edges if edge.relation is Relation.CITES and edge.target == node.id})
+            for node, edges in _load_edges(store, requirements)
+        )
+        cited = _sort_citing((node, files) for node, files in citing if files)
+    run = next((run for run in store.runs(limit=_MAX_RUNS) if run.success), None)
+    return ProjectFacts(run=run, artifacts=artifacts, isolated=isolated, cited=cited, rule=rule)
+
+
+def _load_edges(
+    store: Store, nodes: Sequence[GraphNode]
+) -> Iterator[tuple[GraphNode, Sequence[tuple[GraphEdge, GraphNode]]]]:
+    for start in range(0, len(nodes), _BATCH):
+        some = nodes[start : start + _BATCH]
+        around = store.neighbours([node.id for node in some])
+        yield from ((node, around.get(node.id, ())) for node in some)
+
+
+def _sort_citing(citing: Iterable[tuple[GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
+    ordered = sorted(citing, key=lambda found: found[0].key)
+    return tuple(RequirementFiles(node, tuple(sorted(files))) for node, files in ordered)
+
+
+def _sort_searchable(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNode]) -> tuple[GraphNode, ...]:
+    # The connections of files without chunks are unknown, because their text was not read.
+    searchable = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
+    return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
+
+
+class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
+    """An answer about the index."""
+
+    ##= man/spec/knowledge.md#answers
+    ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
+    status: str = "ok"
+
+
+class RunReference(Struct, frozen=True):
+    """The run that a report is about."""
+
+    run_id: str
+    profile: str
+    repo_head: str
+
+
+class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A file that the last run no longer found."""
+
+    path: str
+    artifact_type: FileKind
+    subsystem: str
+    digest: str
+    status: str
+    renamed_to: str = ""
+
+
+class PastReport(Struct, frozen=True, kw_only=True):
+    """The header of an earlier report."""
+
+    generated_at: float
+    generated_at_iso: str
+    run: RunReference
+
+
+def make_run_reference(run: IngestRun | None) -> RunReference:
+    return RunReference(run.run_id, run.profile, run.repo_head) if run else RunReference("", "", "")
+
+
+def list_removed_artifacts(facts: ProjectFacts) -> tuple[RemovedArtifact, ...]:
+    return tuple(
+        RemovedArtifact(
+            path=one.path,
+            artifact_type=one.kind,
+            subsystem=one.subsystem,
+            digest=one.digest,
+            status=one.status,
+            renamed_to=one.renamed_to,
+        )
+        for one in (facts.run.removed if facts.run else ())
+    )
+
+
+def format_iso_time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+class ArtifactRow(Struct, frozen=True, kw_only=True):
+    """A file."""
+
+    path: str
+    artifact_type: FileKind
+    subsystem: str
+    subsystem_criticality: str
+    chunk_count: int
+    coverage_ratio: float
+    git_commit: str
+    git_timestamp: float | None
+    content_digest: str
+    skipped: str
+
+
+class Freshness(Struct, frozen=True, kw_only=True):
+    """The age of the index and of its files."""
+
+    ingested_at: float | None
+    """The start of the run."""
+    newest_change: float | None
+    oldest_change: float | None
+    without_timestamp: int
+
+
+class CoverageSummary(Struct, frozen=True, kw_only=True):
+    """Totals of the coverage report."""
+
+    artifact_total: int
+    artifact_breakdown: dict[str, int]
+    chunk_count: int
+    missing_artifacts: int
+    removed_artifacts: int
+    freshness: Freshness
+
+
+class PastCoverage(PastReport, frozen=True, kw_only=True):
+    """The totals of an earlier coverage report."""
+
+    summary: CoverageSummary
+
+
+class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
+    """Indexed files, and files that can't be searched."""
+
+    generated_at: float
+    generated_at_iso: str
+    run: RunReference
+    include_patterns: tuple[str, ...]
+    summary: CoverageSummary
+    artifacts: tuple[ArtifactRow, ...]
+    missing_artifacts: tuple[ArtifactRow, ...]
+    """Files without chunks."""
+    removed_artifacts: tuple[RemovedArtifact, ...]
+    history: tuple[PastCoverage, ...] | UnsetType = UNSET
+
+
+def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
+    ##= man/spec/knowledge.md#reports
+    ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
+    ##% match its lists.
+    rows = tuple(
+        ArtifactRow(
+            path=artifact.path,
+            artifact_type=artifact.kind,
+            subsystem=artifact.subsystem,
+            subsystem_criticality=artifact.criticality,
+            chunk_count=artifact.chunk_count,
+            coverage_ratio=artifact.coverage_ratio,
+            git_commit=artifact.git_commit,
+            git_timestamp=artifact.git_timestamp,
+            content_digest=artifact.digest,
+            skipped=artifact.skipped,
+        )
+        for _, artifact in sorted(facts.artifacts.items())
+    )
+    times = [row.git_timestamp for row in rows if row.git_timestamp is not None]
+    missing = tuple(row for row in rows if not row.chunk_count)
+    removed = list_removed_artifacts(facts)
+    return CoverageReport(
+        generated_at=now,
+        generated_at_iso=format_iso_time(now),
+        run=make_run_reference(facts.run),
+        include_patterns=facts.rule.include,
+        summary=CoverageSummary(
+            artifact_total=len(rows),
+            artifact_breakdown=dict(sorted(Counter(row.artifact_type.value for row in rows).items())),
+            chunk_count=sum(row.chunk_count for row in rows),
+            missing_artifacts=len(missing),
+            removed_artifacts=len(removed),
+            freshness=Freshness(
+                ingested_at=facts.run.started_at if facts.run else None,
+                newest_change=max(times, default=None),
+                oldest_change=min(times, default=None),
+                without_timestamp=len(rows) - len(times),
+            ),
+        ),
+        artifacts=rows,
+        missing_artifacts=missing,
+        removed_artifacts=removed,
+    )
+
+
+class Thresholds(Struct, frozen=True):
+    """Ages that the report calls stale."""
+
+    stale_days: int
+
+
+class IsolatedNode(Struct, frozen=True):
+    """A file without connections."""
+
+    id: str
+    path: str
+    name: str
+
+
+class StaleDoc(Struct, frozen=True):
+    """A document without recent changes."""
+
+    path: str
+    subsystem: str
+    git_timestamp: float
+
+
+class UntestedSubsystem(Struct, frozen=True):
+    """A subsystem with code and without tests."""
+
+    subsystem: str
+    source_files: int
+    test_cases: int
+
+
+class CitingFile(Struct, frozen=True):
+    """A file that cites a requirement."""
+
+    path: str
+    git_timestamp: float
+
+
+class StaleRequirement(Struct, frozen=True, kw_only=True):
+    """A requirement whose citing files have no recent changes."""
+
+    id: str
+    full_path: str
+    level: str
+    status: str
+    text: str
+    files: tuple[CitingFile, ...]
+
+
+class LifecycleSummary(Struct, frozen=True, kw_only=True):
+    """Totals of the lifecycle report."""
+
+    stale_docs: int
+    isolated_nodes: int
+    subsystems_missing_tests: int
+    removed_artifacts: int
+    stale_requirements: int
+
+
+class PastLifecycle(PastReport, frozen=True, kw_only=True):
+    """The totals of an earlier lifecycle report."""
+
+    summary: LifecycleSummary
+
+
+class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
+    """Stale, isolated, untested and removed files."""
+
+    generated_at: float
+    generated_at_iso: str
+    run: RunReference
+    thresholds: Thresholds
+    summary: LifecycleSummary
+    isolated: dict[str, tuple[IsolatedNode, ...]]
+    """By label."""
+    stale_docs: tuple[StaleDoc, ...]
+    missing_tests: tuple[UntestedSubsystem, ...]
+    removed_artifacts: tuple[RemovedArtifact, ...]
+    stale_requirements: tuple[StaleRequirement, ...]
+    history: tuple[PastLifecycle, ...] | UnsetType = UNSET
+
+
+def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
+    before = now - facts.rule.stale_days * _DAY_SECONDS
+    docs, untested, removed = (
+        tuple(_find_stale_docs(facts, before)),
+        tuple(_find_untested(facts)),
+        list_removed_artifacts(facts),
+    )
+    requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
+    ##% tests.
+    isolated: dict[str, list[IsolatedNode]] = {}
+    for node in facts.isolated:
+        isolated.setdefault(node.label.value, []).append(IsolatedNode(node.id, node.key, node.name or node.key))
+    return LifecycleReport(
+        generated_at=now,
+        generated_at_iso=format_iso_time(now),
+        run=make_run_reference(facts.run),
+        thresholds=Thresholds(facts.rule.stale_days),
+        summary=LifecycleSummary(
+            stale_docs=len(docs),
+            isolated_nodes=len(facts.isolated),
+            subsystems_missing_tests=len(untested),
+            removed_artifacts=len(removed),
+            stale_requirements=len(requirements),
+        ),
+        isolated={label: tuple(rows) for label, rows in isolated.items()},
+        stale_docs=docs,
+        missing_tests=untested,
+        removed_artifacts=removed,
+        stale_requirements=requirements,
+    )
+
+
+def _find_stale_docs(facts: ProjectFacts, before: float) -> list[StaleDoc]:
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
+    docs = (
+        StaleDoc(artifact.path, artifact.subsystem, artifact.git_timestamp)
+        for artifact in facts.artifacts.values()
+        if artifact.label is NodeLabel.DESIGN_DOC
+        and artifact.git_timestamp is not None
+        and artifact.git_timestamp < before
+    )
+    return sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path))
+
+
+def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
+    code, tests, names = Counter[str](), Counter[str](), dict[str, str]()
+    for artifact in facts.artifacts.values():
+        # A short `__init__.py` only makes its folder a package.
+        if artifact.chunk_count < (2 if artifact.path.rpartition("/")[2] == "__init__.py" else 1):
+            continue
+        name = artifact.subsystem.casefold()
+        names.setdefault(name, artifact.subsystem)
+        code[name] += artifact.label is NodeLabel.SOURCE_FILE
+        tests[name] += artifact.label is NodeLabel.TEST_CASE
+    for name in sorted(names):
+        if name and code[name] and not tests[name]:
+            yield UntestedSubsystem(names[name], code[name], 0)
+
+
+def _find_stale(cited: RequirementFiles, facts: ProjectFacts, before: float) -> StaleRequirement | None:
+    times = [(path, facts.artifacts[path].git_timestamp) for path in cited.files if path in facts.artifacts]
+    files = tuple(CitingFile(path, time) for path, time in times if time is not None and time < before)
+    if not files or len(files) < len(cited.files):
+        return None
+    node, properties = cited.requirement, cited.requirement.properties
+    return StaleRequirement(
+        id=node.id,
+        full_path=str(properties.get("full_path", node.key)),
+        level=str(properties.get("level", "")),
+        status=str(properties.get("status", "")),
+        text=str(properties.get("text", node.name)),
+        files=files,
+    )
+
+
+PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
+
+
+def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
+    """Store the totals of the reports of a run."""
+    ##= man/spec/knowledge.md#reports
+    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
+    coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
+    time, run = coverage.generated_at_iso, coverage.run
+    past: dict[str, PastReport] = {
+        COVERAGE_NAME: PastCoverage(generated_at=now, generated_at_iso=time, run=run, summary=coverage.summary),
+        LIFECYCLE_NAME: PastLifecycle(generated_at=now, generated_at_iso=time, run=run, summary=lifecycle.summary),
+    }
+    for name, report in past.items():
+        writing.put_report(name, run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
+
+
+def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
+    """Return the last reports, newest first, except those that another version stored in another form."""
+    found = []
+    for data in store.reports(name, limit) if limit else ():
+        with suppress(DecodeError):
+            found.append(json.decode(data, type=kind))
+    return found
+
+
+class RunRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A run in a list, without the files that it removed."""
+
+    run_id: str
+    profile: str
+    started_at: float
+    duration_seconds: float
+    success: bool
+    artifact_counts: dict[str, int]
+    chunk_count: int
+    changed: int
+    removed: int
+    repo_head: str = ""
+    error: str = ""
+
+
+def make_run_row(run: IngestRun) -> RunRow:
+    row = {name: getattr(run, name) for name in RunRow.__struct_fields__}
+    return RunRow(**{**row, "removed": len(run.removed)})

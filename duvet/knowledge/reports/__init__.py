@@ -1,1 +1,0 @@
-"""Reports about the index: coverage, lifecycle, history."""

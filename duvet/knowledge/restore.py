@@ -1,0 +1,409 @@
+"""Restores a backup archive, after checking every member."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+from itertools import islice
+from shutil import disk_usage, rmtree
+from typing import TYPE_CHECKING, BinaryIO, Self, cast
+
+from blake3 import blake3
+from msgspec import Struct
+
+from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
+from duvet.knowledge.backup import (
+    FEEDBACK_MEMBER,
+    MANIFEST_NAME,
+    MAX_BACKUP_REPORTS,
+    REPORT_MEMBERS,
+    STORE_MEMBER,
+    ArchiveError,
+    Manifest,
+    ManifestEntry,
+    copy_and_digest,
+    create_backup,
+    decode_manifest,
+    find_existing_folder,
+    make_scratch_folder,
+    report_write_errors,
+)
+from duvet.knowledge.feedback import append_lines, iterate_lines
+from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
+from duvet.store.errors import (
+    StoreBusyError,
+    StoreChangedError,
+    StoreDamagedError,
+    StoreError,
+    StoreMissingError,
+    StoreVersionError,
+    list_store_files,
+)
+from duvet.store.location import GITIGNORE_NAME, can_be_replaced, open_store
+from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store, read_moment
+from duvet.tree.files import DiskTree
+from duvet.tree.outputs import move_into_place, sync_folder
+
+if TYPE_CHECKING:
+    import tarfile
+    from gzip import GzipFile
+
+RESTORE_PATIENCE = 10.0
+"""Seconds to wait for writers."""
+_MAX_TRIES = 5
+_VOTES_AT_ONCE = 1000
+_BLOCK = 1 << 20
+_FREE_SHARE = 2
+"""An archive may unpack to one part in so many of the free space, because the store takes as much again."""
+_OVERHEAD = 1 << 16
+"""More bytes than sqlite and tar headers need besides the content."""
+_FORCE_HINT = "make room, or keep no backup of what is there, with --force"
+
+
+class RestoreResult(Struct, frozen=True):
+    """Result of a restore."""
+
+    manifest: Manifest
+    kept: str = ""
+    """The path of the replaced index; empty if there was none or it was not kept."""
+    votes: int = 0
+    """Number of restored votes."""
+
+
+def restore_backup(
+    places: StorePaths,
+    path: str,
+    now: datetime,
+    *,
+    keeps: bool = True,
+    patience: float = RESTORE_PATIENCE,
+    stream: BinaryIO | None = None,
+) -> RestoreResult:
+    """Replace the index by that of an archive and add its feedback; raise DuvetError if the index stays as it is.
+
+    If there is a stream, the archive is read from it, and the path is only its name in messages.
+    """
+    with _store_folder(places), make_scratch_folder(places.folder) as folder:
+        archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
+
+        def check(manifest: Manifest) -> None:
+            if STORE_MEMBER in manifest.files:
+                _check_free_space(places, folder, manifest.size, keeps=keeps)
+
+        manifest = _unpack_archive(archive, folder, path, check)
+        copy, kept = os.path.join(folder, STORE_MEMBER), ""
+        if STORE_MEMBER in manifest.files:
+            _check_store(copy)
+        votes = _restore_votes(places, os.path.join(folder, FEEDBACK_MEMBER))
+        if STORE_MEMBER in manifest.files:
+            kept = _replace_store(places, copy, now, keeps=keeps, patience=patience)
+        return RestoreResult(manifest, kept, votes)
+
+
+@contextmanager
+def _store_folder(places: StorePaths) -> Iterator[None]:
+    """Make the folder of the store, and remove it again after an error if it was new."""
+    ##= man/spec/knowledge.md#storage
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+    made, at = [], places.folder
+    while at and not os.path.lexists(at):
+        made.append(at)
+        at = os.path.dirname(at)
+    try:
+        places.make(f"{places.store}*")
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if made and os.listdir(places.folder) == [GITIGNORE_NAME]:
+                os.unlink(os.path.join(places.folder, GITIGNORE_NAME))
+            for folder in made:
+                os.rmdir(folder)
+        raise
+
+
+def _check_store(copy: str) -> None:
+    """Raise an error without the temporary path if the store of the archive can't be read."""
+    try:
+        with closing(open_store(copy)) as store:
+            store.artifacts()
+    except DuvetError as error:
+        hint = "take everything in again instead" if isinstance(error, StoreVersionError) else "take another backup"
+        raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
+
+
+def _restore_votes(places: StorePaths, path: str) -> int:
+    """Append the votes that are missing, and return their number."""
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
+    present = {blake3(line).digest() for line in iterate_lines(places.feedback)}
+    missing = (line for line in iterate_lines(path) if blake3(line).digest() not in present)
+    count = 0
+    while some := list(islice(missing, _VOTES_AT_ONCE)):
+        append_lines(places.make(places.feedback), some)
+        count += len(some)
+    return count
+
+
+def _replace_store(places: StorePaths, copy: str, now: datetime, *, keeps: bool, patience: float) -> str:
+    # On the same disk, so that it is moved and not copied.
+    name = f"{BACKUP_PREFIX}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+    aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
+
+    def keep() -> str:
+        with advise_force():
+            return create_backup(places, places.backups, now).path
+
+    return swap_store(places, copy, keep if keeps else None, aside, patience)
+
+
+def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
+    """Replace the store by a copy, and return the path of the old one if `keep` is given.
+
+    `keep` saves a readable store; a damaged one is moved to the folder `aside`.
+    """
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
+    for _ in range(_MAX_TRIES):
+        try:
+            return _overwrite(places.store, copy, keep, patience)
+        except StoreChangedError:
+            continue
+        except StoreMissingError:
+            pass
+        except (StoreDamagedError, StoreVersionError) as error:
+            if isinstance(error, StoreDamagedError) and not can_be_replaced(places.store):
+                raise
+        kept = _move_aside(places.store, aside, keeps=keep is not None)
+        with suppress(OutputExistsError):
+            with report_write_errors(places.folder):
+                move_into_place(copy, places.store, replaces=False)
+            sync_folder(places.folder)
+            return kept
+    raise StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
+
+
+def _overwrite(path: str, copy: str, keep: Callable[[], str] | None, patience: float) -> str:
+    with closing(open_store(path)) as store:
+        assert isinstance(store, SqliteStore)
+        if keep is None:
+            overwrite_store(store.database, copy, patience)
+            return ""
+        moment = read_moment(store.database)
+        kept = keep()
+        try:
+            overwrite_store(store.database, copy, patience, only=moment)
+        except StoreChangedError:
+            # The next try makes another backup with the changes.
+            with suppress(OSError):
+                os.unlink(kept)
+            raise
+        return kept
+
+
+def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
+    """Move the files of a damaged store away, and return their folder unless they are removed."""
+    if not any(map(os.path.lexists, list_store_files(path))):
+        return ""
+    move_store_aside(path, aside)
+    if keeps:
+        return aside
+    with suppress(OSError):
+        rmtree(aside)
+    return ""
+
+
+@contextmanager
+def advise_force() -> Iterator[None]:
+    """Add the hint that the backup of the replaced index can be left out."""
+    try:
+        yield
+    except OutputError as error:
+        error.hint = _FORCE_HINT
+        raise
+
+
+def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool) -> None:
+    """Raise OutputError unless so many bytes can be unpacked and replace the present store."""
+    current = _measure_backup(places)
+    if not current:
+        # The store is missing, or it is moved and not copied.
+        return
+    free = _measure_free_space(folder)
+    # sqlite first logs all pages, each with a header.
+    log = size + size // 64 + _OVERHEAD
+    forced = size + log + max(0, size - current)
+    needed = max(forced, size + current) if keeps else forced
+    if keeps and os.stat(places.folder).st_dev == os.stat(find_existing_folder(places.backups) or os.curdir).st_dev:
+        needed += current
+    if needed > free:
+        what = "this backup and one of what is there" if keeps else "this backup in the place of what is there"
+        message = f"there is no room for {what}: that takes up to {needed:,} bytes, and {free:,} are free"
+        hint = _FORCE_HINT if keeps and forced <= free else "make room"
+        raise OutputError(message, path=places.folder, hint=hint)
+
+
+def _measure_backup(places: StorePaths) -> int:
+    """Return the bytes of a copy of the present store and feedback; 0 if the store can't be copied."""
+    try:
+        with closing(open_store(places.store)) as store:
+            reports = sum(
+                len(report) + 1
+                for kind in REPORT_MEMBERS.values()
+                for report in store.reports(kind, MAX_BACKUP_REPORTS)
+            )
+    except StoreError:
+        return 0
+    files = (*list_store_files(places.store), places.feedback)
+    return reports + sum(os.path.getsize(path) for path in files if os.path.exists(path))
+
+
+def _measure_free_space(folder: str) -> int:
+    with report_write_errors(os.path.dirname(folder)):
+        return disk_usage(folder).free
+
+
+def _make_no_space_error(folder: str, what: str) -> OutputError:
+    return OutputError(
+        f"there is no room for {what}: it would take more than half of what is free",
+        path=os.path.dirname(folder),
+        hint="make room, if this is a backup of yours",
+    )
+
+
+def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
+    """Write a stream to a file, and return its path."""
+    folder = os.path.dirname(path)
+    left = _measure_free_space(folder) // _FREE_SHARE
+    with report_write_errors(os.path.dirname(folder)), open(path, "xb") as file:
+        while True:
+            try:
+                data = stream.read(_BLOCK)
+            except OSError as error:
+                raise UnreadableError(describe_os_error(error), path=name) from error
+            if not data:
+                return path
+            left -= len(data)
+            if left < 0:
+                raise _make_no_space_error(folder, "what comes there")
+            file.write(data)
+
+
+_MAX_MANIFEST = 1 << 20
+_TYPE_FLAG = slice(156, 157)
+"""The type of a member in its header."""
+
+
+class _BoundedReader:
+    """Decompresses an archive up to a number of bytes: first those of a manifest, then those that it announces."""
+
+    def __init__(self, file: GzipFile, path: str) -> None:
+        self._file = file
+        self._left = _MAX_MANIFEST + _OVERHEAD
+        self._path = path
+
+    def allow(self, size: int) -> None:
+        """Allow members of so many bytes."""
+        self._left = size + _OVERHEAD
+
+    def read(self, size: int) -> bytes:
+        from gzip import BadGzipFile
+
+        try:
+            data = self._file.read(min(size, self._left + 1))
+        except BadGzipFile as error:
+            raise ArchiveError("it is no backup", path=self._path) from error
+        except OSError as error:
+            raise UnreadableError(describe_os_error(error), path=self._path) from error
+        self._left -= len(data)
+        if self._left < 0:
+            raise ArchiveError("it unpacks to more than its manifest says", path=self._path)
+        return data
+
+
+def _unpack_archive(path: str, folder: str, name: str, check: Callable[[Manifest], None]) -> Manifest:
+    """Write the checked members of an archive to a folder; `check` may refuse the manifest before."""
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
+    ##% manifest, or does not fit on the disk.
+    try:
+        with _open_archive(path, name) as (archive, bounded):
+            members = iter(archive)
+            first = next(members, None)
+            if first is None or first.name != MANIFEST_NAME or not _is_plain(first) or first.size > _MAX_MANIFEST:
+                raise ArchiveError("it is no backup: it does not begin with a manifest", path=name)
+            manifest = decode_manifest(_open_member(archive, first).read(), name)
+            if manifest.size > _measure_free_space(folder) // _FREE_SHARE:
+                raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
+            check(manifest)
+            bounded.allow(manifest.size)
+            found = dict(_unpack_members(archive, members, manifest, name, folder))
+    except (zlib.error, EOFError) as error:
+        raise ArchiveError("it is cut off, or no archive", path=name) from error
+    except OSError as error:
+        raise UnreadableError(describe_os_error(error), path=name) from error
+    if wrong := sorted(member for member, entry in manifest.files.items() if found.get(member) != entry):
+        raise ArchiveError(f"it is damaged: {', '.join(wrong)} is not what its manifest says", path=name)
+    return manifest
+
+
+@contextmanager
+def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
+    import gzip
+    import tarfile
+
+    class PlainInfo(tarfile.TarInfo):
+        """A member without extended headers, which would be read into memory whatever their size."""
+
+        @classmethod
+        def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+            found = super().frombuf(buf, encoding, errors)
+            if buf[_TYPE_FLAG] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
+                raise ArchiveError("it holds what no backup does: something that is no file", path=name)
+            return found
+
+    try:
+        # `opened` refuses pipes and devices, which would block.
+        with os.fdopen(DiskTree().opened(path)[0], "rb") as packed, gzip.open(packed) as file:
+            bounded = _BoundedReader(file, name)
+            stream = cast(BinaryIO, bounded)
+            with tarfile.open(fileobj=stream, mode="r|", tarinfo=PlainInfo) as archive:
+                yield archive, bounded
+            # The checksum of gzip is at its end.
+            while bounded.read(_BLOCK):
+                pass
+    except (tarfile.TarError, ValueError, LookupError, OverflowError, RecursionError) as error:
+        raise ArchiveError("it is no backup", path=name) from error
+
+
+def _unpack_members(
+    archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo], manifest: Manifest, name: str, folder: str
+) -> Iterator[tuple[str, ManifestEntry]]:
+    left = dict(manifest.files)
+    for member in members:
+        # The names of the manifest are known ones, so that none leads out of the folder.
+        expected = left.pop(member.name, None)
+        if expected is None or not _is_plain(member) or member.size != expected.size:
+            raise ArchiveError(f"it holds what no backup does: {member.name[:200]!r}", path=name)
+        target = os.path.join(folder, member.name)
+        with report_write_errors(os.path.dirname(folder)):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "xb") as file:
+                entry = copy_and_digest(_open_member(archive, member), file)
+                file.flush()
+                os.fsync(file.fileno())
+        yield member.name, entry
+
+
+def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> BinaryIO:
+    found = archive.extractfile(member)
+    assert found is not None
+    return cast(BinaryIO, found)
+
+
+def _is_plain(member: tarfile.TarInfo) -> bool:
+    return member.isreg() and not member.issparse()

@@ -1,0 +1,305 @@
+"""The search engine: full text, vectors and names, fused by rank."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from string import Formatter
+from urllib.parse import quote
+from uuid import uuid4
+
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
+
+from duvet.config.settings import EDITOR_FIELDS
+from duvet.errors import DuvetError
+from duvet.knowledge.ranking import (
+    DEFAULT_PROFILE,
+    MAX_RELATED,
+    FileContext,
+    FileContextFinder,
+    SearchQuestion,
+    WeightProfile,
+    apply_vote,
+    compute_score,
+    list_weights,
+    prepare_question,
+    score_named_chunks,
+)
+from duvet.knowledge.search_query import (
+    FoundChunk,
+    FoundSymbol,
+    ScoreDetails,
+    SearchMetadata,
+    SearchRequest,
+    SearchResponse,
+    SearchResult,
+)
+from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
+from duvet.queries.search import compute_shares, fuse_rankings
+from duvet.store.protocol import Store
+from duvet.store.records import SPACE_KEY, Chunk, Symbol
+from duvet.trace.names import suggest_nearest
+
+_DEPTH = 100
+"""Chunks of each ranking."""
+_SPARE = 5
+"""Chunks beyond the limit that the signals may move up."""
+_NO_VECTORS = "found by words alone: no vectors were made of what was taken in"
+
+
+def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str, Symbol], str] | None:
+    """Return a function from a file and a symbol to a URI; raise DuvetError for a template with unknown fields."""
+    if not template:
+        return None
+    try:
+        parsed = [*Formatter().parse(template)]
+    except ValueError as error:
+        raise _make_template_error(template, str(error)) from error
+    for _, name, form, conversion in parsed:
+        if name is not None and (name not in EDITOR_FIELDS or form or conversion):
+            raise _make_template_error(template, f"no field {{{name}}}", suggest_nearest(name, EDITOR_FIELDS))
+    base = root.replace("\\", "/").rstrip("/")
+
+    def format_uri(path: str, symbol: Symbol) -> str:
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+        return template.format(
+            abs_path=quote(f"{base}/{path}"),
+            path=quote(path),
+            line_start=symbol.line_start,
+            line_end=symbol.line_end,
+            name=quote(symbol.qualified_name),
+        )
+
+    return format_uri
+
+
+def _make_template_error(template: str, reason: str, hint: str = "") -> DuvetError:
+    fields = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
+    message = f"the template of editor URIs can't be used: {reason}: {template}"
+    return DuvetError(message, hint=hint or f"its fields are {fields}")
+
+
+class _Vectors(Struct, frozen=True):
+    """The vectors of a store."""
+
+    space: VectorSpace
+    rows: VectorRows
+
+
+def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | None, str]:
+    """Return the vectors if they are usable, and a warning."""
+    ##= man/spec/knowledge.md#search
+    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
+    data = store.kept(SPACE_KEY)
+    dummy = DummyEmbedder().space(data) if data else None
+    if dummy is not None:
+        ##= man/spec/knowledge.md#vectors
+        ##% duvet MUST compute vectors with what is installed, without the network.
+        matrix = PurePythonMatrix(dummy.width, store.segments())
+        warning = "the vectors are stand-ins that tell nothing of meaning"
+        return (_Vectors(dummy, matrix), warning) if len(matrix) else (None, _NO_VECTORS)
+    if embedder is None:
+        return None, "found by words alone: the extra `semantic` is not installed, or not wanted"
+    if not data:
+        return None, _NO_VECTORS
+    space = embedder.space(data)
+    if space is None:
+        return None, "found by words alone: the vectors were made by another model; they have to be made again"
+    from duvet.queries.vector_matrix import Matrix
+
+    rows = Matrix(space.width, store.segments())
+    if not len(rows):
+        return None, _NO_VECTORS
+    return _Vectors(space, rows), "" if len(rows) == store.chunk_total() else "some pieces have no vectors"
+
+
+class _Ranking(Struct, frozen=True, kw_only=True):
+    """Ranked chunks by their numbers."""
+
+    pool: Sequence[int]
+    """The best chunks."""
+    by_vector: Mapping[int, float]
+    """Scores of the ranks by vectors."""
+    by_words: Mapping[int, float]
+    """Scores of the ranks by words, and of names."""
+    cosines: Mapping[int, float]
+
+
+def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool) -> _Ranking:
+    most = question.limit + _SPARE
+    lexical = _find_by_words(store, question)
+    named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
+    if vectors is None:
+        by_words = fuse_rankings([compute_shares(lexical), named])
+        return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
+    query = vectors.space.query(question.text)
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
+    nearest = vectors.rows.best(query, _DEPTH, store.allowed(question.filters))
+    by_vector, by_words = compute_shares(nearest, 2), fuse_rankings([compute_shares(lexical, 2), named])
+    pool = [*fuse_rankings([by_words, by_vector])][:most]
+    if sort_by_vector:
+        pool = [*dict.fromkeys([*by_vector, *pool])][:most]
+    # Chunks that only words found have cosines, too.
+    cosines = dict(vectors.rows.best(query, len(pool), sorted(pool)))
+    return _Ranking(pool=pool, by_vector=by_vector, by_words=by_words, cosines=cosines)
+
+
+def _find_by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, object]]:
+    """Return the chunks with every word, then those with some, each with what it is ranked by."""
+    if not question.terms:
+        return []
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
+    ##% with some.
+    every = store.lexical(question.terms, question.filters, _DEPTH, every=True)
+    found: dict[int, object] = {number: (True, score) for number, score in every}
+    if len(found) < _DEPTH and len(question.parts) > 1:
+        for number, score in store.lexical(question.parts, question.filters, _DEPTH, every=False):
+            found.setdefault(number, (False, score))
+    return [*found.items()][:_DEPTH]
+
+
+class _Snapshot(Struct, frozen=True):
+    """Data that is loaded once for each revision of the store."""
+
+    revision: str
+    vectors: _Vectors | None
+    warning: str
+    contexts: FileContextFinder
+
+
+class SearchEngine:
+    """Searches a store, one request at a time."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        editor_uri: str | None,
+        root: str,
+        *,
+        profile: WeightProfile = DEFAULT_PROFILE,
+        votes: Callable[[], Mapping[str, float]] | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Raise DuvetError if the template of editor URIs has unknown fields."""
+        self._store = store
+        self._embedder = embedder
+        self._format_uri = make_editor_uri_formatter(editor_uri, root)
+        self._profile = profile
+        self._votes = votes
+        self._now = now
+        self._snapshot: _Snapshot | None = None
+
+    def search(self, request: SearchRequest) -> SearchResponse:
+        """Return the best results."""
+        now = self._now()
+        question = prepare_question(request, now)
+        with self._store.reading():
+            return self._answer(self._load_snapshot(), request, question, now)
+
+    def _load_snapshot(self) -> _Snapshot:
+        revision = self._store.revision
+        if self._snapshot is None or self._snapshot.revision != revision:
+            # Frees the old vectors before the new ones are loaded.
+            self._snapshot = None
+            contexts = FileContextFinder(self._store)
+            self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)
+        return self._snapshot
+
+    def _answer(
+        self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion, now: float
+    ) -> SearchResponse:
+        by_vector = request.sort_by_vector and snapshot.vectors is not None
+        ranking = _rank_chunks(self._store, question, snapshot.vectors, sort_by_vector=by_vector)
+        mode = "lexical" if snapshot.vectors is None else "hybrid"
+        votes = self._votes() if self._votes else None
+        found: list[tuple[float, Chunk, FileContext, ScoreDetails]] = []
+        for chunk in self._store.chunks(ranking.pool):
+            context, number = snapshot.contexts.of(chunk.artifact), chunk.number
+            parts = (
+                ranking.cosines.get(number, 0.0),
+                ranking.by_vector.get(number, 0.0),
+                ranking.by_words.get(number, 0.0),
+            )
+            scores = compute_score(chunk, context, question, parts, self._profile.weights, now)
+            if votes is not None:
+                scores = apply_vote(scores, votes.get(chunk.id, 0.0))
+            score = scores.vector_score if by_vector else scores.adjusted_score
+            found.append((score, chunk, context, replace(scores, mode=mode)))
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+        ##% `sort_by_vector` by vectors alone.
+        found.sort(key=lambda result: -result[0])
+        found = found[: question.limit]
+        results = tuple(
+            SearchResult(
+                chunk=self._describe_chunk(chunk, score),
+                graph_context=context.describe(chunk) if request.include_graph else None,
+                scoring=scores,
+            )
+            for score, chunk, context, scores in found
+        )
+        warnings = [*self._warnings(snapshot, request, question)]
+        if request.include_graph and any(context.is_cut for _, _, context, _ in found):
+            warnings.append(
+                f"no more than {MAX_RELATED} relationships, related files and requirements of a file are told; "
+                "km-graph-node has all"
+            )
+        both = snapshot.vectors is not None
+        filters = {name: value for name, value in asdict(request.filters).items() if value not in ((), None)}
+        metadata = SearchMetadata(
+            result_count=len(results),
+            graph_context_included=request.include_graph,
+            warnings=tuple(warnings),
+            scoring_mode=mode,
+            weight_profile=self._profile.name,
+            weights=list_weights(self._profile.weights),
+            hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
+            filters_applied=filters or UNSET,
+            request_id=uuid4().hex,
+        )
+        return SearchResponse(query=question.text, results=results, metadata=metadata)
+
+    def _describe_chunk(self, chunk: Chunk, score: float) -> FoundChunk:
+        artifact = chunk.artifact
+        return FoundChunk(
+            chunk_id=chunk.id,
+            artifact_path=artifact.path,
+            artifact_type=artifact.kind.value,
+            subsystem=artifact.subsystem or None,
+            namespace=artifact.namespace,
+            tags=artifact.tags,
+            text=chunk.text,
+            coverage_missing=not artifact.chunk_count,
+            score=score,
+            subsystem_criticality=artifact.criticality or None,
+            coverage_ratio=artifact.coverage_ratio,
+            git_timestamp=artifact.git_timestamp,
+            symbols=tuple(
+                FoundSymbol(
+                    **asdict(symbol),
+                    id=f"{artifact.path}::{symbol.qualified_name}",
+                    editor_uri=self._format_uri(artifact.path, symbol) if self._format_uri else UNSET,
+                )
+                for symbol in chunk.symbols
+            ),
+        )
+
+    def _warnings(self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion) -> Iterator[str]:
+        filters = question.filters
+        yield from question.warnings
+        if snapshot.warning:
+            yield snapshot.warning
+        if request.sort_by_vector and snapshot.vectors is None:
+            yield "there are no vectors to sort by"
+        if (filters.symbols or filters.symbol_kinds or filters.symbol_languages) and not self._store.has_symbols():
+            yield (
+                "no symbols are known, so that filters for them let nothing through: they come with the extra "
+                "`symbols`, unless `ingest.symbols` says no, the next time everything is taken in"
+            )
+        if filters.since is not None and self._store.lacks_times():
+            yield "recency filter skipped results lacking timestamps"

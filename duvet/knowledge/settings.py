@@ -1,0 +1,132 @@
+"""Settings of a project's index and of its runs, and the paths of the files that belong to it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from msgspec import Struct
+
+from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.errors import QueryError
+from duvet.store.errors import list_store_files
+from duvet.store.location import check_plain_file, make_store_folder
+from duvet.text import quote_text, shorten_text
+
+FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
+BACKUP_PREFIX, BACKUP_ENDINGS = "km-backup-", (".tgz", ".tar.gz")
+_PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+class KnowledgeSettings(Struct, frozen=True):
+    """The location and the configuration of an index."""
+
+    root: str
+    ingest: IngestRule
+    store: StoreRule
+    search: SearchRule = SearchRule()
+    configurations: tuple[str, ...] = ()
+    """Paths of the configuration files."""
+
+    @property
+    def path(self) -> str:
+        """The path of the store."""
+        return os.path.join(self.root, self.store.path)
+
+
+class IngestOptions(Struct, frozen=True, kw_only=True):
+    """Options of one run, besides the configuration."""
+
+    profile: str = ""
+    """The name of the run; that of the configuration if empty."""
+    default_profile: str = "local"
+    """The name if the configuration has none either."""
+    dry_run: bool = False
+    full: bool = False
+    """Read unchanged files again."""
+    dummy: bool = False
+    """Make vectors without meaning."""
+    patience: float = 10.0
+    """Seconds to wait for another run."""
+    run_id: str = ""
+    """Random if empty."""
+
+
+def require_profile(name: str) -> str:
+    """Return a valid name of a profile; raise QueryError for others."""
+    if not _PROFILE.fullmatch(name):
+        hint = "take up to 64 letters, digits, `.`, `-` and `_`"
+        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
+    return name
+
+
+class StorePaths(Struct, frozen=True):
+    """Paths of the store of a project and of the files beside it."""
+
+    root: str
+    store: str
+    backups: str
+    is_configured: bool = False
+    """Whether the folder for backups is configured."""
+    configurations: tuple[str, ...] = ()
+
+    @property
+    def for_backups(self) -> tuple[str, ...]:
+        """The folders that backups may be written to."""
+        return (self.root, self.backups) if self.is_configured else (self.root,)
+
+    @property
+    def folder(self) -> str:
+        return os.path.dirname(self.store)
+
+    @property
+    def feedback(self) -> str:
+        return os.path.join(self.folder, FEEDBACK_FILE)
+
+    @property
+    def audit(self) -> str:
+        return os.path.join(self.folder, AUDIT_FILE)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """All of these files, which are not part of the project."""
+        return (*list_store_files(self.store), self.feedback, self.audit, self.backups)
+
+    def make(self, path: str) -> str:
+        """Make the folder of a file beside the store, with its `.gitignore`; raise StoreError if the store is a link."""
+        check_plain_file(self.store)
+        make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
+        return path
+
+
+def find_store_paths(rules: KnowledgeSettings) -> StorePaths:
+    backups = rules.store.backups or os.path.join(os.path.dirname(rules.store.path), BACKUPS_FOLDER)
+    return StorePaths(
+        rules.root,
+        rules.path,
+        os.path.join(rules.root, backups),
+        bool(rules.store.backups),
+        tuple(os.path.join(rules.root, path) for path in rules.configurations),
+    )
+
+
+def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
+    """Return the files and folders that belong to the store at this path."""
+    return StorePaths("", path, backups or os.path.join(os.path.dirname(path), BACKUPS_FOLDER)).own
+
+
+def is_backup(name: str) -> bool:
+    """Return whether a file has the default name of a backup."""
+    return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
+
+
+def find_project_above(folder: str) -> str | None:
+    """Return the nearest project above a folder that is not a project itself, as a relative path."""
+    start = at = os.path.abspath(folder)
+    if os.path.lexists(os.path.join(start, ".duvet")):
+        return None
+    while (above := os.path.dirname(at)) != at:
+        at = above
+        if any(os.path.isfile(os.path.join(at, name)) for name in (".duvet/config.toml", StoreRule().path)):
+            return os.path.relpath(at, start).replace(os.sep, "/")
+    return None

@@ -1,0 +1,265 @@
+"""Files and texts that clients upload."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct
+
+from duvet.config.settings import UploadRule
+from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryError, UnreadableError
+from duvet.knowledge.ingest.files import is_excluded_by_default
+from duvet.knowledge.settings import StorePaths, is_backup
+from duvet.sources.gitignore import IgnoredPaths
+from duvet.specs.anchors import make_anchor
+from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
+from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder
+from duvet.tree.outputs import open_output
+
+_CONFIGURATION = re.compile(r"(duvet|contextive)\.config\.[a-z]+", re.IGNORECASE)
+_MAX_NUMBER = 1000
+_MAX_SLUG = 100
+_MAX_DEPTH = 8
+_DEFAULT_TITLE = "note"
+_PATH_HINT = "name a path such as docs/notes/tea.md, which stays below the content root"
+
+
+class StoredFile(Struct, frozen=True):
+    """A stored upload."""
+
+    path: str
+    relative_path: str
+    """From the content root."""
+    overwritten: bool = False
+
+
+class ContentFolder:
+    """The content root of uploads."""
+
+    def __init__(self, places: StorePaths, rule: UploadRule) -> None:
+        self.root = os.path.join(places.root, rule.root) if rule.root else places.root
+        self._places = places
+        self._rule = rule
+
+    def read(self, source: str, *, only_inside: bool) -> bytes:
+        """Read a file to upload; raise QueryError if it is unreadable, too large, or hidden from remote callers."""
+        ##= man/spec/gateway.md#uploads
+        ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git,
+        ##% secret, vendored or duvet's own.
+        at = os.path.join(self.root if only_inside else self._places.root, source)
+        if only_inside and not self._is_visible(at):
+            raise QueryError(
+                f"{quote_text(shorten_text(source))} is no file below the content root that may be read",
+                hint="over HTTP, files are taken from there alone, and none that are hidden or ignored, keys or dependencies; "
+                "km-storetext takes text from anywhere",
+            )
+        try:
+            if os.stat(at).st_size > self._rule.max_bytes:
+                raise self._make_size_error(source)
+            data = DiskTree().read(at)
+        except (OSError, ValueError, UnreadableError, NotRegularError) as error:
+            hint = "give the path of a file that the server can read"
+            raise QueryError(f"{quote_text(shorten_text(source))} can't be read", hint=hint) from error
+        if len(data) > self._rule.max_bytes:
+            raise self._make_size_error(source)
+        return data
+
+    def _is_visible(self, at: str) -> bool:
+        if "\0" in at:
+            return False
+        real, real_root = os.path.realpath(at), os.path.realpath(self.root)
+        if not leads_into_folder(real_root, real):
+            return False
+        if any(leads_into_folder(own, real) for own in self._places.own) or is_backup(os.path.basename(real)):
+            return False
+        path = os.path.relpath(real, real_root).replace(os.sep, "/")
+        if any(part.startswith(".") for part in path.split("/")) or is_excluded_by_default(real_root, path):
+            return False
+        return not IgnoredPaths(DiskTree(real_root), real_root).hides(path, is_folder=False)
+
+    def store(
+        self, data: bytes, destination: str | None, name: str, *, overwrite: bool | None, is_made_up: bool = False
+    ) -> StoredFile:
+        """Write a file; raise QueryError for a forbidden destination. A made-up name gets a number if it is taken."""
+        if not os.path.isdir(self.root):
+            hint = f"see what {self._rule.root_said_by or 'the working directory'} says"
+            raise DuvetError("the content root is no folder that is there", hint=hint)
+        if len(data) > self._rule.max_bytes:
+            raise self._make_size_error(name)
+        replaces = self._rule.overwrite if overwrite is None else overwrite
+        for candidate in _number_names(name) if is_made_up else (name,):
+            relative = resolve_destination(self.root, self._rule.docs_subdir, destination, candidate)
+            # The destination may be a file, whose name was not made up.
+            is_ours = is_made_up and posixpath.basename(relative) == candidate
+            whole = os.path.join(self.root, relative)
+            check_not_reserved(self._places, whole)
+            was_there = os.path.lexists(whole)
+            try:
+                ##= man/spec/gateway.md#uploads
+                ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without
+                ##% `overwrite` or under a name that duvet has chosen.
+                with open_output(whole, replaces=replaces and not is_ours) as file:
+                    file.write(data)
+            except OutputExistsError as error:
+                if not is_ours:
+                    hint = "give overwrite=true to replace it, or another destination"
+                    raise QueryError(f"{quote_text(relative)} is there already", hint=hint) from error
+            else:
+                return StoredFile(os.path.realpath(whole), relative, was_there)
+        raise QueryError("there are too many texts of this second", hint="say a title, or try again")
+
+    def ingests(self, wanted: bool | None) -> bool:
+        """Return whether to index the project after an upload."""
+        return self._rule.ingest if wanted is None else wanted
+
+    def _make_size_error(self, name: str) -> QueryError:
+        most = format_count(self._rule.max_bytes, "byte")
+        hint = "uploads.maxBytes of the configuration says how many"
+        return QueryError(f"{quote_text(shorten_text(name))} has more than {most}", hint=hint)
+
+
+def _number_names(name: str) -> Iterator[str]:
+    stem, ending = posixpath.splitext(name)
+    yield name
+    yield from (f"{stem}-{number}{ending}" for number in range(2, _MAX_NUMBER))
+
+
+def resolve_destination(root: str, folder: str, destination: str | None, name: str) -> str:
+    """Return the path of an upload below the root; raise QueryError for a forbidden one.
+
+    A destination with an ending is a file, another one a folder; without one, the file goes into the default folder.
+    """
+    wanted = (destination or "").strip() or f"{folder}/"
+    ##= man/spec/gateway.md#uploads
+    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `uploads.docsSubdir`.
+    is_file = not wanted.endswith("/") and posixpath.splitext(wanted)[1] != ""
+    return check_destination(root, wanted if is_file else f"{wanted.rstrip('/')}/{name}")
+
+
+def check_destination(root: str, path: str) -> str:
+    """Return the shortest form of a path below the root; raise QueryError if nothing may be written there."""
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
+    if reason := find_path_fault(path):
+        raise _refuse(path, reason)
+    if _CONFIGURATION.fullmatch(posixpath.basename(path)):
+        raise _refuse(path, "it is a configuration")
+    path = posixpath.normpath(path)
+    whole = os.path.join(root, path)
+    if not leads_into_folder(root, os.path.dirname(whole)) or os.path.islink(whole):
+        raise _refuse(path, "it leads through a link")
+    real = os.path.relpath(os.path.realpath(os.path.dirname(whole)), os.path.realpath(root))
+    for part in real.split(os.sep):
+        if part != "." and (reason := find_name_fault(part)):
+            raise _refuse(path, f"it leads through a link, and {reason}")
+    if os.path.isdir(whole):
+        raise _refuse(path, "it is a folder")
+    folder = os.path.dirname(path)
+    while folder:
+        if os.path.lexists(os.path.join(root, folder)) and not os.path.isdir(os.path.join(root, folder)):
+            raise _refuse(path, f"{quote_text(folder)} is a file")
+        folder = os.path.dirname(folder)
+    return path
+
+
+def check_not_reserved(places: StorePaths, whole: str) -> None:
+    """Raise QueryError for the files of duvet and for its configuration."""
+    real = os.path.realpath(whole)
+    if any(leads_into_folder(own, real) for own in places.own):
+        raise _refuse(os.path.basename(whole), "duvet keeps something of its own there")
+    if any(_is_same_file(configuration, real) for configuration in places.configurations):
+        raise _refuse(os.path.basename(whole), "it is a configuration")
+
+
+def _is_same_file(path: str, real: str) -> bool:
+    if os.path.realpath(path) == real:
+        return True
+    try:
+        # Names that differ only in case may be the same file.
+        return os.path.samefile(path, real)
+    except (OSError, ValueError):
+        return False
+
+
+def _refuse(path: str, reason: str) -> QueryError:
+    return QueryError(f"nothing can be stored as {quote_text(shorten_text(path))}: {reason}", hint=_PATH_HINT)
+
+
+class StoredText(Struct, frozen=True, kw_only=True):
+    """A text to store, with its front matter."""
+
+    content: str
+    title: str = ""
+    subsystem: str = ""
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = {}
+
+    @property
+    def is_named(self) -> bool:
+        """Whether a file name can be made of the title."""
+        return bool(make_file_slug(self.title))
+
+    def file_name(self, now: datetime) -> str:
+        return f"{make_file_slug(self.title) or f'{_DEFAULT_TITLE}-{now:%Y%m%d-%H%M%S}'}.md"
+
+    def document(self) -> str:
+        """Return the content of the file."""
+        ##= man/spec/gateway.md#uploads
+        ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before
+        ##% them, to a file named after the title or the time.
+        front = {
+            "title": escape_line_ends(self.title),
+            "subsystem": escape_line_ends(self.subsystem),
+            "tags": [escape_line_ends(tag) for tag in self.tags],
+            "metadata": _copy_plain(self.metadata),
+        }
+        front = {name: value for name, value in front.items() if value}
+        content = self.content if self.content.endswith("\n") else f"{self.content}\n"
+        return f"---\n{_format_yaml(front)}---\n\n{content}" if front else content
+
+
+def make_file_slug(title: str) -> str:
+    """Return a portable file name for a title, or ""."""
+    found = make_anchor(unicodedata.normalize("NFC", title))[:_MAX_SLUG].strip("-")
+    return f"{found}-{_DEFAULT_TITLE}" if is_reserved(found) else found
+
+
+class _FrontMatter(dict[str, Any]):
+    """A mapping that is written on several lines."""
+
+
+def _format_yaml(front: Mapping[str, Any]) -> str:
+    import yaml
+
+    class Dumper(yaml.SafeDumper):  # type: ignore[misc]
+        """Writes each text on one line, so that none can end the front matter."""
+
+    def dump_text(dumper: Dumper, text: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if text.isprintable() else '"')
+
+    def dump_front(dumper: Dumper, top: _FrontMatter) -> Any:
+        return dumper.represent_mapping("tag:yaml.org,2002:map", top.items(), flow_style=False)
+
+    Dumper.add_representer(str, dump_text)
+    Dumper.add_representer(_FrontMatter, dump_front)
+    text: str = yaml.dump(
+        _FrontMatter(front), Dumper=Dumper, default_flow_style=None, sort_keys=False, allow_unicode=True, width=1 << 30
+    )
+    return text
+
+
+def _copy_plain(value: Any, depth: int = 0) -> Any:
+    """Copy metadata as dicts and lists; raise QueryError if it is nested too deeply."""
+    if depth > _MAX_DEPTH:
+        raise QueryError("metadata is nested too deeply", hint=f"{_MAX_DEPTH} levels are enough for anybody")
+    if isinstance(value, Mapping):
+        return {name: _copy_plain(item, depth + 1) for name, item in value.items()}
+    return [_copy_plain(item, depth + 1) for item in value] if isinstance(value, list) else value
