@@ -19,6 +19,8 @@ _Key = TypeVar("_Key")
 
 SHORT_ID_DIGITS = 12
 """So many digits of an id are shown."""
+CATALOGUE_KEY = "catalogue"
+"""The cache key of a project's catalogue."""
 
 
 class SectionCard(Struct, frozen=True, array_like=True):
