@@ -180,7 +180,7 @@ class Application:
             self.reloader.page_size,
             read=self._read_catalogue,
             today=self.settings.today,
-            doubt=ChangeDetector(open_descriptor(self.settings.environ)),
+            detector=ChangeDetector(open_descriptor(self.settings.environ)),
         )
 
     def _open_project(self, progress: Progress | None, notes: tuple[NotesRule, ...] | None = None) -> Project:
