@@ -360,7 +360,7 @@ class Application:
 
     @property
     def _has_index(self) -> bool:
-        """Whether tools use the index of this application."""
+        """True if tools use the index of this application."""
         return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
 
     async def _write_audit(self, call: CallRecord) -> None:

@@ -58,7 +58,7 @@ class ProjectReading(Struct, frozen=True):
 
     @property
     def reads(self) -> int:
-        """How much has been read beside the trace."""
+        """Number of files and lists read beside the trace."""
         return self.context.reads if self.context else 0
 
 

@@ -40,7 +40,7 @@ class ChangeDetector:
 
     @property
     def looks(self) -> bool:
-        """Whether some files have to be checked, because the system doesn't report their changes."""
+        """True if some files have to be checked, because the system doesn't report their changes."""
         return bool(self._linked)
 
     def is_silent(self) -> bool:

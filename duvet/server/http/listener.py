@@ -98,7 +98,7 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
-    """What an HTTP server serves."""
+    """Parts of the application that an HTTP server serves."""
 
     identity: ServerIdentity
     instructions: str | Callable[[], str]
@@ -108,7 +108,7 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
 
 
 class ServingOptions(Struct, frozen=True, kw_only=True):
-    """Where an HTTP server listens, and whom it serves."""
+    """Address, tokens, names and limits of an HTTP server."""
 
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()

@@ -176,7 +176,7 @@ def _make_tree(context: ProjectSnapshot) -> ResourceTree:
 
 
 class PathSpelling(Struct, frozen=True):
-    """How names are written in a path."""
+    """Functions that write names into a path."""
 
     section: Callable[[str], str] = str
     citation: Callable[[str], str] = str
@@ -245,7 +245,6 @@ class ResourceRequest(Struct, frozen=True):
 
     @property
     def is_part(self) -> bool:
-        """Whether it asks for a part of a list."""
         return self.limit is not None or self.cursor is not None
 
 

@@ -127,7 +127,7 @@ class ByteStream(Protocol):
 
     @property
     def hung_up(self) -> bool:
-        """Whether the other end is closed, as far as the system tells."""
+        """True if the other end is closed, as far as the system tells."""
 
 
 def open_byte_stream(descriptor: int) -> ByteStream:
@@ -277,7 +277,7 @@ class UnreadAnswers:
 
     @property
     def is_left(self) -> bool:
-        """Whether there is room for another answer."""
+        """True if there is room for another answer."""
         return self._bytes < self._limit
 
     async def eased(self) -> None:
