@@ -16,7 +16,7 @@ from duvet.config.check import DocumentLocation
 from duvet.config.project_file import find_config, read_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import HTTP_MODE, Application, make_application
+from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.options import add_trace_options
 from duvet.console.service_options import (
@@ -35,6 +35,7 @@ from duvet.model import Problem, ProblemsError, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import CONFIG_BAD_VALUE
+from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
 from duvet.tools.schemas import input_schema, output_schema
@@ -132,7 +133,7 @@ def serve_stdio(assembly: Application) -> None:
 
         log = assembly.log
         forward_logging(log)
-        told = assembly.renewing.instructions
+        told = assembly.reloader.instructions
         serve_client(wire, opening, assembly.identity, told, assembly.live, assembly.desk([log.saw]))
 
 
@@ -159,7 +160,7 @@ def serve_http(assembly: Application, listening: ListenOptions) -> None:
         limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
     )
     offer = ServedApplication(
-        identity=assembly.identity, instructions=assembly.renewing.instructions, live=assembly.live, desk=assembly.desk
+        identity=assembly.identity, instructions=assembly.reloader.instructions, live=assembly.live, desk=assembly.desk
     )
     if shown.environ.get(GATEWAY_VARIABLE):
         assembly.log.tell(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
@@ -301,15 +302,15 @@ def _require_whole(assembly: Application) -> None:
     problems = (*find_workflow_problems(assembly), *_of_project(assembly), *_of_providers(assembly))
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise ProblemsError(problems)
-    if assembly.choice.unloaded:
-        raise DuvetError(f"{format_count(len(assembly.choice.unloaded), 'pack')} could not be loaded")
+    if assembly.tools.choice.unloaded:
+        raise DuvetError(f"{format_count(len(assembly.tools.choice.unloaded), 'pack')} could not be loaded")
 
 
 def find_workflow_problems(assembly: Application, name: str | None = None) -> tuple[Problem, ...]:
     """What is wrong with one of the workflows of the configuration, or with all."""
     from duvet.workflows.check import make_workflow_problems
 
-    faults = {one: found for one, found in assembly.offered.faults.items() if name in (None, one)}
+    faults = {one: found for one, found in assembly.tools.offered.faults.items() if name in (None, one)}
     written = assembly.service.document
     return tuple(make_workflow_problems(written, faults)) if written else ()
 
@@ -318,7 +319,7 @@ def _of_project(assembly: Application) -> tuple[Problem, ...]:
     """What is wrong with the configuration of the project, without which nothing is known."""
     shown, tree = current_settings(), DiskTree()
     try:
-        path = find_config(tree, assembly.where["config_path"] or shown.config_path)
+        path = find_config(tree, assembly.settings.project_config_path)
         if path:
             read_config(tree.read(path), path, shown.environ)
     except ProblemsError as error:
@@ -344,10 +345,10 @@ def _summary(assembly: Application, address: str) -> Iterator[str]:
     yield f"server         {assembly.rule.name} {assembly.rule.version}, {address}"
     if assembly.line is not None:
         yield f"gateway        {_forwards(assembly.line.gateway)}"
-    for pack in assembly.shown_packs:
-        names = [tool.name for tool in assembly.shown_tools if assembly.registry.pack_of(tool) is pack]
+    for pack in assembly.tools.shown_packs:
+        names = [tool.name for tool in assembly.tools.shown_tools if assembly.tools.registry.pack_of(tool) is pack]
         yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
-    for one in assembly.choice.unloaded:
+    for one in assembly.tools.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
     for name, provider in config.providers.items():
         yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
@@ -382,9 +383,9 @@ def describe_service(listening: ListenOptions, where: Mapping[str, Any]) -> None
                 "gateway": _gateway(assembly),
                 "capabilities": CAPABILITIES,
                 "instructions": assembly.instructions,
-                "packs": [pack.name for pack in assembly.shown_packs],
-                "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.choice.unloaded],
-                "tools": [_described(assembly, tool) for tool in assembly.shown_tools],
+                "packs": [pack.name for pack in assembly.tools.shown_packs],
+                "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.tools.choice.unloaded],
+                "tools": [_described(assembly, tool) for tool in assembly.tools.shown_tools],
                 "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
                 "resourceTemplates": [
                     {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
@@ -392,7 +393,7 @@ def describe_service(listening: ListenOptions, where: Mapping[str, Any]) -> None
                 ],
                 "prompts": load_prompts(),
                 "workflows": [
-                    {"name": one.name, "description": one.description} for one in assembly.workflows.values()
+                    {"name": one.name, "description": one.description} for one in assembly.tools.workflows.values()
                 ],
                 "models": assembly.router.known_models(),
             }
@@ -413,7 +414,7 @@ def _described(assembly: Application, tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "pack": assembly.registry.pack_of(tool).name,
+        "pack": assembly.tools.registry.pack_of(tool).name,
         "scope": tool.scope.value,
         "readOnly": tool.only_reads,
         "labels": tool.labels,

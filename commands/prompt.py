@@ -114,7 +114,7 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
         catalogue = load_catalogue(project)
         write_stdout(
             fill_prompt(
-                wanted, _context(catalogue, project), make_application(where, mode="prompt").own_registry
+                wanted, _context(catalogue, project), make_application(where, mode="prompt").tools.own_registry
             ).encode()
         )
     except QueryError as error:
@@ -124,7 +124,7 @@ def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]
 
 def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, where: Mapping[str, Any]) -> None:
     """Write the prompt of that name about this requirement, for an agent to read."""
-    registry = make_application(where, mode="prompt").own_registry
+    registry = make_application(where, mode="prompt").tools.own_registry
     write_stdout(fill_requirement_prompt(name, RequirementRef((index,)), _context(catalogue, where), registry).encode())
 
 
@@ -136,4 +136,4 @@ def _system(where: Mapping[str, Any]) -> str:
     from duvet.server.messages import render_instructions
 
     assembly = make_application(where, mode="prompt")
-    return render_instructions(assembly.rule, assembly.registry)
+    return render_instructions(assembly.rule, assembly.tools.registry)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
 from duvet.console import workflow_run
-from duvet.console.application import Application, is_forwarded, make_application
+from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_recipes
 from duvet.console.lists import detect_table_look, is_on_terminal, print_list
@@ -26,6 +26,7 @@ from duvet.model import Problem, ProblemsError
 from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock, render_blocks_text
 from duvet.reports.tables import Column, Listing, TableLook, encode_json
+from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text
 from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
 from duvet.tools.knowledge.recipe_run import make_recipe_output as told_of
@@ -303,7 +304,7 @@ def validate_recipes(paths: Sequence[str], format: str | None, where: Mapping[st
     if not is_runnable(problems) or not written:
         return FAILED
     _remark(f"{format_count(len(found), 'recipe')}, no errors")
-    if RECIPE_TOOL not in assembly.registry and assembly.line is None:
+    if RECIPE_TOOL not in assembly.tools.registry and assembly.line is None:
         _remark(f"none can be run here: {_LEFT_OUT}")
     return OK
 
@@ -345,7 +346,7 @@ def run_recipe(name: str, told: RecipeArguments, format: str | None, where: Mapp
 
 
 def _call(assembly: Application, arguments: Mapping[str, object], runs: list[WorkflowRun]) -> None:
-    tool = assembly.registry.require(RECIPE_TOOL)
+    tool = assembly.tools.registry.require(RECIPE_TOOL)
     invoke_tool(assembly, tool, arguments, tells=wants_bar(current_settings()), **{RUNS_SERVICE: runs.append})
 
 
@@ -353,7 +354,7 @@ def _sound(name: str, assembly: Application) -> Workflow:
     """The recipe of that name; ProblemsError with all that is wrong with it."""
     every = _shelf().every()
     found = _required(name, every)
-    problems: tuple[Problem, ...] = check_recipe(found, make_recipe_environment(assembly.registry.every(), every))
+    problems: tuple[Problem, ...] = check_recipe(found, make_recipe_environment(assembly.tools.registry.every(), every))
     if found.workflow is None or not is_runnable(problems):
         raise ProblemsError(problems)
     return found.workflow
@@ -376,7 +377,7 @@ def _running(where: Mapping[str, Any]) -> Application:
     if assembly.line is not None:
         # What runs there are the recipes of that project, with the rights of the token that is shown.
         raise DuvetError(_FORWARDED, hint=_OVER_THERE)
-    if RECIPE_TOOL not in assembly.registry:
+    if RECIPE_TOOL not in assembly.tools.registry:
         hint = "the pack `knowledge` is switched off, or only reads"
         raise DuvetError(_LEFT_OUT, path=assembly.service.path, hint=hint)
     return assembly
@@ -389,6 +390,6 @@ def _assembly(where: Mapping[str, Any]) -> Application:
 
 def _tools(assembly: Application) -> Iterator[Tool]:
     """The tools that are switched on; where no recipe can be run with them, all about what is known, too."""
-    if RECIPE_TOOL not in assembly.registry:
+    if RECIPE_TOOL not in assembly.tools.registry:
         yield from EnabledPack(PACK).tools()
-    yield from assembly.registry.every()
+    yield from assembly.tools.registry.every()

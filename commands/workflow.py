@@ -10,7 +10,7 @@ from msgspec import convert
 
 from duvet.commands.mcp import find_workflow_problems
 from duvet.console import workflow_run
-from duvet.console.application import Application, make_application
+from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.lists import detect_table_look, print_list
 from duvet.console.options import TEXT_TYPE, add_trace_options
@@ -22,6 +22,7 @@ from duvet.console.tool_call import invoke_tool, make_shell_error, parse_argumen
 from duvet.errors import NotFoundError
 from duvet.model import ProblemsError, Severity
 from duvet.reports.tables import Column, Listing, encode_json
+from duvet.server.application import Application
 from duvet.text import format_count, quote_text
 from duvet.tools.tool import RUNS_SERVICE, SHELL_SOURCE, Tool, ToolError
 from duvet.trace.names import suggest_nearest
@@ -96,7 +97,7 @@ def list_workflows(format: str | None, where: Mapping[str, Any]) -> None:
             "variables": list(one.variables),
             "steps": len(one.steps),
         }
-        for one in make_application(where, mode=SHELL_SOURCE).workflows.values()
+        for one in make_application(where, mode=SHELL_SOURCE).tools.workflows.values()
     ]
     print_list(Listing(_COLUMNS, rows), format)
 
@@ -116,7 +117,7 @@ def check_workflows(name: str | None, where: Mapping[str, Any]) -> None:
     if found:
         print_problems(found, current_settings())
     if not current_settings().quiet:
-        count = len(assembly.workflows) if name is None else 1
+        count = len(assembly.tools.workflows) if name is None else 1
         print_notice(f"{format_count(count, 'workflow')}, no errors\n")
 
 
@@ -129,7 +130,7 @@ def run_workflow(
     if any(problem.severity is Severity.ERROR for problem in faulty):
         raise ProblemsError(faulty)
     try:
-        tool = assembly.registry.require(tool_name(name))
+        tool = assembly.tools.registry.require(tool_name(name))
         told = parse_arguments(tool, [f"--{variable}" for variable in _checked(variables)], read_json_argument(given))
         run = _ran(assembly, tool, told)
     except ToolError as error:
@@ -175,8 +176,8 @@ def _checked(variables: Sequence[str]) -> Sequence[str]:
 
 def _assembly_with(name: str, where: Mapping[str, Any]) -> Application:
     assembly = make_application(where, mode=SHELL_SOURCE)
-    if name not in assembly.workflows:
-        known = tuple(assembly.workflows)
+    if name not in assembly.tools.workflows:
+        known = tuple(assembly.tools.workflows)
         hint = suggest_nearest(name, known) or (
             f"there are {', '.join(known)}" if known else "the configuration has none"
         )

@@ -20,7 +20,7 @@ from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
 from duvet.specs.fetch import Policy
 from duvet.specs.library import Library
-from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
+from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue, SpecificationCard, load_card_specification
 from duvet.trace.records import Status
 from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.cache_files import BlobStore, NoBlobStore
@@ -355,10 +355,6 @@ def require_contents(project: Project) -> None:
         from duvet.config.project_file import require_config
 
         require_config(project.tree)
-
-
-CATALOGUE_KEY = "catalogue"
-"""What it is kept as."""
 
 
 def load_catalogue(where: Mapping[str, Any]) -> Catalogue:

@@ -12,7 +12,7 @@ from duvet.console.completion_values import complete_files
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"
-"""What the options are called among the others."""
+"""Names of the parameters."""
 
 
 add_service_option = click.option(
@@ -22,11 +22,10 @@ add_service_option = click.option(
     shell_complete=complete_files,
     help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
 )
-"""Where the configuration of the service is."""
 
 
 def add_service_options(function: Function) -> Function:
-    """The same, and which packs are wanted beside it."""
+    """Add the options for the configuration of the service and for further packs."""
     packs = click.option(
         "--pack",
         PACKS_KEY,
@@ -38,7 +37,7 @@ def add_service_options(function: Function) -> Function:
 
 
 class ListenOptions(Struct, frozen=True):
-    """How clients are to reach the server, as far as the command line says."""
+    """Options for how clients reach the server."""
 
     stdio: bool
     http: str | None
@@ -47,12 +46,12 @@ class ListenOptions(Struct, frozen=True):
 
     @property
     def mode(self) -> str:
-        """By which way; empty where the configuration decides."""
+        """The mode of the server; empty if the configuration decides."""
         return "http" if self.http is not None else "stdio" if self.stdio else ""
 
 
 def add_http_options(function: Function) -> Function:
-    """How clients are to reach the server."""
+    """Add the options of ListenOptions."""
     for option in (
         click.option(
             "--rate",
@@ -79,11 +78,11 @@ def add_http_options(function: Function) -> Function:
 
 
 def split_listen_options(given: Mapping[str, Any]) -> tuple[ListenOptions, dict[str, Any]]:
-    """What options say of how clients reach the server, and what is left of them."""
+    """Split off the options of ListenOptions."""
     names = ListenOptions.__struct_fields__
     return ListenOptions(*(given[name] for name in names)), {key: given[key] for key in given if key not in names}
 
 
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
-    """The options among these that describe the project."""
+    """Return the options that describe the project."""
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}

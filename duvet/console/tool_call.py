@@ -12,13 +12,14 @@ from typing import Any
 import click
 import msgspec
 
-from duvet.console.application import Application, make_application, make_tool_application
+from duvet.console.application import make_application, make_tool_application
 from duvet.console.lists import print_list
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing, encode_json
+from duvet.server.application import Application
 from duvet.text import quote_text
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
@@ -203,9 +204,9 @@ def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping
     """Call a tool with what the command line says, and write what it answers."""
     assembly = make_tool_application(name, where)
     try:
-        tool = assembly.registry.require(name)
+        tool = assembly.tools.registry.require(name)
         if {"--help", "-h"} & set(words):
-            print_tool_help(tool, assembly.registry)
+            print_tool_help(tool, assembly.tools.registry)
             return
         rest, late = split_json_option(tool, words)
         if given is not None and late is not None:
@@ -275,7 +276,7 @@ _COLUMNS = (
 def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
     """Write the tools that are switched on."""
     assembly = make_application(where, mode=SHELL_SOURCE)
-    registry = assembly.registry
+    registry = assembly.tools.registry
     rows = [
         {
             "name": tool.name,
@@ -285,14 +286,14 @@ def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
             "scope": tool.scope.value,
             "labels": list(tool.labels),
         }
-        for tool in assembly.shown_tools
+        for tool in assembly.tools.shown_tools
     ]
     print_list(Listing(_COLUMNS, rows), format)
 
 
 def show_tool(name: str, where: Mapping[str, Any]) -> None:
     """Write what a tool takes and answers."""
-    registry = make_tool_application(name, where).registry
+    registry = make_tool_application(name, where).tools.registry
     try:
         tool = registry.require(name)
     except ToolError as error:

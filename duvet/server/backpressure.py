@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from duvet.tools.tool import Scope
 
+if TYPE_CHECKING:
+    from duvet.server.stdio.session import UnreadAnswers
+
 _SCOPES: ContextVar[frozenset[Scope]] = ContextVar("scopes", default=frozenset(Scope))
 _HOLDER: ContextVar[str] = ContextVar("holder", default="")
+_UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
 
 
 def current_scopes() -> frozenset[Scope]:
-    """What the caller may do. Whoever starts the server and speaks to it through its pipes may do everything."""
+    """Return the caller's scopes: all of them for whoever started the server and uses its pipes."""
     return _SCOPES.get()
 
 
 def current_token_holder() -> str:
-    """Whose token the caller shows; empty for who speaks to the server through its pipes."""
+    """Return whose token the caller shows; empty over pipes."""
     return _HOLDER.get()
 
 
 @contextmanager
-def set_caller(granted: frozenset[Scope], holder: str = "") -> Iterator[None]:
-    """Within it, the caller has these scopes alone."""
-    tokens = _SCOPES.set(granted), _HOLDER.set(holder)
+def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
+    """Set scopes and holder of the caller within the block."""
+    tokens = _SCOPES.set(scopes), _HOLDER.set(holder)
     try:
         yield
     finally:
@@ -34,30 +38,16 @@ def set_caller(granted: frozenset[Scope], holder: str = "") -> Iterator[None]:
         _HOLDER.reset(tokens[1])
 
 
-class Backpressure(Protocol):
-    """Is taken by what a client has not read."""
-
-    @property
-    def is_left(self) -> bool:
-        """Whether there is any for another answer."""
-
-    async def eased(self) -> None:
-        """Wait until some is given back."""
-
-
-_ROOM: ContextVar[Backpressure | None] = ContextVar("room", default=None)
-
-
-def current_backpressure() -> Backpressure | None:
-    """That of the client that asks; None where each answer has a connection of its own."""
-    return _ROOM.get()
+def current_backpressure() -> UnreadAnswers | None:
+    """Return the unread answers of the current client; None if each answer has a connection of its own."""
+    return _UNREAD.get()
 
 
 @contextmanager
-def limit_answers(room: Backpressure) -> Iterator[None]:
-    """Within it, questions are answered while that has some left."""
-    token = _ROOM.set(room)
+def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
+    """Answer questions within the block only while there is room for their answers."""
+    token = _UNREAD.set(unread)
     try:
         yield
     finally:
-        _ROOM.reset(token)
+        _UNREAD.reset(token)

@@ -26,17 +26,24 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
 
-_LONGEST = 2.0
-"""Seconds after which a project that changes faster than it can be read is taken as it was before."""
-_CALM = 5
-"""Milliseconds without a change that are waited for before it is read again."""
+_PATIENCE = 2.0
+"""Seconds after which a project that keeps changing is answered for as it was before."""
+_CALM_MILLISECONDS = 5
+"""Time without a change before the project is read again."""
+_ATTEMPTS = 20
+_COALESCE_SECONDS = 0.02
+"""Changes within this time are reported as one."""
+_DAY_CHECK_SECONDS = 60.0
+_POLL_SECONDS = 1.0
+"""Time between two checks if the system doesn't report changes."""
+_DIGESTS_PER_TURN = 20
 
 
 class ProjectReading(Struct, frozen=True):
-    """A project as it was at one moment, or why it could not be read then."""
+    """A project as it was at one moment, or why it could not be read."""
 
     number: int
-    """It is of a moment after so many looks had begun."""
+    """How many checks had begun before that moment."""
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None
 
@@ -46,12 +53,17 @@ class ProjectReading(Struct, frozen=True):
         ##% restart.
         if self.context is None:
             assert self.error
-            raise _anew(self.error)
+            raise _copy_error(self.error)
         return self.context
+
+    @property
+    def reads(self) -> int:
+        """Number of files and lists read beside the trace."""
+        return self.context.reads if self.context else 0
 
 
 class ProjectReader:
-    """Reads in one thread at a time; any may ask what is known."""
+    """Reads the project, in one thread at a time; any thread may call `is_current`."""
 
     def __init__(
         self,
@@ -59,8 +71,8 @@ class ProjectReader:
         read: Callable[[Project], Catalogue],
         page_size: int | Callable[[Project], int],
         today: Callable[[], date],
-        doubt: ChangeDetector,
-        patience: float = _LONGEST,
+        detector: ChangeDetector,
+        patience: float = _PATIENCE,
     ) -> None:
         self._open = open_project
         self._read = read
@@ -68,121 +80,103 @@ class ProjectReader:
         self._today = today
         self._day = today()
         self._days: dict[str, bool] = {}
-        self.doubt = doubt
+        """Days that the reading depends on, and whether each was in the past."""
+        self.detector = detector
         self._patience = patience
-        self.looks = 0
+        self.checks = 0
         """How many have begun."""
         self.last: ProjectReading | None = None
-        self._reads = 0
-        """How much of what the last one has read beside the trace is followed."""
+        self._followed_reads = 0
+        """How much of what the last reading has read beside the trace is followed."""
 
     def is_current(self) -> bool:
-        """Whether nothing has changed since the last reading."""
+        """Return whether nothing has changed since the last reading."""
         return (
             self.last is not None
-            and self._reads == _reads_of(self.last)
-            and self.doubt.is_silent()
+            and self._followed_reads == self.last.reads
+            and self.detector.is_silent()
             and (not self._days or self._today() == self._day)
         )
 
     def renew(self) -> None:
-        """Look for changes, and read again if there are any."""
-        self.looks += 1
-        if self.last is None or self.doubt.changed() or self._days_have_changed() or not self._follows_all(self.last):
-            self.last = self._read_anew()
+        """Check for changes, and read the project again if there are any."""
+        self.checks += 1
+        last = self.last
+        if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
+            self.last = self._read_again()
         else:
-            self.last = replace(self.last, number=self.looks)
+            self.last = replace(last, number=self.checks)
 
-    def _follows_all(self, last: ProjectReading) -> bool:
-        """Follow what has been asked for since; whether it is of the same moment."""
-        if last.context is None or self._reads == _reads_of(last):
+    def _have_days_passed(self) -> bool:
+        self._day = self._today()
+        return any((day < self._day.isoformat()) is not was_past for day, was_past in self._days.items())
+
+    def _follow_later_reads(self, last: ProjectReading) -> bool:
+        """Follow what has been read since the reading; return whether that is of the same moment."""
+        if last.context is None or self._followed_reads == last.reads:
             return True
-        self._reads = _reads_of(last)
+        self._followed_reads = last.reads
         return self._follow(last.context.project, recalled=True)
 
-    def _days_have_changed(self) -> bool:
-        self._day = self._today()
-        return any((day < self._day.isoformat()) is not was for day, was in self._days.items())
-
-    def _read_anew(self) -> ProjectReading:
-        """The project at a moment from now on; where it changes all the time, as it was before."""
-        give_up = time.monotonic() + self._patience
+    def _read_again(self) -> ProjectReading:
+        """Return the project at a moment from now on, or the last reading if it keeps changing."""
+        deadline = time.monotonic() + self._patience
         while True:
-            self.looks += 1
-            found, is_whole = self._tried()
-            if is_whole:
-                return found
-            if time.monotonic() > give_up:
-                return replace(self.last or found, number=self.looks)
-            self.doubt.calm(_CALM)
+            self.checks += 1
+            reading, is_of_one_moment = self._try_reading()
+            if is_of_one_moment:
+                return reading
+            if time.monotonic() > deadline:
+                return replace(self.last or reading, number=self.checks)
+            self.detector.calm(_CALM_MILLISECONDS)
 
-    def _tried(self) -> tuple[ProjectReading, bool]:
-        """One reading, and whether it is of one moment."""
-        project, number = None, self.looks
+    def _try_reading(self) -> tuple[ProjectReading, bool]:
+        project, number = None, self.checks
+        context, error = None, None
         self._day = self._today()
         try:
             project = self._open()
-            context, error = self._context(project), None
+            # The configuration applies even if there is no trace to be read.
+            page_size = self._page_size if isinstance(self._page_size, int) else self._page_size(project)
+            context = ProjectSnapshot(project, self._read(project), page_size)
+            if self.last is not None and self.last.context is not None:
+                context.renew(self.last.context)
         except DuvetError as failure:
-            # What was at work is not kept with it.
-            context, error = None, _anew(failure)
-        found = ProjectReading(number, context, error)
-        self._reads = _reads_of(found)
-        return found, self._follow(project, recalled=context is not None)
-
-    def _context(self, project: Project) -> ProjectSnapshot:
-        # What the server offers doesn't depend on whether there is a trace to be read.
-        size = self._size(project)
-        context = ProjectSnapshot(project, self._read(project), size)
-        if self.last is not None and self.last.context is not None:
-            context.renew(self.last.context)
-        return context
-
-    def _size(self, project: Project) -> int:
-        return self._page_size if isinstance(self._page_size, int) else self._page_size(project)
+            context, error = None, _copy_error(failure)
+        reading = ProjectReading(number, context, error)
+        self._followed_reads = reading.reads
+        return reading, self._follow(project, recalled=context is not None)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
+        """Watch what was read; return whether it is of one moment."""
         self._days = {}
         if project is None:
-            self.doubt.forget()
+            self.detector.forget()
             return True
         if not project.on_disk:
-            self.doubt.trust()
+            self.detector.trust()
             return True
         if isinstance(project.tree, RecordedTree) and project.today is not None:
             self._days = dict(project.tree.record.days)
-        # By now it is written, and its folder is no part of the tree.
-        return self.doubt.follow(RecordedAnswers(project, recalled=recalled))
+        return self.detector.follow(RecordedAnswers(project, recalled=recalled))
 
 
-def _reads_of(reading: ProjectReading) -> int:
-    return reading.context.reads if reading.context else 0
-
-
-def _anew(error: DuvetError) -> DuvetError:
-    """The same, without what was at work when it was raised: that would be kept with it, and each time more of it."""
+def _copy_error(error: DuvetError) -> DuvetError:
+    """Return the error without its traceback, which would keep frames alive and grow each time it is raised."""
     ##= man/spec/watch.md#reporting-again
     ##% A process that watches or serves MUST NOT use more memory with each run.
-    found = error.__new__(type(error), *error.args)
-    found.__dict__.update(error.__dict__)
-    return found
+    copy = error.__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
 
 
 Answer = TypeVar("Answer")
 ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
-"""Hears of the project as it was, and as it is now."""
-
-_TRIES = 20
-_TOGETHER = 0.02
-"""Seconds within which changes count as one, for those who are told of them."""
-_PULSE = 60.0
-"""Seconds after which it is looked whether another day has begun."""
-_UNTOLD_PULSE = 1.0
-"""The same where the system doesn't tell of changes, and files have to be looked at."""
+"""Receives the project as it was, and as it is now."""
 
 
 class LiveProject:
-    """Knows the project, and notices when it is another. The tree of the project has to be a RecordedTree."""
+    """Keeps a reading of the project, whose tree has to be a RecordedTree, and notices when it is outdated."""
 
     def __init__(
         self,
@@ -191,45 +185,48 @@ class LiveProject:
         *,
         read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
         today: Callable[[], date] = date.today,
-        doubt: ChangeDetector | None = None,
+        detector: ChangeDetector | None = None,
     ) -> None:
-        self._reader = ProjectReader(open_project, read, page_size, today, doubt or ChangeDetector(open_descriptor({})))
+        detector = detector or ChangeDetector(open_descriptor({}))
+        self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._told: ProjectSnapshot | None = None
-        """What those who are told of changes know."""
+        self._reported: ProjectSnapshot | None = None
+        """The last reading that listeners know."""
 
     def begin(self) -> None:
-        """Read the project before anybody asks."""
+        """Start to read the project before the first question."""
         if self._renewal is None and self._reader.last is None:
-            self._renew()
+            self._start_renewal()
 
     async def context(self) -> ProjectSnapshot:
-        """One reading of the project that no edit on disk has outdated; DuvetError where it can't be read."""
-        looks = self._reader.looks
+        """Return a reading that no edit on disk has outdated; raise DuvetError if the project can't be read."""
+        import asyncio
+
+        checks = self._reader.checks
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
             ##% An answer MUST describe one state of the project, with everything that was written to disk before the
             ##% request.
-            if last is not None and (last.number > looks or self._is_current()):
+            if last is not None and (last.number > checks or self._is_current()):
                 return last.result()
-            await self._renewed()
+            await asyncio.wrap_future(self._renewal or self._start_renewal())
 
     async def caught_up(self) -> None:
-        """Notice what has changed since the project was read; where it hasn't been, nobody waits for that."""
+        """Notice changes since the last reading; don't wait for the first one."""
         if self._reader.last is not None:
             with suppress(DuvetError):
                 await self.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
-        """What the project answers, of which nothing has changed while it was asked."""
-        for attempt in reversed(range(_TRIES)):
+        """Return the answer of a reading that hasn't changed meanwhile."""
+        for attempt in reversed(range(_ATTEMPTS)):
             context = await self._context_with_room()
             try:
                 answer = question(context)
             except Exception:
-                # What is not there any more can't be found; and it may be there again.
+                # A file that is gone may be there again.
                 if not attempt or await self._is_still(context):
                     raise
             else:
@@ -238,12 +235,12 @@ class LiveProject:
         return answer
 
     async def _context_with_room(self) -> ProjectSnapshot:
-        """The project, as soon as the client takes answers; nothing else happens before this one is made up."""
+        """Return a reading once there is room for an answer; no other task runs in between."""
         while True:
-            context, left = await self.context(), current_backpressure()
-            if left is None or left.is_left:
+            context, unread = await self.context(), current_backpressure()
+            if unread is None or unread.is_left:
                 return context
-            await left.eased()
+            await unread.eased()
 
     async def _is_still(self, context: ProjectSnapshot) -> bool:
         return self._is_current() or await self.context() is context
@@ -251,25 +248,20 @@ class LiveProject:
     def _is_current(self) -> bool:
         return self._renewal is None and self._reader.is_current()
 
-    async def _renewed(self) -> None:
-        import asyncio
-
-        await asyncio.wrap_future(self._renewal or self._renew())
-
-    def _renew(self) -> Future[None]:
+    def _start_renewal(self) -> Future[None]:
         renewal = self._renewal = Future[None]()
         renewal.set_running_or_notify_cancel()
-        # One that nobody waits for when the process ends.
-        Thread(target=self._work, args=(renewal,), name="duvet reads", daemon=True).start()
+        # A daemon thread, so that the end of the process doesn't wait for it.
+        Thread(target=self._renew, args=(renewal,), name="duvet reads", daemon=True).start()
         return renewal
 
-    def _work(self, renewal: Future[None]) -> None:
+    def _renew(self, renewal: Future[None]) -> None:
         failure: BaseException | None = None
         try:
             self._reader.renew()
-            if self._told is None and self._reader.last:
-                self._told = self._reader.last.context
-        except BaseException as error:  # noqa: BLE001 - handed over
+            if self._reported is None and self._reader.last:
+                self._reported = self._reader.last.context
+        except BaseException as error:  # noqa: BLE001 - raised where the result is awaited
             failure = error
         self._renewal = None
         if failure is None:
@@ -280,98 +272,93 @@ class LiveProject:
             listener()
 
     async def watch(self, changed: ChangeListener) -> None:
-        """Tell of each change, until cancelled."""
+        """Report each change, until cancelled."""
         import asyncio
 
         import anyio
 
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
-        def heard() -> None:
-            # The loop may have ended.
+        def notify() -> None:
+            # The loop may be closed.
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(news.set)
 
-        self._listeners.append(heard)
+        self._listeners.append(notify)
         try:
-            # As long as nobody has asked anything, there is nothing to tell.
+            # There is nothing to report before the first question.
             while self._reader.last is None:
                 await news.wait()
                 news.clear()
             async with anyio.create_task_group() as group:
-                group.start_soon(self._look_out)
+                group.start_soon(self._read_on_changes)
                 while True:
-                    await self._tell(changed)
+                    await self._report(changed)
                     await news.wait()
                     news.clear()
         finally:
-            self._listeners.remove(heard)
+            self._listeners.remove(notify)
 
-    async def _tell(self, changed: ChangeListener) -> None:
-        """Tell what is new in the last reading. What could be read before is compared with what can be read again."""
-        last, before = self._reader.last, self._told
+    async def _report(self, changed: ChangeListener) -> None:
+        """Report the last reading; failed readings in between are left out."""
+        last, before = self._reader.last, self._reported
         if before is not None and last is not None and last.context is not None and last.context is not before:
-            self._told = last.context
+            self._reported = last.context
             await changed(before, last.context)
 
-    async def _look_out(self) -> None:
-        """Read again whenever the system tells of something."""
+    async def _read_on_changes(self) -> None:
         import anyio
 
         while True:
-            # Whoever asks is told of failures; who only looks out must outlive them.
+            # Requests report failures; this task must outlive them.
             with suppress(Exception):
                 await self.context()
-            handle = self._reader.doubt.handle
-            if handle is None:
-                await anyio.sleep(_UNTOLD_PULSE)
+            detector = self._reader.detector
+            if detector.handle is None:
+                await anyio.sleep(_POLL_SECONDS)
                 continue
-            with anyio.move_on_after(_UNTOLD_PULSE if self._reader.doubt.looks else _PULSE):
-                await anyio.wait_readable(handle)
-            await anyio.sleep(_TOGETHER)
+            with anyio.move_on_after(_POLL_SECONDS if detector.looks else _DAY_CHECK_SECONDS):
+                await anyio.wait_readable(detector.handle)
+            await anyio.sleep(_COALESCE_SECONDS)
 
     def close(self) -> None:
-        """Let go of what the system lends; questions are answered still."""
-        self._reader.doubt.close()
-
-
-_AT_ONCE = 20
+        """Stop the system's notifications; questions are still answered."""
+        self._reader.detector.close()
 
 
 class WatchedResources:
-    """What each of them was when its client was told of it last."""
+    """Digests of the resources that clients have subscribed to, as last reported."""
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {}
-        self._wanted: Counter[str] = Counter()
+        self._subscribers: Counter[str] = Counter()
 
     @property
     def uris(self) -> set[str]:
         return set(self._digests)
 
     def add(self, uris: Iterable[str], context: ProjectSnapshot | None) -> None:
-        """Somebody wants to be told of these; without a project there is nothing there yet."""
+        """Add a subscriber; without a project the resources count as missing."""
         for uri in uris:
-            self._wanted[uri] += 1
+            self._subscribers[uri] += 1
             if uri not in self._digests:
                 self._digests[uri] = digest_document(context, uri) if context else NO_DIGEST
 
     def remove(self, uris: Iterable[str]) -> None:
-        """They don't any more."""
         for uri in uris:
-            self._wanted[uri] -= 1
-            if not self._wanted[uri]:
-                del self._wanted[uri], self._digests[uri]
+            self._subscribers[uri] -= 1
+            if not self._subscribers[uri]:
+                del self._subscribers[uri], self._digests[uri]
 
     async def changed(self, after: ProjectSnapshot) -> AsyncIterator[str]:
-        """Those that are another now, and nobody has been told."""
+        """Yield the resources that have changed since they were last reported."""
         from anyio.lowlevel import checkpoint
 
         rest = iter(tuple(self._digests))
-        while part := [uri for uri in islice(rest, _AT_ONCE) if uri in self._digests]:
-            found = find_changed_documents({uri: self._digests[uri] for uri in part}, after)
-            self._digests.update(found)
-            for uri in found:
+        while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
+            changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)
+            self._digests.update(changes)
+            for uri in changes:
                 yield uri
-            # Others want to be answered in between.
+            # Other requests are answered in between.
             await checkpoint()

@@ -6,30 +6,30 @@ import logging
 import os
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import IntEnum
 
-from msgspec import Struct, json
+from msgspec import json
 
 from duvet.tools.audit import CallRecord
 from duvet.workflows.workflow import FailureCode, WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")
-"""Whoever knows the id of a session may speak in it."""
+"""Ids of sessions, which are as good as passwords."""
 _PLACEHOLDER = re.compile("%[a-z]")
-"""What would stand there may come from a client."""
-_LONGEST = 4000
-"""Bytes of a line: a pipe that has room for anything takes so many at once."""
-_SHORTER = (1000, 300, 100, 20)
-"""Characters of the texts in a line that is too long."""
-_GIVES_UP = "Cancel %s running task(s), timeout graceful shutdown exceeded"
+"""Placeholders of messages, whose values may come from clients."""
+_MAX_LINE_BYTES = 4000
+"""A pipe with room for anything takes a line of this size at once."""
+_SHORTER_TEXTS = (1000, 300, 100, 20)
+"""Characters that texts are cut to, one after another, until the line is short enough."""
+_SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
 LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asyncio", "anyio")
 
 
 class EventLevel(IntEnum):
-    """How important something is."""
+    """Importance of an event."""
 
     TRACE = 5
     DEBUG = 10
@@ -38,29 +38,12 @@ class EventLevel(IntEnum):
     ERROR = 40
 
 
-class LogEvent(Struct, frozen=True):
-    """Something that happened."""
-
-    level: EventLevel
-    message: str
-    fields: Mapping[str, object]
-
-    def cut(self, most: int) -> LogEvent:
-        """The same with texts of no more characters, and with no more texts."""
-        fields = {name: value[:most] if isinstance(value, str) else value for name, value in self.fields.items()}
-        return LogEvent(self.level, self.message[:most], dict([*fields.items()][:most]))
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _always() -> bool:
-    return True
+_CALL_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
+"""Levels of failed calls by their code."""
 
 
 class ServerLog:
-    """Writes what is important enough, a line each."""
+    """Writes events from a level on, one a line."""
 
     def __init__(
         self,
@@ -68,10 +51,10 @@ class ServerLog:
         level: EventLevel = EventLevel.WARN,
         *,
         as_json: bool = False,
-        clock: Callable[[], datetime] = _now,
-        is_read: Callable[[], bool] = _always,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        is_read: Callable[[], bool] = lambda: True,
     ) -> None:
-        """The line that is written has no line feed at its end; none is while nobody takes it."""
+        """Lines are written without a line feed, and left out while they are not read."""
         self._write = write
         self._is_read = is_read
         self._missed = 0
@@ -79,59 +62,64 @@ class ServerLog:
         self.turn_to(level, as_json=as_json)
 
     def turn_to(self, level: EventLevel, *, as_json: bool) -> None:
-        """From now on."""
+        """Change level and format."""
         self._level = level
-        self._lay_out = _as_json if as_json else _as_text
+        self._format = _format_json if as_json else _format_text
 
     def wants(self, level: EventLevel) -> bool:
-        """Whether events of this level are written."""
+        """Return whether events of this level are written."""
         return level >= self._level
 
     def tell(self, level: EventLevel, message: str, **fields: object) -> None:
-        """Write an event, if it is important enough."""
+        """Write an event of a level."""
         if self.wants(level):
-            self._put(LogEvent(level, message, fields))
+            self._put(level, message, fields)
 
     def note(self, message: str, **fields: object) -> None:
-        """Write an event that nobody may miss, however little is wanted."""
-        self._put(LogEvent(EventLevel.INFO, message, fields))
+        """Write an event whatever the level of the log is."""
+        self._put(EventLevel.INFO, message, fields)
 
-    def _put(self, event: LogEvent) -> None:
+    def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
         ##= man/spec/service.md#operations
         ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
         if not self._is_read():
             self._missed += 1
             return
         if self._missed:
-            event = LogEvent(event.level, event.message, {**event.fields, "lines_left_out_before": self._missed})
+            fields = {**fields, "lines_left_out_before": self._missed}
             self._missed = 0
         time = self._clock().isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        lines = (self._lay_out(time, one) for one in (event, *map(event.cut, _SHORTER)))
-        self._write(next(filter(_fits, lines), ""))
+        self._write(next(filter(_fits, self._format_lines(time, level, message, fields)), ""))
+
+    def _format_lines(self, time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> Iterator[str]:
+        """Yield the line, then shorter ones with fewer fields."""
+        yield self._format(time, level, message, fields)
+        for limit in _SHORTER_TEXTS:
+            cut = {name: value[:limit] if isinstance(value, str) else value for name, value in fields.items()}
+            yield self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
 
     def saw(self, call: CallRecord) -> None:
         """Write a call of a tool."""
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.
-        level = _LEVELS.get(call.code, EventLevel.INFO)
-        more = {"code": call.code, "reason": call.reason, "warning": call.warning}
+        optional = {"code": call.code, "reason": call.reason, "warning": call.warning}
         self.tell(
-            level,
+            _CALL_LEVELS.get(call.code, EventLevel.INFO),
             "call",
             face=call.face,
             request=call.request,
             tool=call.tool,
             duration_ms=round(call.seconds * 1000, 1),
             status="error" if call.code else "ok",
-            **{name: value for name, value in more.items() if value},
+            **{name: value for name, value in optional.items() if value},
             bytes_in=call.bytes_in,
             bytes_out=call.bytes_out,
             arguments=call.arguments,
         )
 
     def ran(self, run: WorkflowRun) -> None:
-        """Write what became of the steps of a workflow that nobody has an answer to."""
+        """Write the steps of a cancelled workflow, which nobody gets an answer to."""
         ##= man/spec/workflows.md#steps
         ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
         if run.error is not None and run.error.code is FailureCode.CANCELLED:
@@ -148,32 +136,28 @@ class ServerLog:
 
 
 def _fits(line: str) -> bool:
-    # However standard error is encoded.
-    return len(line) <= _LONGEST and len(line.encode("ascii", "backslashreplace")) <= _LONGEST
+    # Whatever the encoding of standard error is.
+    return len(line) <= _MAX_LINE_BYTES and len(line.encode("ascii", "backslashreplace")) <= _MAX_LINE_BYTES
 
 
-_LEVELS = {"upstream_error": EventLevel.WARN, "internal": EventLevel.ERROR}
+def _format_text(time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> str:
+    words = [f"{name}={_quote(str(value))}" for name, value in fields.items()]
+    return _escape(" ".join([time, level.name, message, *words]))
 
 
-def _as_text(time: str, event: LogEvent) -> str:
-    shown = [f"{name}={_word(value)}" for name, value in event.fields.items()]
-    return _plain(" ".join([time, event.level.name, event.message, *shown]))
-
-
-def _word(value: object) -> str:
-    text = str(value)
+def _quote(text: str) -> str:
     return json.encode(text).decode() if not text or set(text) & set(' "=\\') else text
 
 
-def _as_json(time: str, event: LogEvent) -> str:
-    told = {"time": time, "level": event.level.name.lower(), "message": event.message, **event.fields}
+def _format_json(time: str, level: EventLevel, message: str, fields: Mapping[str, object]) -> str:
+    event = {"time": time, "level": level.name.lower(), "message": message, **fields}
     return json.encode(
-        {name: _plain(value) if isinstance(value, str) else value for name, value in told.items()}
+        {name: _escape(value) if isinstance(value, str) else value for name, value in event.items()}
     ).decode()
 
 
-def _plain(text: str) -> str:
-    """The text without what could begin another line, or move about on a terminal."""
+def _escape(text: str) -> str:
+    """Replace characters that could begin another line, or control a terminal."""
     ##= man/spec/service.md#operations
     ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by
     ##% clients.
@@ -181,7 +165,7 @@ def _plain(text: str) -> str:
 
 
 class LogForwarder(logging.Handler):
-    """Tells what the server and what it stands on complain of, without what clients have sent."""
+    """Logs errors of the server and its libraries, without anything that clients have sent."""
 
     def __init__(self, log: ServerLog) -> None:
         super().__init__(logging.ERROR)
@@ -194,16 +178,16 @@ class LogForwarder(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         from asyncio import CancelledError
 
-        if isinstance(error, CancelledError) or record.msg == _GIVES_UP:
-            # Who is told to end waits for nobody.
+        if isinstance(error, CancelledError) or record.msg == _SHUTDOWN_MESSAGE:
+            # Usual when the server is stopped.
             return
-        fields = {"error": type(error).__name__, "at": _place(error)} if error else {}
-        what = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
-        self._log.tell(EventLevel.ERROR, what, **fields)
+        message = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
+        fields = {"error": type(error).__name__, "at": _find_place(error)} if error else {}
+        self._log.tell(EventLevel.ERROR, message, **fields)
 
 
-def _place(error: BaseException) -> str:
-    """Where it was raised."""
+def _find_place(error: BaseException) -> str:
+    """Return the file and line that raised an error."""
     places = [
         f"{os.path.basename(frame.f_code.co_filename)}:{line}" for frame, line in traceback.walk_tb(error.__traceback__)
     ]
@@ -211,7 +195,7 @@ def _place(error: BaseException) -> str:
 
 
 def forward_logging(log: ServerLog) -> None:
-    """From now on."""
+    """Send the errors of Python's loggers to this log."""
     handler = LogForwarder(log)
     for name in LOGGER_NAMES:
         logger = logging.getLogger(name)

@@ -19,14 +19,14 @@ from duvet.tree.cache_files import BlobStore
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010
-"""Of the codes that the protocol leaves to servers: for now there is no room for that."""
+"""One of the codes that the protocol leaves to servers: there is no room at the moment."""
 LISTEN_METHOD = "subscriptions/listen"
-"""Is answered when the client has heard enough: it counts as a stream wherever requests are counted."""
+"""Answered only when the client stops listening, so that it counts as a stream."""
 MessageId = int | str
 
 
 class InvalidMessageError(Exception):
-    """Something that is not a message, with what it is answered."""
+    """An invalid message, with the answer to it."""
 
     def __init__(self, code: int, message: str, id: MessageId | None = None) -> None:
         super().__init__(message)
@@ -34,12 +34,10 @@ class InvalidMessageError(Exception):
 
 
 def make_error_response(code: int, message: str, id: MessageId | None = None) -> dict[str, Any]:
-    """An answer that says what is wrong."""
     return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
 
 
 def decode_message(line: bytes) -> object:
-    """What a line says."""
     try:
         return msgspec.json.decode(line)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -50,16 +48,16 @@ def decode_message(line: bytes) -> object:
 
 
 def encode_message(value: object) -> bytes:
-    """The line that says it."""
+    """Return a value as a line of JSON."""
     try:
         return msgspec.json.encode(value) + b"\n"
     except UnicodeEncodeError:
-        # Half of a pair that stands for one character, from a file with such a name: it can be told as an escape only.
+        # A lone surrogate, from the name of a file, can only be written as an escape.
         return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def check_message(value: object) -> Mapping[str, Any]:
-    """The value as the message that it is."""
+    """Return a value as a message; raise InvalidMessageError if it is none."""
     if not isinstance(value, dict):
         raise _refused("a message is an object", None)
     id = value["id"] if is_message_id(value.get("id")) else None
@@ -77,7 +75,6 @@ def check_message(value: object) -> Mapping[str, Any]:
 
 
 def is_message_id(value: object) -> bool:
-    """Whether a request can be known by that."""
     return isinstance(value, MessageId) and not isinstance(value, bool)
 
 
@@ -93,7 +90,7 @@ def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
 
 
 def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
-    """What the client gets; every other key of a wrapped array is the SDK's own and goes with it."""
+    """Return the array if the result wraps one; its other keys are the SDK's."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
 
@@ -105,25 +102,24 @@ CAPABILITIES: Mapping[str, Any] = {
     "resources": {"listChanged": True, "subscribe": True},
     "tools": {"listChanged": True},
 }
-"""In the order of the wire, which is that of the alphabet."""
+"""In alphabetical order, as the SDK sends them."""
 
 
 _DEFAULT = ServerRule()
 
 
 class ServerIdentity(Struct, frozen=True, kw_only=True):
-    """Its name, and what else a client hears before it asks anything."""
+    """Name and description of a server in the handshake."""
 
     name: str = _DEFAULT.name
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version
     description: str = _DEFAULT.description
     protocol_version: str | None = None
-    """The one version to answer a handshake with; None where it is negotiated."""
+    """The version to answer every handshake with; None if it is negotiated."""
 
 
 def make_identity(rule: ServerRule) -> ServerIdentity:
-    """What a configuration makes of it."""
     return ServerIdentity(
         name=rule.name,
         title=rule.title,
@@ -133,29 +129,29 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
     )
 
 
-_NAME = "instructions"
+_BLOB_NAME = "instructions"
 
 
-class _Kept(Struct, frozen=True, array_like=True):
-    """The text that an earlier run rendered."""
+class _StoredText(Struct, frozen=True, array_like=True):
+    """The instructions that an earlier run rendered."""
 
     key: str
     text: str
 
 
-def load_instructions(how: str, render: Callable[[], str], blobs: BlobStore) -> str:
-    """The prompt about the server, rendered where no earlier run has; `how` tells configurations apart."""
-    # What this very duvet has kept was rendered from the same templates and tools: see `duvet.tree.cache_files`.
-    kept = blobs.load(_NAME, _Kept)
-    if kept is not None and kept.key == how:
-        return kept.text
+def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> str:
+    """Return the instructions for a configuration with this key, rendered only if no earlier run has stored them."""
+    # The store drops what another version of duvet has written, which may have had other templates and tools.
+    stored = blobs.load(_BLOB_NAME, _StoredText)
+    if stored is not None and stored.key == key:
+        return stored.text
     text = render()
-    blobs.save(_NAME, _Kept(how, text))
+    blobs.save(_BLOB_NAME, _StoredText(key, text))
     return text
 
 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
-    """For what a configuration switches on; where no tools are named they are those of the rule."""
+    """Render the instructions for a configuration, and for its packs if no registry is given."""
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.
@@ -165,18 +161,18 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
 
 
 PARENT_PLACEHOLDER = "\u2026"
-"""Stands for the path of the line before."""
+"""Replaces the path of the line before."""
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
-    """Every list that a project has, each followed by what is below it."""
-    below = {one.uri.removeprefix(RESOURCE_SCHEME): one.description for one in TEMPLATES}
+    """Yield every list of a project, each followed by the resources below it."""
     for name, _, description in COLLECTIONS.values():
-        yield ResourceKind(f"/{name}", description)
         before = f"/{name}"
-        for path, holds in below.items():
+        yield ResourceKind(before, description)
+        for template in TEMPLATES:
+            path = template.uri.removeprefix(RESOURCE_SCHEME)
             if path.startswith(f"/{name}/"):
-                yield ResourceKind(
-                    path.replace(before, PARENT_PLACEHOLDER, 1) if path.startswith(before) else path, holds
-                )
+                is_below = path.startswith(before)
+                short = path.replace(before, PARENT_PLACEHOLDER, 1) if is_below else path
+                yield ResourceKind(short, template.description)
                 before = path

@@ -21,130 +21,119 @@ _ANYTHING = {""}
 
 
 class ChangeDetector:
-    """Knows what the last reading was made from. One thread at a time follows and looks; any may ask `is_silent`."""
+    """Follows what the last reading was made from: one thread at a time, but any may call `is_silent`."""
 
     def __init__(self, descriptor: InotifyDescriptor | None, mounted: MountTable | None = None) -> None:
-        """With what the system tells of changes; without that, each question is one for the disk."""
+        """Without a descriptor, every question reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
-        """Files with other names, by which they can be written to without a word."""
+        """Files with further names, through which they can be written to without an event."""
         self._retired: InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING
 
     @property
     def handle(self) -> int | None:
-        """What can be waited for to become readable when something happens; None where the system doesn't tell."""
+        """A descriptor that becomes readable when something happens; None if the system reports nothing."""
         return self._descriptor.handle if self._descriptor else None
 
+    @property
+    def looks(self) -> bool:
+        """True if some files have to be checked, because the system doesn't report their changes."""
+        return bool(self._linked)
+
     def is_silent(self) -> bool:
-        """Whether there is no doubt at all; that is known without a look at the project."""
+        """Return whether certainly nothing has changed; this reads no other file than linked ones."""
         ##= man/spec/mcp.md#freshness
         ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they
         ##% are missing or unreliable, as on network file systems.
         if self._descriptor is None or self._changed or not self._descriptor.is_silent():
             return False
-        return not self._are_stirred()
-
-    @property
-    def looks(self) -> bool:
-        """Whether there are files that nothing is told of, so that they have to be looked at."""
-        return bool(self._linked)
-
-    def _are_stirred(self) -> bool:
         followed, linked = self._followed, self._linked
-        return bool(linked and followed and followed.answers.altered_among(linked))
+        return not (linked and followed and followed.answers.altered_among(linked))
 
     def calm(self, milliseconds: int) -> None:
-        """Wait until nothing happens for so long, but not more than a few times."""
+        """Wait until nothing happens for that time, but only a few times."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None or self._descriptor.is_silent(milliseconds):
                 return
             self.changed()
 
     def changed(self) -> bool:
-        """Whether anything would be read otherwise by now."""
+        """Return whether a reading would find something else by now."""
         followed = self._followed
-        if followed is None or self._changed:
-            return bool(self._changed)
-        self._changed = self._heard(followed, lambda: self._touched(followed))
+        if followed is not None and not self._changed:
+            self._changed = self._find_changes(followed, lambda: self._touched(followed))
         return bool(self._changed)
 
     def _touched(self, followed: FollowedReading) -> set[str]:
-        """What has changed, or was written to at least: what was there for a moment may have been read then."""
+        """Return what has changed or was written to: a content that is gone again may have been read."""
         events = self._events()
         written = followed.about(events) or set()
         return written | followed.among(events) | followed.answers.altered_among(self._linked)
 
     def forget(self) -> None:
-        """Nothing is known of the last reading."""
+        """Follow no reading, and report a change."""
         self._followed, self._changed, self._linked = None, _ANYTHING, set()
 
     def trust(self) -> None:
-        """Nothing can change."""
+        """Follow no reading, and report no change."""
         self._followed, self._changed, self._linked = None, set(), set()
 
     def follow(self, answers: RecordedAnswers) -> bool:
-        """From now on it is about this reading; whether that is of one moment."""
-        heard_of = self._descriptor.folders if self._descriptor and self._followed else set()
-        followed = self._followed = FollowedReading(answers, self._descriptor or _Nobody())
-        self._changed = self._heard(followed, followed.everything)
-        self._look_where_nothing_is_told(followed)
+        """Follow this reading from now on; return whether it is of one moment."""
+        watched_before = self._descriptor.folders if self._descriptor and self._followed else set()
+        followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
+        self._changed = self._find_changes(followed, followed.everything)
+        if self._descriptor is not None:
+            self._mounts = self._mounts or read_mounts()
+            if self._mounts.are_blind(followed.folders):
+                self._retire()
+            else:
+                self._linked = set(followed.answers.linked())
         events = self._events()
         touched = followed.about(events)
-        self._changed |= self._heard(followed, lambda: followed.among(events))
+        self._changed |= self._find_changes(followed, lambda: followed.among(events))
         ##= man/spec/mcp.md#freshness
         ##% An answer MUST describe one state of the project, with everything that was written to disk before the
         ##% request.
-        # Where one file alone has changed since the reading began, it was read before that or after it.
-        alone = touched is not None and len(touched | self._changed) == 1
-        return not self._changed or (alone and followed.folders <= heard_of)
-
-    def _look_where_nothing_is_told(self, followed: FollowedReading) -> None:
-        if self._descriptor is None:
-            return
-        self._mounts = self._mounts or read_mounts()
-        if self._mounts.are_blind(followed.folders):
-            self._retire()
-        else:
-            self._linked = set(followed.answers.linked())
+        # If only one file has changed since the reading began, it was read either before that or after it.
+        is_only_one = touched is not None and len(touched | self._changed) == 1
+        return not self._changed or (is_only_one and followed.folders <= watched_before)
 
     def _events(self) -> Iterable[FolderEvent]:
         return self._descriptor.read() if self._descriptor else UNKNOWN_EVENTS
 
-    def _heard(self, followed: FollowedReading, ask: Callable[[], set[str]]) -> set[str]:
-        """What has changed; where the system has no room for more folders, it is asked no more."""
+    def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
+        """Return what has changed; without room for more folders, give up notifications."""
         for _ in range(_ATTEMPTS):
             if self._descriptor is None:
                 return followed.answers.altered()
             try:
-                return ask()
+                return find()
             except FileNotFoundError:
                 # A folder was there a moment ago.
-                ask = followed.everything
+                find = followed.everything
             except OSError:
                 self._retire()
                 return followed.answers.altered()
         return _ANYTHING
 
     def _retire(self) -> None:
-        """Somebody may be waiting for it, so it stays open, and silent."""
+        """Stop using the descriptor; it stays open and silent because somebody may be waiting for it."""
         self._retired, self._descriptor = self._descriptor, None
         if self._retired:
             with suppress(OSError):
                 self._retired.open(set())
 
     def close(self) -> None:
-        """Ask the system no more."""
-        for one in filter(None, (self._descriptor, self._retired)):
-            one.close()
+        for descriptor in filter(None, (self._descriptor, self._retired)):
+            descriptor.close()
         self._descriptor = self._retired = None
 
 
-class _Nobody:
-    """Tells nothing."""
-
+class _NoDescriptor:
     folders: set[str] = set()  # noqa: RUF012
 
     def open(self, folders: set[str]) -> None:
@@ -152,7 +141,7 @@ class _Nobody:
 
 
 def open_descriptor(environ: Mapping[str, str]) -> InotifyDescriptor | None:
-    """What tells of changes here; None where nothing does, or nobody wants it."""
+    """Return what reports changes; None if the system has nothing, or the environment asks for polling."""
     if sys.platform != "linux" or wants_polling(environ):
         return None
     try:

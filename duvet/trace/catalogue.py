@@ -18,7 +18,9 @@ from duvet.trace.records import NotApplicable, Requirement, State, Status, Trace
 _Key = TypeVar("_Key")
 
 SHORT_ID_DIGITS = 12
-"""The digits of an id that are shown."""
+"""So many digits of an id are shown."""
+CATALOGUE_KEY = "catalogue"
+"""The cache key of a project's catalogue."""
 
 
 class SectionCard(Struct, frozen=True, array_like=True):

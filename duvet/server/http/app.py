@@ -1,11 +1,11 @@
-"""The ASGI application: routes, sessions, health."""
+"""The HTTP application: routes, sessions, health checks and shutdown."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -18,85 +18,131 @@ from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTrans
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from msgspec import Struct, json
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
-from duvet.server.http.body import BodyGuard, MessageSplitter
+from duvet.server.http.batches import MessageSplitter
 from duvet.server.http.guards import (
-    MCP_METHODS as MESSAGES,
-)
-from duvet.server.http.guards import (
-    READ_METHODS,
     AllowedHosts,
-    BearerGuard,
+    AllowedMethods,
+    Authentication,
+    BodyLimit,
     ConcurrencyLimit,
     HostGuard,
     HttpLimits,
-    MediaGuard,
-    MethodGuard,
-    RateGuard,
-    RateLimitKey,
+    MediaTypes,
+    RateLimit,
+    RequestRates,
     TokenBuckets,
     find_client_address,
-    find_rate_limit_key,
-    make_error_body,
-    send_json,
 )
-from duvet.server.http.metrics import METRICS_PATH as METRICS
-from duvet.server.http.metrics import RequestCount, ServerMetrics
-from duvet.server.http.rest import (
-    REPORT_PATHS as REPORTS,
-)
-from duvet.server.http.rest import (
-    REST_METHODS as CALLS,
-)
-from duvet.server.http.rest import (
-    REST_PATH as REST,
-)
-from duvet.server.http.rest import (
-    ReportEndpoint,
-    RestEndpoint,
-)
+from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
+from duvet.server.http.responses import ERROR_HANDLERS, send_json
+from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.live_project import LiveProject
 from duvet.server.log import EventLevel, ServerLog
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.tool import ErrorCode
 
-_CODES = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATION}
-
-
-def make_error_handlers() -> Mapping[Any, Any]:
-    """What answers to a path that isn't there, to another method, and to a bug of ours."""
-    return {HTTPException: _refused, Exception: _failed}
-
-
-async def _refused(request: Request, error: HTTPException) -> Response:
-    code = _CODES.get(error.status_code, ErrorCode.INVALID_REQUEST)
-    return _response(request, error.status_code, code, error.detail, error.headers)
+MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
+_READ = ("GET", "HEAD")
+_READY_SECONDS = 1.0
+_LIMITS = HttpLimits()
+_TURNS = 3
+"""Turns of the event loop: it notices a connection, reads the request, and begins to answer."""
 
 
-async def _failed(request: Request, error: Exception) -> Response:
-    return _response(request, 500, ErrorCode.UPSTREAM_ERROR, "Internal error", None)
+class TrustSettings(Struct, frozen=True):
+    """Hosts that the server goes by, and tokens that it knows."""
+
+    hosts: AllowedHosts
+    tokens: AccessTokens
 
 
-def _response(
-    request: Request, status: int, code: ErrorCode, message: str, headers: Mapping[str, str] | None
-) -> Response:
-    return JSONResponse(make_error_body(request.scope, code, message, ""), status, headers=headers)
+class Telemetry(Struct, frozen=True):
+    """Log and metrics of a server."""
+
+    log: ServerLog
+    metrics: ServerMetrics
 
 
-HEALTH_PATH, READY_PATH = "/health", "/ready"
-_PATIENCE = 1.0
+class HttpApplication:
+    """Routes of the server, each behind its guards."""
+
+    def __init__(
+        self, server: DuvetServer, trust: TrustSettings, telemetry: Telemetry, limits: HttpLimits = _LIMITS
+    ) -> None:
+        self._server = server
+        self._limits = limits
+        self._sessions = SessionManager(server, limits, server.subscriptions.reached)
+        server.subscriptions.reaches = self._sessions.has_stream
+        rates = RequestRates(TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
+        reports = ReportEndpoint(server.desk)
+        endpoints: dict[str, ASGIApp] = {
+            MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
+            REST_PATH: RestEndpoint(server.desk, server.identity),
+            **dict.fromkeys(REPORT_PATHS, reports),
+        }
+
+        async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
+            await endpoints[scope["path"]](scope, receive, send)
+
+        self._requests = ConcurrencyLimit(dispatch, limits)
+        # Outside of the limit: a request that hasn't arrived yet takes no place.
+        self._bodies = BodyLimit(self._requests, limits)
+
+        def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
+            return Route(path, Authentication(AllowedMethods(app, *methods), trust.tokens))
+
+        routes = [
+            Route(HEALTH_PATH, AllowedMethods(serve_health, *_READ)),
+            Route(READY_PATH, AllowedMethods(ReadinessCheck(server.live), *_READ)),
+            ##= man/spec/service.md#operations
+            ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may
+            ##% call tools.
+            authenticated(METRICS_PATH, telemetry.metrics, *_READ),
+            authenticated(MCP_PATH, MediaTypes(self._bodies), "GET", "POST", "DELETE"),
+            authenticated(REST_PATH, self._bodies, *REST_METHODS),
+            *(authenticated(path, self._bodies, *_READ) for path in REPORT_PATHS),
+        ]
+        self.asgi = Starlette(
+            routes=routes,
+            middleware=[
+                Middleware(RequestTelemetry, telemetry=telemetry, paths={route.path for route in routes}),
+                Middleware(HostGuard, hosts=trust.hosts),
+                Middleware(RateLimit, rates=rates),
+            ],
+            exception_handlers=ERROR_HANDLERS,
+            lifespan=self._run_sessions,
+        )
+        self.asgi.router.redirect_slashes = False
+
+    @asynccontextmanager
+    async def _run_sessions(self, _: Starlette) -> AsyncIterator[None]:
+        async with self._sessions.run():
+            yield
+
+    async def end(self) -> None:
+        """Answer requests for a limited time, and close every stream."""
+        ##= man/spec/service.md#rest
+        ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+        ##% stops with 503 and `Retry-After`.
+        # Requests that the system has received already are let in.
+        for _ in range(_TURNS):
+            await anyio.lowlevel.checkpoint()
+        ##= man/spec/mcp.md#http
+        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+        self._bodies.end()
+        with anyio.move_on_after(self._limits.stopping):
+            await self._requests.drain()
+        self._requests.give_up()
+        self._server.close_streams()
+        await self._sessions.end()
 
 
 async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
-    """The server lives, or nobody would answer."""
     ##= man/spec/service.md#operations
     ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
     ##% can be read or else 503.
@@ -104,89 +150,91 @@ async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class ReadinessCheck:
-    """Whether the project can be read."""
+    """Answers 200 if the project can be read, else 503 with a reason."""
 
     def __init__(self, live: LiveProject) -> None:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reason = await self._reason()
-        if reason:
-            await send_json(send, 503, json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"})
-        else:
-            await send_json(send, 200, b'{"status":"ready"}')
-
-    async def _reason(self) -> str:
         try:
-            with anyio.fail_after(_PATIENCE):
+            with anyio.fail_after(_READY_SECONDS):
                 await self._live.context()
         except TimeoutError:
-            return "the project is being read"
+            reason = "the project is being read"
         except DuvetError:
-            return "the project can't be read"
-        return ""
+            reason = "the project can't be read"
+        else:
+            await send_json(send, 200, b'{"status":"ready"}')
+            return
+        await send_json(send, 503, json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"})
 
 
-class RequestLog:
-    """Says who asked for what, and what came of it; neither headers nor what follows a path, where secrets may stand."""
+class RequestTelemetry:
+    """Counts requests, and logs them at the level `debug`: neither headers nor queries, which may contain secrets."""
 
-    def __init__(self, app: ASGIApp, log: ServerLog) -> None:
+    def __init__(self, app: ASGIApp, telemetry: Telemetry, paths: set[str]) -> None:
         self._app = app
-        self._log = log
+        self._log = telemetry.log
+        self._metrics = telemetry.metrics
+        self._paths = paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not self._log.wants(EventLevel.DEBUG):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         begun = time.perf_counter()
         status = 0
 
-        async def heard(message: Message) -> None:
+        async def send_and_note_status(message: Message) -> None:
             nonlocal status
             status = message.get("status", status)
             await send(message)
 
+        self._metrics.begin_request()
         try:
-            await self._app(scope, receive, heard)
+            await self._app(scope, receive, send_and_note_status)
         finally:
-            self._log.tell(
-                EventLevel.DEBUG,
-                "request",
-                client=find_client_address(scope),
-                method=scope["method"],
-                path=scope["path"].encode("unicode_escape").decode(),
-                status=status,
-                duration_ms=round((time.perf_counter() - begun) * 1000, 1),
-            )
+            path = scope["path"]
+            # Paths that clients make up would fill the memory.
+            self._metrics.end_request(path if path in self._paths else "other", status)
+            if self._log.wants(EventLevel.DEBUG):
+                self._log.tell(
+                    EventLevel.DEBUG,
+                    "request",
+                    client=find_client_address(scope),
+                    method=scope["method"],
+                    path=path.encode("unicode_escape").decode(),
+                    status=status,
+                    duration_ms=round((time.perf_counter() - begun) * 1000, 1),
+                )
 
 
 class SessionManager(StreamableHTTPSessionManager):
-    """Ends idle sessions where there are too many, and tells when one gets a stream for what it is told of changes."""
+    """Ends idle sessions to make room, and reports when a session opens its stream for notifications."""
 
     def __init__(self, server: Server[Any], limits: HttpLimits, opened: Callable[[str], None]) -> None:
-        # Hosts, origins and bodies are looked at before the SDK sees them.
         super().__init__(
             server,
             session_idle_timeout=limits.idle_session,
             max_sessions=limits.sessions,
             max_request_body_size=limits.body,
         )
-        self._most = limits.sessions
+        self._max_sessions = limits.sessions
         self._opened = opened
         self._clients: dict[str, str] = {}
 
     def has_stream(self, session: str | None) -> bool:
-        """Whether a client can be told of something that it hasn't asked for just now."""
+        """Return whether a session has a stream that belongs to no request."""
         transport = self._server_instances.get(session or "")
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 
     async def end(self) -> None:
-        """End all of them."""
+        """End all sessions."""
         for transport in list(self._server_instances.values()):
             await transport.terminate()
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
-        if len(self._server_instances) >= self._most:
+        if len(self._server_instances) >= self._max_sessions:
             self._make_room()
         transport = super()._admit_session(requestor)
         if transport is not None:
@@ -194,13 +242,12 @@ class SessionManager(StreamableHTTPSessionManager):
         return transport
 
     def _make_room(self) -> None:
-        """End the session that was idle for longest, of those of the client that has most."""
         ##= man/spec/mcp.md#limits
         ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
         ##% the client that has the most.
-        held = Counter(self._clients.get(id) for id in self._server_instances)
+        counts = Counter(self._clients.get(id) for id in self._server_instances)
         idle = [
-            (-held[self._clients.get(id)], transport.idle_scope.deadline, id)
+            (-counts[self._clients.get(id)], transport.idle_scope.deadline, id)
             for id, transport in self._server_instances.items()
             if transport.idle_scope and transport.idle_scope.deadline < math.inf
         ]
@@ -224,7 +271,7 @@ class SessionManager(StreamableHTTPSessionManager):
 
 
 class _Streams(dict[Any, Any]):
-    """The streams of a session; tells when the one comes that belongs to no request."""
+    """The streams of a session; calls `opened` for the stream that belongs to no request."""
 
     def __init__(self, opened: Callable[[], None]) -> None:
         super().__init__()
@@ -234,109 +281,3 @@ class _Streams(dict[Any, Any]):
         super().__setitem__(key, value)
         if key == GET_STREAM_KEY:
             self._opened()
-
-
-MCP_PATH = "/mcp"
-_LIMITS = HttpLimits()
-_TURNS = 3
-"""Of the loop: it looks what has come, reads that, and begins to answer."""
-
-
-class TrustSettings(Struct, frozen=True):
-    """Whom the server listens to."""
-
-    hosts: AllowedHosts
-    tokens: AccessTokens
-
-
-class Telemetry(Struct, frozen=True):
-    """What is kept of its work."""
-
-    log: ServerLog
-    metrics: ServerMetrics
-
-
-class HttpApplication:
-    """The server as an application, and its end."""
-
-    def __init__(
-        self, server: DuvetServer, trust: TrustSettings, accounts: Telemetry, limits: HttpLimits = _LIMITS
-    ) -> None:
-        self._server = server
-        self._limits = limits
-        self._sessions = SessionManager(server, limits, server.subscriptions.reached)
-        server.subscriptions.reaches = self._sessions.has_stream
-        buckets = TokenBuckets(limits.rate, limits.burst, limits.clients)
-        payer = partial(find_rate_limit_key, tokens=trust.tokens)
-        calls: dict[str, ASGIApp] = {
-            MCP_PATH: self._messages(buckets, payer),
-            REST: RestEndpoint(server.desk, server.identity),
-        }
-        reports = dict.fromkeys(REPORTS, ReportEndpoint(server.desk))
-        self._crowd = ConcurrencyLimit(_by_path({**calls, **reports}), limits.requests, limits.streams)
-        # What has not arrived yet takes nobody's place.
-        self._bodies = BodyGuard(self._crowd, limits.body, limits.arriving, limits.arrival)
-        self.asgi = Starlette(
-            routes=[
-                Route(HEALTH_PATH, MethodGuard(serve_health, READ_METHODS)),
-                Route(READY_PATH, MethodGuard(ReadinessCheck(server.live), READ_METHODS)),
-                ##= man/spec/service.md#operations
-                ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may
-                ##% call tools.
-                Route(METRICS, BearerGuard(MethodGuard(accounts.metrics, READ_METHODS), trust.tokens)),
-                Route(MCP_PATH, BearerGuard(MethodGuard(MediaGuard(self._bodies), MESSAGES), trust.tokens)),
-                Route(REST, BearerGuard(MethodGuard(self._bodies, CALLS), trust.tokens)),
-                *[Route(path, BearerGuard(MethodGuard(self._bodies, READ_METHODS), trust.tokens)) for path in REPORTS],
-            ],
-            middleware=[
-                Middleware(RequestLog, log=accounts.log),
-                Middleware(
-                    RequestCount,
-                    metrics=accounts.metrics,
-                    paths=(HEALTH_PATH, READY_PATH, METRICS, MCP_PATH, REST, *REPORTS),
-                ),
-                Middleware(HostGuard, hosts=trust.hosts),
-                Middleware(RateGuard, buckets=buckets, payer=payer),
-            ],
-            exception_handlers=make_error_handlers(),
-            lifespan=self._lifespan,
-        )
-        self.asgi.router.redirect_slashes = False
-
-    async def end(self) -> None:
-        """Answer what is asked, as long as that doesn't take long, and close every stream."""
-        ##= man/spec/mcp.md#http
-        ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
-        await _let_in()
-        self._bodies.end()
-        with anyio.move_on_after(self._limits.stopping):
-            await self._crowd.answered()
-        self._crowd.give_up()
-        self._server.close_streams()
-        await self._sessions.end()
-
-    def _messages(self, buckets: TokenBuckets, payer: RateLimitKey) -> ASGIApp:
-        return MessageSplitter(StreamableHTTPASGIApp(self._sessions), self._limits.batch, buckets, payer)
-
-    @asynccontextmanager
-    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        async with self._sessions.run():
-            yield
-
-
-async def _let_in() -> None:
-    """Let those in whose requests the system has received, and the server had no time for yet."""
-    ##= man/spec/service.md#rest
-    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
-    ##% stops with 503 and `Retry-After`.
-    for _ in range(_TURNS):
-        await anyio.lowlevel.checkpoint()
-
-
-def _by_path(apps: Mapping[str, ASGIApp]) -> ASGIApp:
-    """Each request to the application of its path."""
-
-    async def hand_on(scope: Scope, receive: Receive, send: Send) -> None:
-        await apps[scope["path"]](scope, receive, send)
-
-    return hand_on

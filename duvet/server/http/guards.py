@@ -1,84 +1,86 @@
-"""Guards that every request passes: host, rate, authentication, media type, concurrency."""
+"""Guards of HTTP requests: small ASGI middlewares, in the order in which a request passes them.
+
+On every path: `HostGuard`, `RateLimit`. Then on its own path: `Authentication` (not for health checks),
+`AllowedMethods`, `MediaTypes` (on `/mcp` alone), `BodyLimit`, `ConcurrencyLimit`.
+"""
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from ipaddress import IPv6Address, ip_address
 
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from msgspec import Struct, json
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.backpressure import set_caller
+from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.server.messages import LISTEN_METHOD
 from duvet.tools.tool import ErrorCode
 
-API_PREFIX = "/api/"
+
+class HttpLimits(Struct, frozen=True, kw_only=True):
+    """Requests beyond these limits are refused; times are in seconds."""
+
+    body: int = 1 << 20
+    """Bytes of a request."""
+    head: int = 32 << 10
+    """Bytes of the headers of a request."""
+    arrival: float = 10
+    """Time for the headers of a request from its first byte on; the body gets as long again."""
+    arriving: int = 64 << 20
+    """Bytes of all requests that are arriving; beyond that, the one that has taken longest is refused."""
+    keep_alive: int = 60
+    """How long a connection may stay idle between requests."""
+    unread: float = 30
+    """How long a client may leave what was sent to it unread."""
+    connections: int = 2048
+    requests: int = 512
+    """Requests at work at the same time, without streams."""
+    streams: int = 800
+    """Open streams of changes."""
+    sessions: int = 1024
+    idle_session: float = 1800
+    batch: int = 50
+    """Messages in a batch."""
+    rate: float = 1000
+    """Requests per second of a client, in the long run; 0 means no limit."""
+    burst: float = 2000
+    """Requests that a client may make at once after a pause."""
+    clients: int = 4096
+    """Clients whose requests are counted; those that were quiet for longest are forgotten."""
+    stopping: float = 3
+    """Time for requests at work when the server is stopped."""
 
 
-class HttpRefusal(Struct, frozen=True, kw_only=True):
-    """A status, and what a client can do about it."""
+class Guard:
+    """Passes a request on unless `refuse` returns a refusal."""
 
-    status: int
-    code: ErrorCode
-    message: str
-    hint: str = ""
-    headers: tuple[tuple[str, str], ...] = ()
-    details: object = None
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
 
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        raise NotImplementedError
 
-def make_busy_refusal(status: int, message: str, seconds: float) -> HttpRefusal:
-    """To be tried again after so many seconds."""
-    headers = (("retry-after", str(max(1, math.ceil(seconds)))),)
-    return HttpRefusal(
-        status=status, code=ErrorCode.UPSTREAM_ERROR, message=message, hint="try again later", headers=headers
-    )
-
-
-async def send_refusal(scope: Scope, send: Send, refusal: HttpRefusal) -> None:
-    """Answer with it."""
-    error = make_error_body(scope, refusal.code, refusal.message, refusal.hint)
-    details = {} if refusal.details is None else {"details": refusal.details}
-    await send_json(send, refusal.status, json.encode({**error, **details}), dict(refusal.headers))
-
-
-def make_error_body(scope: Scope, code: ErrorCode, message: str, hint: str) -> dict[str, object]:
-    """What went wrong, in the shape that is usual below a path."""
-    ##= man/spec/service.md#rest
-    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
-    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
-    if scope["path"].startswith(API_PREFIX):
-        return {"status": "error", "error": message, "code": code.value, "hint": hint}
-    return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}
-
-
-async def send_json(send: Send, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
-    """Send JSON as a whole."""
-    await send_body(send, status, body, "application/json", headers)
-
-
-async def send_body(send: Send, status: int, body: bytes, media: str, headers: Mapping[str, str] | None = None) -> None:
-    """Send a body as a whole."""
-    given = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
-    length = str(len(body)).encode()
-    fixed = [(b"content-type", media.encode()), (b"content-length", length), (b"cache-control", b"no-store")]
-    await send({"type": "http.response.start", "status": status, "headers": [*fixed, *given]})
-    await send({"type": "http.response.body", "body": body})
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refusal := self.refuse(scope)):
+            await send_refusal(scope, send, refusal)
+        else:
+            await self._app(scope, receive, send)
 
 
 _AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
 _ORIGIN = re.compile(r"https?://(?P<authority>.+)")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _EVERYWHERE = ("0.0.0.0", "::")
-
 _BAD_HOST = HttpRefusal(
     status=421,
     code=ErrorCode.FORBIDDEN,
@@ -94,56 +96,27 @@ _BAD_ORIGIN = HttpRefusal(
 
 
 class AllowedHosts:
-    """The names that requests may be sent to, and whose pages may send them."""
+    """Names that requests may be sent to, and whose pages may send requests."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
-        self._names = {_plain(name) for name in (*_LOOPBACK, host, *more)}
-        # What is listened at everywhere has names that nobody has told us. An address can't be led astray.
+        self._names = {_normalize_host(name) for name in (*_LOOPBACK, host, *more)}
+        # A server that listens everywhere has names that it doesn't know. DNS can't redirect a plain address.
         self._any_address = host in _EVERYWHERE
 
     def allow(self, authority: str) -> bool:
-        """Whether a request for that host, with any port, is meant for this server."""
-        found = _AUTHORITY.fullmatch(authority)
-        return bool(found) and self._is_ours(_plain(found["host"]))  # type: ignore[index]
-
-    def allow_origin(self, origin: str) -> bool:
-        """Whether a page of that origin may ask."""
-        found = _ORIGIN.fullmatch(origin)
-        return bool(found) and self.allow(found["authority"])  # type: ignore[index]
-
-    def _is_ours(self, name: str) -> bool:
+        """Return whether a request for that host, with any port, is meant for this server."""
+        match = _AUTHORITY.fullmatch(authority)
+        if match is None:
+            return False
+        name = _normalize_host(match["host"])
         return name in self._names or (self._any_address and _is_address(name))
 
-
-class HostGuard:
-    """Lets requests through that are meant for this server."""
-
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
-        self._app = app
-        self._hosts = hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (refusal := self._refusal(scope)):
-            await send_refusal(scope, send, refusal)
-        else:
-            await self._app(scope, receive, send)
-
-    def _refusal(self, scope: Scope) -> HttpRefusal | None:
-        ##= man/spec/mcp.md#http
-        ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
-        hosts = get_headers(scope, b"host")
-        if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
-            return _BAD_HOST
-        return None if all(map(self._hosts.allow_origin, get_headers(scope, b"origin"))) else _BAD_ORIGIN
+    def allow_origin(self, origin: str) -> bool:
+        match = _ORIGIN.fullmatch(origin)
+        return match is not None and self.allow(match["authority"])
 
 
-def get_headers(scope: Scope, name: bytes) -> list[str]:
-    """The values of that header."""
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
-
-
-def _plain(host: str) -> str:
-    """One spelling of a name or an address."""
+def _normalize_host(host: str) -> str:
     bare = host.strip("[]").lower()
     return str(ip_address(bare)) if _is_address(bare) else bare.rstrip(".")
 
@@ -156,61 +129,85 @@ def _is_address(name: str) -> bool:
     return True
 
 
+class HostGuard(Guard):
+    """Refuses foreign hosts and origins."""
+
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+        super().__init__(app)
+        self._hosts = hosts
+
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        ##= man/spec/mcp.md#http
+        ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
+        hosts = get_headers(scope, b"host")
+        if len(hosts) != 1 or not self._hosts.allow(hosts[0]):
+            return _BAD_HOST
+        return None if all(map(self._hosts.allow_origin, get_headers(scope, b"origin"))) else _BAD_ORIGIN
+
+
 class TokenBuckets:
-    """A bucket of tokens for each client: a request takes one, and they come back with time."""
+    """A token bucket per client: each request takes a token, and tokens come back with time."""
 
     def __init__(self, rate: float, burst: float, clients: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
         self._burst = burst
         self._clients = clients
         self._clock = clock
-        self._found: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._buckets)
 
     def wait(self, client: str, cost: float = 1) -> float:
-        """0 where the client may go on, and has paid for it; else for how many seconds it may not."""
+        """Take tokens and return 0, or return the seconds until there are enough."""
         if not self._rate:
             return 0
-        left = self._left(client) - min(cost, self._burst)
+        now = self._clock()
+        tokens, then = self._buckets.get(client, (self._burst, now))
+        left = min(self._burst, tokens + (now - then) * self._rate) - min(cost, self._burst)
         if left < 0:
             return -left / self._rate
-        self._found[client] = (left, self._clock())
-        self._found.move_to_end(client)
-        if len(self._found) > self._clients:
-            self._found.popitem(last=False)
+        self._buckets[client] = (left, now)
+        self._buckets.move_to_end(client)
+        if len(self._buckets) > self._clients:
+            self._buckets.popitem(last=False)
         return 0
 
-    def _left(self, client: str) -> float:
-        left, then = self._found.get(client, (self._burst, self._clock()))
-        return min(self._burst, left + (self._clock() - then) * self._rate)
 
+class RequestRates:
+    """Counts requests by token, or by address without a known token."""
 
-RateLimitKey = Callable[[Scope], str]
-
-
-class RateGuard:
-    """Lets requests through that don't come too often."""
-
-    def __init__(self, app: ASGIApp, buckets: TokenBuckets, payer: RateLimitKey) -> None:
-        """Requests are counted by what the payer says of them."""
-        self._app = app
+    def __init__(self, buckets: TokenBuckets, tokens: AccessTokens) -> None:
         self._buckets = buckets
-        self._payer = payer
+        self._tokens = tokens
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def refuse(self, scope: Scope, cost: float = 1) -> HttpRefusal | None:
         ##= man/spec/mcp.md#limits
         ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
         ##% open, each with `Retry-After`.
-        if scope["type"] == "http" and (seconds := self._buckets.wait(self._payer(scope))):
-            await send_refusal(scope, send, make_busy_refusal(429, "Too many requests", seconds))
-        else:
-            await self._app(scope, receive, send)
+        seconds = self._buckets.wait(find_rate_limit_key(scope, self._tokens), cost)
+        return make_busy_refusal(429, "Too many requests", seconds) if seconds else None
+
+
+class RateLimit(Guard):
+    """Refuses clients that ask too often."""
+
+    def __init__(self, app: ASGIApp, rates: RequestRates) -> None:
+        super().__init__(app)
+        self._rates = rates
+
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        return self._rates.refuse(scope)
+
+
+def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
+    """Return a name for the holder of a known token, or else the client's address."""
+    holder = find_token_holder(scope, tokens) if tokens else None
+    return f"token {holder.name}" if holder else find_client_address(scope)
 
 
 def find_client_address(scope: Scope) -> str:
-    """What requests are counted by: an address, or the network of one, for who has one IPv6 address has many."""
+    """Return the client's address; of IPv6 its network, because a single client has many addresses."""
     host = (scope.get("client") or ("",))[0]
     try:
         address = ip_address(host.partition("%")[0])
@@ -221,161 +218,44 @@ def find_client_address(scope: Scope) -> str:
     return str(address.ipv4_mapped or IPv6Address(int(address) >> 64 << 64))
 
 
-_ENDING = make_busy_refusal(503, "The server is about to end", 5)
-_ALWAYS = 8
-"""Places that one client may take however few are left."""
-
-
-class ConcurrencyLimit:
-    """Lets requests through while there is room, and knows when the last of them has its answer."""
-
-    def __init__(self, app: ASGIApp, requests: int, streams: int) -> None:
-        self._app = app
-        self._room = {False: requests, True: streams}
-        self._held: Counter[tuple[bool, str]] = Counter()
-        """Places, by who has taken them."""
-        self._stopping = False
-        self._answered = anyio.Event()
-        self._requests = requests
-        self._unanswered: set[anyio.CancelScope] = set()
-        """Requests of which nothing is answered yet, without streams."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        kind = _is_stream(scope), find_client_address(scope)
-        if refusal := self._refusal(*kind):
-            await send_refusal(scope, send, refusal)
-            return
-        release = self._enter(*kind)
-
-        begun = False
-
-        async def heard(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            self._unanswered.discard(work)
-            if message["type"] == "http.response.body" and not message.get("more_body"):
-                release()
-            await send(_with_pause(message))
-
-        with anyio.CancelScope() as work:
-            if not kind[0]:
-                self._unanswered.add(work)
-            try:
-                await self._app(scope, receive, heard)
-            finally:
-                self._unanswered.discard(work)
-                release()
-        if work.cancelled_caught and not begun:
-            await send_refusal(scope, send, _ENDING)
-
-    def give_up(self) -> None:
-        """Refuse what was let in and has no answer yet."""
-        for work in list(self._unanswered):
-            work.cancel()
-
-    async def answered(self) -> None:
-        """Let nobody in any more, and wait until every request but the streams is answered."""
-        self._stopping = True
-        if self._is_at_work:
-            await self._answered.wait()
-
-    @property
-    def _is_at_work(self) -> bool:
-        return self._room[False] < self._requests
-
-    def _refusal(self, is_stream: bool, client: str) -> HttpRefusal | None:
-        if self._stopping:
-            return _ENDING
-        left = self._room[is_stream]
-        if not left:
-            return make_busy_refusal(503, "Too many requests at once", 1)
-        if self._held[is_stream, client] >= max(left, _ALWAYS):
-            return make_busy_refusal(503, "Too many requests of this client at once", 1)
-        return None
-
-    def _enter(self, is_stream: bool, client: str) -> Callable[[], None]:
-        """Take a place; what gives it back, once, when the answer is complete or will never be."""
-        self._room[is_stream] -= 1
-        self._held[is_stream, client] += 1
-        left = ExitStack()
-        left.callback(self._leave, is_stream, client)
-        return left.close
-
-    def _leave(self, is_stream: bool, client: str) -> None:
-        self._room[is_stream] += 1
-        self._held[is_stream, client] -= 1
-        if not self._held[is_stream, client]:
-            del self._held[is_stream, client]
-        if self._stopping and not self._is_at_work:
-            self._answered.set()
-
-
-def _with_pause(message: Message) -> Message:
-    """The SDK says that there are too many sessions, but not when to try again."""
-    if message.get("status") != 503:
-        return message
-    return {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
-
-
-def _is_stream(scope: Scope) -> bool:
-    is_plain = scope["path"].startswith(API_PREFIX)
-    return (scope["method"] == "GET" and not is_plain) or get_headers(scope, b"mcp-method") == [LISTEN_METHOD]
-
-
-def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
-    """Who shows a token that is known, and no other."""
-    shown = get_headers(scope, b"authorization")
-    if len(shown) != 1:
-        return None
-    scheme, _, token = shown[0].partition(" ")
-    return tokens.holder(token.strip()) if scheme.lower() == "bearer" else None
-
-
-def find_rate_limit_key(scope: Scope, tokens: AccessTokens) -> str:
-    """A token that is known, or else an address: whoever shows another one pays for it where it is."""
-    holder = find_token_holder(scope, tokens) if tokens else None
-    return f"token {holder.name}" if holder else find_client_address(scope)
-
-
-_CHALLENGE = 'Bearer realm="duvet"'
-
-
-class BearerGuard:
-    """Lets callers through that show a token, and says for their requests what they may do."""
+class Authentication:
+    """Refuses callers without a known token, and sets the scopes of the others for their requests."""
 
     def __init__(self, app: ASGIApp, tokens: AccessTokens) -> None:
         self._app = app
         self._tokens = tokens
-        # The SDK holds who uses a session against who has begun it.
-        self._users = {holder: _user(holder) for holder in (READER_HOLDER, ADMIN_HOLDER)}
+        # The SDK compares the user of a session with the one who began it.
+        self._users = {
+            holder: AuthenticatedUser(AccessToken(token="", client_id=holder.name, scopes=sorted(holder.scopes)))
+            for holder in (READER_HOLDER, ADMIN_HOLDER)
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        shown = get_headers(scope, b"authorization") if self._tokens else []
-        holder = self._holder(scope)
+        ##= man/spec/mcp.md#http
+        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let
+        ##% callers only read.
+        holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
         if holder is None:
-            await send_refusal(scope, send, _unauthorized(bool(shown)))
+            await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
         with set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
-    def _holder(self, scope: Scope) -> TokenHolder | None:
-        ##= man/spec/mcp.md#http
-        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let
-        ##% callers only read.
-        if not self._tokens:
-            return READER_HOLDER
-        return find_token_holder(scope, self._tokens)
+
+def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
+    """Return whose token a request shows; None for an unknown token, none or several."""
+    values = get_headers(scope, b"authorization")
+    if len(values) != 1:
+        return None
+    scheme, _, token = values[0].partition(" ")
+    return tokens.holder(token.strip()) if scheme.lower() == "bearer" else None
 
 
-def _user(holder: TokenHolder) -> AuthenticatedUser:
-    return AuthenticatedUser(AccessToken(token="", client_id=holder.name, scopes=sorted(holder.scopes)))
-
-
-def _unauthorized(is_wrong: bool) -> HttpRefusal:
+def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
     ##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
     ##% bind each session to its token.
-    challenge = f'{_CHALLENGE}, error="invalid_token"' if is_wrong else _CHALLENGE
+    challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
         code=ErrorCode.UNAUTHORIZED,
@@ -385,7 +265,23 @@ def _unauthorized(is_wrong: bool) -> HttpRefusal:
     )
 
 
-MCP_METHODS = ("GET", "POST", "DELETE")
+class AllowedMethods(Guard):
+    """Refuses other methods than these."""
+
+    def __init__(self, app: ASGIApp, *methods: str) -> None:
+        super().__init__(app)
+        self._methods = methods
+        self._refusal = HttpRefusal(
+            status=405,
+            code=ErrorCode.UNSUPPORTED_OPERATION,
+            message="This method is not served here",
+            headers=(("allow", ", ".join(methods)),),
+        )
+
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        return None if scope["method"] in self._methods else self._refusal
+
+
 _OTHER_MEDIA = HttpRefusal(
     status=415,
     code=ErrorCode.INVALID_REQUEST,
@@ -398,92 +294,232 @@ _OTHER_ACCEPTED = HttpRefusal(
     message="Answers are application/json or text/event-stream",
     hint="accept both",
 )
-_JSON = ("application/json", "application/*", "*/*")
-_EVENTS = ("text/event-stream", "text/*", "*/*")
+_JSON = {"application/json", "application/*", "*/*"}
+_EVENTS = {"text/event-stream", "text/*", "*/*"}
+_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
 
 
-class MediaGuard:
-    """Lets requests through that the SDK understands."""
+class MediaTypes(Guard):
+    """Refuses media types that the protocol doesn't have."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if refusal := _refusal(scope):
-            await send_refusal(scope, send, refusal)
-        else:
-            await self._app(scope, receive, send)
-
-
-def _refusal(scope: Scope) -> HttpRefusal | None:
-    ##= man/spec/mcp.md#http
-    ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
-    ##% `Accept` that it does not support.
-    method = scope["method"]
-    if method == "POST" and _media(scope, b"content-type") != ["application/json"]:
-        return _OTHER_MEDIA
-    accepted = _media(scope, b"accept")
-    wanted = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}.get(method, ())
-    return None if all(set(accepted) & set(one) for one in wanted) else _OTHER_ACCEPTED
+    def refuse(self, scope: Scope) -> HttpRefusal | None:
+        ##= man/spec/mcp.md#http
+        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for
+        ##% an `Accept` that it does not support.
+        method = scope["method"]
+        if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
+            return _OTHER_MEDIA
+        accepted = _parse_media_types(scope, b"accept")
+        return None if all(types.intersection(accepted) for types in _ACCEPTED.get(method, ())) else _OTHER_ACCEPTED
 
 
-def _media(scope: Scope, header: bytes) -> list[str]:
+def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
     values = ",".join(get_headers(scope, header)).split(",")
     return [value.partition(";")[0].strip().lower() for value in values]
 
 
-READ_METHODS = ("GET", "HEAD")
+_CLOSE = ("connection", "close")
+_MAX_READ_FACTOR = 16
+"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
+_TOO_LARGE = HttpRefusal(
+    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
+)
+_TOO_SLOW = HttpRefusal(
+    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
+)
+_ENDING = make_busy_refusal(503, "The server is about to end", 5)
 
 
-class MethodGuard:
-    """Lets requests through whose method is served."""
+class _TooLargeError(Exception):
+    """The body of a request is over the limit."""
 
-    def __init__(self, app: ASGIApp, methods: tuple[str, ...]) -> None:
+
+class _Arrival:
+    """A request whose body is arriving."""
+
+    def __init__(self, seconds: float) -> None:
+        self.size = 0
+        self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
+
+
+class BodyLimit:
+    """Reads bodies within limits of size and time, and passes each request on once it is complete."""
+
+    def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
         self._app = app
-        self._methods = methods
-        self._refusal = HttpRefusal(
-            status=405,
-            code=ErrorCode.UNSUPPORTED_OPERATION,
-            message="This method is not served here",
-            headers=(("allow", ", ".join(methods)),),
-        )
+        self._limits = limits
+        self._arriving: dict[_Arrival, None] = {}
+        self._is_ending = False
+
+    def end(self) -> None:
+        """Refuse what has not arrived completely."""
+        self._is_ending = True
+        for arrival in self._arriving:
+            arrival.scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["method"] in self._methods:
-            await self._app(scope, receive, send)
-        else:
-            await send_refusal(scope, send, self._refusal)
+        arrival = _Arrival(self._limits.arrival)
+        self._arriving[arrival] = None
+        body = None
+        try:
+            with arrival.scope:
+                body = await self._read(arrival, scope, receive)
+        except _TooLargeError:
+            ##= man/spec/mcp.md#limits
+            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
+            ##% configured with 413, without reading it all.
+            hint = (
+                f"it may have {self._limits.body:,} bytes: "
+                "send less at once, and text as UTF-8, which is shorter than escapes"
+            )
+            await send_refusal(scope, send, replace(_TOO_LARGE, hint=hint))
+            return
+        finally:
+            self._arriving.pop(arrival, None)
+        if arrival.scope.cancelled_caught:
+            ##= man/spec/mcp.md#limits
+            ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
+            refusal = replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
+            await send_refusal(scope, send, refusal)
+        elif body is not None:
+            await self._app(scope, replay_body(body, receive), send)
+
+    async def _read(self, arrival: _Arrival, scope: Scope, receive: Receive) -> bytes | None:
+        """Return the body, or None if the client has left."""
+        limit = self._limits.body
+        declared = get_headers(scope, b"content-length")
+        if get_headers(scope, b"expect") and any(value.isdigit() and int(value[:20]) > limit for value in declared):
+            raise _TooLargeError
+        body = bytearray()
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                return None
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= limit:
+                body += part
+                arrival.size = size
+                self._make_room()
+            if size > limit * _MAX_READ_FACTOR:
+                raise _TooLargeError
+            if not message.get("more_body"):
+                break
+        if size > limit:
+            raise _TooLargeError
+        return bytes(body)
+
+    def _make_room(self) -> None:
+        while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
+            oldest = next(iter(self._arriving))
+            del self._arriving[oldest]
+            oldest.scope.cancel()
 
 
-class HttpLimits(Struct, frozen=True, kw_only=True):
-    """What is more than this is refused; times are seconds."""
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that starts with this body in one piece."""
+    parts = [body]
 
-    body: int = 1 << 20
-    """Bytes of a request."""
-    head: int = 32 << 10
-    """Bytes of the headers of a request."""
-    arrival: float = 10
-    """Within which the headers of a request arrive once it has begun; the body gets as long again."""
-    arriving: int = 64 << 20
-    """Bytes of all requests that are arriving; where there are more, the one that takes longest is refused."""
-    keep_alive: int = 60
-    """How long a connection may lie idle between requests."""
-    unread: float = 30
-    """How long a client may leave what was sent to it unread."""
-    connections: int = 2048
-    requests: int = 512
-    """At work at once, without streams."""
-    streams: int = 800
-    """Open at once: those that tell of changes, which last."""
-    sessions: int = 1024
-    idle_session: float = 1800
-    batch: int = 50
-    """Messages in a batch."""
-    rate: float = 1000
-    """Requests a second of a client, in the long run; 0 is any number."""
-    burst: float = 2000
-    """Requests that a client may make at once after a while without any."""
-    clients: int = 4096
-    """Whose requests are counted; those that were quiet for longest are forgotten."""
-    stopping: float = 3
-    """For what is at work when the server is told to end."""
+    async def receive_body() -> Message:
+        if parts:
+            return {"type": "http.request", "body": parts.pop(), "more_body": False}
+        return await receive()
+
+    return receive_body
+
+
+_ALWAYS = 8
+"""Places that one client may take however few are left."""
+
+
+class ConcurrencyLimit:
+    """Limits the requests and streams at work, in total and per client, and waits for their answers at the end."""
+
+    def __init__(self, app: ASGIApp, limits: HttpLimits) -> None:
+        self._app = app
+        self._requests = limits.requests
+        self._free = {False: limits.requests, True: limits.streams}
+        self._taken: Counter[tuple[bool, str]] = Counter()
+        """Places by kind and client."""
+        self._stopping = False
+        self._answered = anyio.Event()
+        self._unanswered: set[anyio.CancelScope] = set()
+        """Requests without the beginning of an answer; streams are not among them."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_stream, client = _is_stream(scope), find_client_address(scope)
+        if refusal := self._refuse(is_stream, client):
+            await send_refusal(scope, send, refusal)
+            return
+        release = self._enter(is_stream, client)
+        has_begun = False
+
+        async def send_and_release(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            self._unanswered.discard(work)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                release()
+            if message.get("status") == 503:
+                # The SDK says that there are too many sessions, but not when to try again.
+                message = {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
+            await send(message)
+
+        with anyio.CancelScope() as work:
+            if not is_stream:
+                self._unanswered.add(work)
+            try:
+                await self._app(scope, receive, send_and_release)
+            finally:
+                self._unanswered.discard(work)
+                release()
+        if work.cancelled_caught and not has_begun:
+            await send_refusal(scope, send, _ENDING)
+
+    def give_up(self) -> None:
+        """Refuse every request whose answer hasn't begun."""
+        for work in list(self._unanswered):
+            work.cancel()
+
+    async def drain(self) -> None:
+        """Refuse new requests, and wait until every request but the streams is answered."""
+        self._stopping = True
+        if self._is_working:
+            await self._answered.wait()
+
+    @property
+    def _is_working(self) -> bool:
+        return self._free[False] < self._requests
+
+    def _refuse(self, is_stream: bool, client: str) -> HttpRefusal | None:
+        if self._stopping:
+            return _ENDING
+        free = self._free[is_stream]
+        if not free:
+            return make_busy_refusal(503, "Too many requests at once", 1)
+        if self._taken[is_stream, client] >= max(free, _ALWAYS):
+            return make_busy_refusal(503, "Too many requests of this client at once", 1)
+        return None
+
+    def _enter(self, is_stream: bool, client: str) -> Callable[[], None]:
+        """Take a place, and return a function that gives it back once, however often it is called."""
+        self._free[is_stream] -= 1
+        self._taken[is_stream, client] += 1
+        place = ExitStack()
+        place.callback(self._leave, is_stream, client)
+        return place.close
+
+    def _leave(self, is_stream: bool, client: str) -> None:
+        self._free[is_stream] += 1
+        self._taken[is_stream, client] -= 1
+        if not self._taken[is_stream, client]:
+            del self._taken[is_stream, client]
+        if self._stopping and not self._is_working:
+            self._answered.set()
+
+
+def _is_stream(scope: Scope) -> bool:
+    if get_headers(scope, b"mcp-method") == [LISTEN_METHOD]:
+        return True
+    return bool(scope["method"] == "GET") and not scope["path"].startswith(API_PREFIX)

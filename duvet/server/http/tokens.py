@@ -18,7 +18,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]+")
 
 
 class TokenHolder(Struct, frozen=True):
-    """Somebody whose token is known, or anybody where there are no tokens."""
+    """Somebody who shows a known token, or anybody if there are no tokens."""
 
     name: str
     scopes: frozenset[Scope]
@@ -29,7 +29,7 @@ ADMIN_HOLDER = TokenHolder("admin", frozenset(Scope))
 
 
 class AccessTokens(Struct, frozen=True):
-    """Each token, by who shows it; digests, for these are of one length."""
+    """Digests of the known tokens, which all have one length, with their holders."""
 
     known: tuple[tuple[bytes, TokenHolder], ...] = ()
 
@@ -37,14 +37,14 @@ class AccessTokens(Struct, frozen=True):
         return bool(self.known)
 
     def holder(self, token: str) -> TokenHolder | None:
-        """Who shows it. Every token is compared, and as a whole, so that time tells nothing."""
-        shown = _digest(token)
-        found = [holder for digest, holder in self.known if compare_digest(digest, shown)]
-        return found[0] if found else None
+        """Return whose token it is; every token is compared in constant time."""
+        digest = _digest(token)
+        holders = [holder for known, holder in self.known if compare_digest(known, digest)]
+        return holders[0] if holders else None
 
 
 def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
-    """The tokens that the environment sets; QueryError where they can't be meant."""
+    """Return the tokens of the environment; raise QueryError for invalid ones."""
     reader, admin = read_raw_tokens(environ)
     return AccessTokens(
         tuple((_digest(token), holder) for holder, token in ((ADMIN_HOLDER, admin), (READER_HOLDER, reader)) if token)
@@ -52,15 +52,15 @@ def read_tokens(environ: Mapping[str, str]) -> AccessTokens:
 
 
 def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]:
-    """The reader's and the admin's as they are written, for who has to show them."""
-    reader, admin = _setting(environ, _READER), _setting(environ, _ADMIN)
+    """Return the reader's and the admin's token in plain text, for a client that shows them."""
+    reader, admin = _read_token(environ, _READER), _read_token(environ, _ADMIN)
     if admin and admin == reader:
         raise QueryError(f"{_READER[0]} and {_ADMIN[0]} are the same", hint="readers would be admins")
     return reader, admin
 
 
-def _setting(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
-    """One setting with two names."""
+def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
+    """Read a setting that has two names."""
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
     ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two

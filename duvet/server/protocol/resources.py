@@ -30,7 +30,6 @@ from duvet.server.messages import LISTEN_METHOD, TOO_MUCH_CODE, wrap_array
 from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
 from duvet.server.resources.documents import (
     MIME_TYPE,
-    ListedResource,
     ResourceDescription,
     have_lists_changed,
     list_all_resources,
@@ -44,13 +43,11 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
 _NOT_FOUND = -32002
-"""What a handshake version says; later ones say that the parameters are wrong."""
-_OBJECT = "duvet/object"
-_PAGE = "duvet/page"
+"""The code in versions with a handshake; later ones use that of invalid parameters."""
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
-    """A page of all resources, or of those right below a path."""
+    """A page of all resources, or of those directly below a path."""
 
     path: str | None = None
 
@@ -63,7 +60,7 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    """Serves the tree of the project as it is."""
+    """Serves the resources of the project."""
 
     def __init__(self, live: LiveProject) -> None:
         self._live = live
@@ -75,9 +72,11 @@ class ResourcesPart:
         server.add_request_handler("resources/get", GetResourceParams, self.get)
 
     async def list(self, request: ServerRequest, params: ListResourcesParams) -> types.ListResourcesResult:
-        with _telling_what_is_missing(request, params.path or ""):
-            shown, place = await self._live.ask(lambda context: _listed(context, params))
-        return types.ListResourcesResult(resources=[_resource(one) for one in shown], next_cursor=place.next_cursor)
+        with _report_missing(request, params.path or ""):
+            descriptions, page = await self._live.ask(lambda context: _list_resources(context, params))
+        return types.ListResourcesResult(
+            resources=[_make_resource(one) for one in descriptions], next_cursor=page.next_cursor
+        )
 
     async def templates(
         self, request: ServerRequest, params: types.PaginatedRequestParams
@@ -87,11 +86,12 @@ class ResourcesPart:
 
     async def read(self, request: ServerRequest, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         value, page = await self._read(request, params.uri)
+        meta = None
+        if page is not None:
+            cursor = {"next_cursor": page.next_cursor} if page.next_cursor else {}
+            meta = {"duvet/page": {"total": page.total, **cursor}}
         contents = types.TextResourceContents(
-            uri=params.uri,
-            mime_type=MIME_TYPE,
-            text=json.encode(value).decode(),
-            _meta=None if page is None else {_PAGE: _words(page)},
+            uri=params.uri, mime_type=MIME_TYPE, text=json.encode(value).decode(), _meta=meta
         )
         return types.ReadResourceResult(contents=[contents])
 
@@ -105,26 +105,27 @@ class ResourcesPart:
         return wrap_array(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
-        with _telling_what_is_missing(request, reference):
+        with _report_missing(request, reference):
             return await self._live.ask(lambda context: read_resource(context, parse_resource_request(reference)))
 
 
-def _listed(context: ProjectSnapshot, params: ListResourcesParams) -> tuple[Sequence[ResourceDescription], ResultPage]:
+def _list_resources(
+    context: ProjectSnapshot, params: ListResourcesParams
+) -> tuple[Sequence[ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
     ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
     ##% their objects.
     if params.path is None:
         return list_all_resources(context, params.cursor)
-    wanted = parse_resource_request(params.path)
-    if wanted.cursor is not None:
+    request = parse_resource_request(params.path)
+    if request.cursor is not None:
         raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
-    return list_resources_below(
-        context, find_resource_node(get_resource_tree(context), wanted), params.cursor, wanted.limit
-    )
+    node = find_resource_node(get_resource_tree(context), request)
+    return list_resources_below(context, node, params.cursor, request.limit)
 
 
 @contextmanager
-def _telling_what_is_missing(request: ServerRequest, reference: str) -> Iterator[None]:
+def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
     try:
         yield
     except NotFoundError as error:
@@ -136,11 +137,7 @@ def _telling_what_is_missing(request: ServerRequest, reference: str) -> Iterator
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
 
 
-def _words(page: ResultPage) -> dict[str, Any]:
-    return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
-
-
-def _resource(one: ResourceDescription) -> types.Resource:
+def _make_resource(one: ResourceDescription) -> types.Resource:
     return types.Resource(
         uri=one.uri,
         name=one.name,
@@ -148,7 +145,7 @@ def _resource(one: ResourceDescription) -> types.Resource:
         description=one.description,
         mime_type=MIME_TYPE,
         size=one.size,
-        _meta={_OBJECT: to_builtins(one.object)} if isinstance(one, ListedResource) and one.object else None,
+        _meta={"duvet/object": to_builtins(one.object)} if one.object else None,
     )
 
 
@@ -161,32 +158,31 @@ _TEMPLATES = [
 
 
 RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"
-"""Stand for lists where others are URIs, which have a colon in them."""
+"""Names of lists among URIs, which have a colon."""
 
 
 class Outbox:
-    """Each thing once, however often it happens before the client reads of it."""
+    """Notifications for a client, each once however often something changes before it is sent."""
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
-        """What can't be told for now is kept until it can be."""
+        """Notifications wait while the connection is not open."""
         self.uris: set[str] = set()
-        """What the client has subscribed to."""
+        """The client's subscriptions."""
         self._connection = connection
         self._is_open = is_open
         self._waiting: dict[str, None] = {}
         self._is_busy = False
 
     def put(self, uri: str) -> bool:
-        """Have the client told; whether somebody has to do it."""
+        """Add a notification; return whether `deliver` has to be called."""
         self._waiting[uri] = None
         return not self._is_busy
 
     def drop(self, uri: str) -> None:
-        """The client doesn't want to be told of this any more."""
         self._waiting.pop(uri, None)
 
     async def deliver(self) -> None:
-        """Tell everything; for a client that does not read that takes as long as it likes."""
+        """Send everything; this may take long if the client doesn't read."""
         if self._is_busy:
             return
         self._is_busy = True
@@ -194,30 +190,27 @@ class Outbox:
             while self._waiting and self._is_open():
                 uri = next(iter(self._waiting))
                 del self._waiting[uri]
-                await self._tell(uri)
+                match uri:
+                    case "resources":
+                        await self._connection.send_resource_list_changed()
+                    case "tools":
+                        await self._connection.send_tool_list_changed()
+                    case "prompts":
+                        await self._connection.send_prompt_list_changed()
+                    case _:
+                        await self._connection.send_resource_updated(uri)
         finally:
             self._is_busy = False
 
-    async def _tell(self, what: str) -> None:
-        match what:
-            case "resources":
-                await self._connection.send_resource_list_changed()
-            case "tools":
-                await self._connection.send_tool_list_changed()
-            case "prompts":
-                await self._connection.send_prompt_list_changed()
-            case uri:
-                await self._connection.send_resource_updated(uri)
-
 
 MAX_SUBSCRIPTIONS = 1_000
-"""So many streams may be open."""
-_MOST_URIS = 1_000
-"""So many resources may one client subscribe to, or name for one stream."""
+"""Streams that may be open."""
+_MAX_URIS = 1_000
+"""Resources that a client may subscribe to, or name for one stream."""
 
 
 class Subscriptions:
-    """Tells each client of what it wants to be told of, in the way of its version of the protocol."""
+    """Notifies clients of changes, in the way of their version of the protocol."""
 
     def __init__(self, live: LiveProject, desk: ToolDispatcher) -> None:
         self._live = live
@@ -227,11 +220,11 @@ class Subscriptions:
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
-        self._open = 0
+        self._open_streams = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
         self.reaches: Callable[[str | None], bool] = lambda session: True
-        """Whether a session has something open that it can be told through."""
+        """Returns whether a session has something open that carries notifications."""
 
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
@@ -241,27 +234,24 @@ class Subscriptions:
 
     @property
     def wanted(self) -> set[str]:
-        """The resources that anybody wants to be told of."""
+        """The resources that anybody has subscribed to."""
         return self._watched.uris
 
     async def joined(self, request: ServerRequest, params: types.NotificationParams) -> None:
-        """From now on this client may be told of lists."""
+        """Notify this client of lists from now on."""
         self._outbox(get_connection(request))
 
     def _outbox(self, connection: Connection) -> Outbox:
         if connection not in self._outboxes:
             self._outboxes[connection] = Outbox(connection, lambda: self.reaches(connection.session_id))
-            connection.exit_stack.callback(self._left, connection)
+            connection.exit_stack.callback(lambda: self._watched.remove(self._outboxes.pop(connection).uris))
         return self._outboxes[connection]
-
-    def _left(self, connection: Connection) -> None:
-        self._watched.remove(self._outboxes.pop(connection).uris)
 
     async def subscribe(self, request: ServerRequest, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context = await self._context()
         outbox = self._outbox(get_connection(request))
         if params.uri not in outbox.uris:
-            _check({*outbox.uris, params.uri})
+            _check_uris({*outbox.uris, params.uri})
             self._watched.add([params.uri], context)
             outbox.uris.add(params.uri)
         return types.EmptyResult()
@@ -277,57 +267,51 @@ class Subscriptions:
     async def listen(
         self, request: ServerRequest, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        """One stream of changes, until the client or the server ends it."""
+        """Send a stream of changes until the client or the server ends it."""
         uris = set(params.notifications.resource_subscriptions or ())
-        _check(uris)
-        if self._open >= MAX_SUBSCRIPTIONS:
+        _check_uris(uris)
+        if self._open_streams >= MAX_SUBSCRIPTIONS:
             hint = {"hint": "one stream can tell of many resources"}
             raise MCPError(code=TOO_MUCH_CODE, message="Too many streams are open", data=hint)
-        self._open += 1
+        self._open_streams += 1
         try:
-            return await self._listen(request, params, uris)
+            self._watched.add(uris, await self._context() if uris else None)
+            try:
+                return await self._streams(request, params)
+            finally:
+                self._watched.remove(uris)
         finally:
-            self._open -= 1
-
-    async def _listen(
-        self, request: ServerRequest, params: types.SubscriptionsListenRequestParams, uris: Collection[str]
-    ) -> types.SubscriptionsListenResult:
-        self._watched.add(uris, await self._context() if uris else None)
-        try:
-            return await self._streams(request, params)
-        finally:
-            self._watched.remove(uris)
+            self._open_streams -= 1
 
     def reached(self, session: str) -> None:
-        """From now on a session can be told, of what it could not be told until now, too."""
+        """Deliver what has waited for a session to open a stream."""
         for connection, outbox in self._outboxes.items():
             if connection.session_id == session and self._group:
                 self._group.start_soon(outbox.deliver)
 
     def close_streams(self) -> None:
-        """End all streams in good order, because the server is about to end."""
         self._streams.close()
 
     async def _context(self) -> ProjectSnapshot | None:
         try:
             return await self._live.context()
         except DuvetError:
-            # It may be read again one day, and then there is something to tell.
+            # Once the project can be read again, its resources have changed.
             return None
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Look out for changes; where one server runs several times at once, one of them does it for all."""
+        """Watch the project; of several runs at the same time, one does it for all."""
         async with anyio.create_task_group() as group:
-            group.start_soon(self._look_out)
+            group.start_soon(self._watch)
             yield
             group.cancel_scope.cancel()
 
-    async def _look_out(self) -> None:
+    async def _watch(self) -> None:
         async with self._turn, anyio.create_task_group() as self._group:
-            await self._live.watch(partial(self._changed, self._group))
+            await self._live.watch(partial(self._notify, self._group))
 
-    async def _changed(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
+    async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
         ##% requirements or citations come or go.
@@ -355,13 +339,12 @@ class Subscriptions:
                 group.start_soon(outbox.deliver)
 
 
-def _check(uris: Collection[str]) -> None:
-    """Refuse what can be no URI, and more than one client can need."""
-    if len(uris) > _MOST_URIS:
+def _check_uris(uris: Collection[str]) -> None:
+    if len(uris) > _MAX_URIS:
         ##= man/spec/mcp.md#limits
         ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
         ##% streams with -32010.
-        raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MOST_URIS:,} resources can be subscribed to")
+        raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MAX_URIS:,} resources can be subscribed to")
     for uri in uris:
         try:
             parse_resource_request(uri)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
 from typing import TypeVar
@@ -26,7 +26,7 @@ from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.paging import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard, SpecificationCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 
 class SpecificationDocument(Struct, frozen=True):
@@ -83,102 +83,99 @@ CollectionEntry = (
 
 
 def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocument | list[CollectionEntry]:
-    """All that is read at a place."""
+    """Return the whole document of a resource."""
+    catalogue = context.catalogue
     match node.kind:
         case NodeKind.SPECIFICATION:
-            return _specification(context, node)
+            return _make_specification(catalogue, node)
         case NodeKind.SECTION:
-            return _section(context, node)
+            specification = context.project.specification(catalogue.specifications[node.specification])
+            section = specification.sections[specification.by_id[node.section]]
+            return SectionDocument(node.section, section.title, format_section_text(section))
         case NodeKind.REQUIREMENT:
-            return _requirement(context, node)
+            card = catalogue.requirements[node.requirement]
+            return RequirementDocument(_short_id(catalogue, node), card.text, card.status.words)
         case NodeKind.CITATION:
-            return _citation(context, node)
-    return list(make_entries(context, node, get_resource_tree(context).children(node)))
+            (found, *_) = context.material().citations.by_type(node.citations)
+            return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
+    return [make_entry(context, node, child) for child in get_resource_tree(context).children(node)]
 
 
-def make_entries(
-    context: ProjectSnapshot, above: ResourceNode, nodes: Iterable[ResourceNode]
-) -> Iterable[CollectionEntry]:
-    """What a list of a collection says of these below it."""
-    return (make_entry(context, above, node) for node in nodes)
-
-
-def make_entry(context: ProjectSnapshot, above: ResourceNode, node: ResourceNode) -> CollectionEntry:
-    """What a list of a collection says of one below it."""
-    match above.kind:
+def make_entry(context: ProjectSnapshot, collection: ResourceNode, node: ResourceNode) -> CollectionEntry:
+    """Return the entry of a resource in a collection."""
+    catalogue = context.catalogue
+    match collection.kind:
         case NodeKind.SECTIONS:
-            return SectionEntry(node.section, context.catalogue.specifications[node.specification].titles[node.section])
+            return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
         case NodeKind.REQUIREMENTS:
-            return RequirementEntry(_identifier(context, node), _card(context, node).text)
+            return RequirementEntry(_short_id(catalogue, node), catalogue.requirements[node.requirement].text)
         case NodeKind.CITATIONS:
-            return CitationEntry(context.catalogue.citations[node.citations[0]].id)
+            return CitationEntry(catalogue.citations[node.citations[0]].id)
         case NodeKind.ALL_REQUIREMENTS:
             path = make_node_path(get_resource_tree(context), node)
-            return PlacedRequirement(path, _identifier(context, node), _card(context, node).text)
+            return PlacedRequirement(path, _short_id(catalogue, node), catalogue.requirements[node.requirement].text)
         case NodeKind.ALL_CITATIONS:
-            return PlacedCitation(
-                make_node_path(get_resource_tree(context), node), context.catalogue.citations[node.citations[0]].id
-            )
-    return _specification(context, node)
+            path = make_node_path(get_resource_tree(context), node)
+            return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
+    return _make_specification(catalogue, node)
 
 
-def _specification(context: ProjectSnapshot, node: ResourceNode) -> SpecificationDocument:
-    card = context.catalogue.specifications[node.specification]
+def _make_specification(catalogue: Catalogue, node: ResourceNode) -> SpecificationDocument:
+    card = catalogue.specifications[node.specification]
     return SpecificationDocument(card.id, card.name, card.cited_as, card.description)
 
 
-def _section(context: ProjectSnapshot, node: ResourceNode) -> SectionDocument:
-    loaded = context.project.specification(context.catalogue.specifications[node.specification])
-    section = loaded.sections[loaded.by_id[node.section]]
-    return SectionDocument(node.section, section.title, format_section_text(section))
-
-
-def _requirement(context: ProjectSnapshot, node: ResourceNode) -> RequirementDocument:
-    card = _card(context, node)
-    return RequirementDocument(_identifier(context, node), card.text, card.status.words)
-
-
-def _citation(context: ProjectSnapshot, node: ResourceNode) -> CitationDocument:
-    (found, *_) = context.material().citations.by_type(node.citations)
-    return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
-
-
-def _card(context: ProjectSnapshot, node: ResourceNode) -> RequirementCard:
-    return context.catalogue.requirements[node.requirement]
-
-
-def _identifier(context: ProjectSnapshot, node: ResourceNode) -> str:
-    return context.catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
+def _short_id(catalogue: Catalogue, node: ResourceNode) -> str:
+    return catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
 
 
 MIME_TYPE = "application/json"
-_OF_THE_CATALOGUE = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
-"""What is read there is at hand, so that its size is."""
+_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
+"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
+COLLECTIONS = {
+    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
+    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
+    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
+}
+"""Name, title and description of the lists that every project has."""
 
 
 class ResourceDescription(Struct, frozen=True):
-    """A resource for whoever chooses among them."""
+    """A resource in a list."""
 
     uri: str
     name: str
     title: str
     description: str
     size: int | None
+    object: CollectionEntry | None = None
+    """Its entry in the collection that was listed."""
 
 
-def describe_resource(context: ProjectSnapshot, node: ResourceNode) -> ResourceDescription:
-    """The description of a place."""
-    name, title, description = _words(context, node)
-    size = len(json.encode(make_document(context, node))) if node.kind in _OF_THE_CATALOGUE else None
-    return ResourceDescription(make_node_uri(get_resource_tree(context), node), name, title, description, size)
+def describe_resource(
+    context: ProjectSnapshot, node: ResourceNode, collection: ResourceNode | None = None
+) -> ResourceDescription:
+    """Return the description of a resource, with its entry in a collection if one is given."""
+    name, title, description = _describe(context.catalogue, node)
+    return ResourceDescription(
+        make_node_uri(get_resource_tree(context), node),
+        name,
+        title,
+        description,
+        len(json.encode(make_document(context, node))) if node.kind in _SIZED else None,
+        None if collection is None or node.kind.is_collection else make_entry(context, collection, node),
+    )
 
 
-def _words(context: ProjectSnapshot, node: ResourceNode) -> tuple[str, str, str]:
+def _describe(catalogue: Catalogue, node: ResourceNode) -> tuple[str, str, str]:
+    """Return name, title and description."""
     if node.kind in COLLECTIONS:
         return COLLECTIONS[node.kind]
     if node.kind is NodeKind.CITATION:
-        return _descriptions_citation(context, node)
-    card = context.catalogue.specifications[node.specification]
+        citation = catalogue.citations[node.citations[0]]
+        words = f"{citation.kind.name.lower()} of {escape_line_ends(citation.target)}"
+        return citation.id, escape_line_ends(citation.id), shorten_text(words.capitalize())
+    card = catalogue.specifications[node.specification]
     match node.kind:
         case NodeKind.SPECIFICATION:
             return card.id, card.name, card.description or f"A specification, at {card.cited_as}"
@@ -193,92 +190,57 @@ def _words(context: ProjectSnapshot, node: ResourceNode) -> tuple[str, str, str]
                 f"Requirements of {title}",
                 f"What the section {title} of {card.name} requires",
             )
-    return _descriptions_requirement(context, node, card)
-
-
-def _descriptions_requirement(
-    context: ProjectSnapshot, node: ResourceNode, card: SpecificationCard
-) -> tuple[str, str, str]:
-    """The words for a requirement, and for the list of its citations."""
-    requirement = context.catalogue.requirements[node.requirement]
-    id = requirement.id[:SHORT_ID_DIGITS]
+    requirement = catalogue.requirements[node.requirement]
+    id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
     if node.kind is NodeKind.CITATIONS:
-        return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {shorten_text(requirement.text)}"
-    section = card.titles[node.section]
-    return id, shorten_text(requirement.text), f"A requirement of {card.name}, {section}"
-
-
-def _descriptions_citation(context: ProjectSnapshot, node: ResourceNode) -> tuple[str, str, str]:
-    card = context.catalogue.citations[node.citations[0]]
-    words = f"{card.kind.name.lower()} of {escape_line_ends(card.target)}"
-    return card.id, escape_line_ends(card.id), shorten_text(words.capitalize())
-
-
-COLLECTIONS = {
-    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
-    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
-}
-"""The lists that every project has: name, title and description, by their kind."""
+        return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {text}"
+    return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
 _Row = TypeVar("_Row")
 
 
-class ListedResource(ResourceDescription, frozen=True):
-    """A resource below a path, and what the list there says of it."""
-
-    object: CollectionEntry | None
-
-
 def read_resource(
-    context: ProjectSnapshot, asked: ResourceRequest
+    context: ProjectSnapshot, request: ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
-    """What is read at a place; of a list, the part that is asked for, or else all."""
-    node = find_resource_node(get_resource_tree(context), asked)
+    """Return the document of a resource, or the requested part of a list with its page."""
+    tree = get_resource_tree(context)
+    node = find_resource_node(tree, request)
     if node is ROOT:
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
     ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
-    if not asked.is_part:
+    if not request.is_part:
         return make_document(context, node), None
-    path = make_node_path(get_resource_tree(context), node)
-    wish = PageRequest(("resources/read", path), asked.cursor, asked.limit, context.page_size)
-    return _page(context, get_resource_tree(context).children(node), wish, partial(make_entry, context, node))
+    page = PageRequest(("resources/read", make_node_path(tree, node)), request.cursor, request.limit, context.page_size)
+    return _make_page(context, tree.children(node), page, partial(make_entry, context, node))
 
 
 def list_all_resources(
     context: ProjectSnapshot, cursor: str | None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
-    """A page of the list of all resources."""
-    wish = PageRequest(("resources/list",), cursor, context.page_size or None)
-    return _page(context, get_resource_tree(context).all, wish, partial(describe_resource, context))
+    """Return a page of the list of all resources."""
+    page = PageRequest(("resources/list",), cursor, context.page_size or None)
+    return _make_page(context, get_resource_tree(context).all, page, partial(describe_resource, context))
 
 
 def list_resources_below(
     context: ProjectSnapshot, node: ResourceNode, cursor: str | None, limit: int | None = None
-) -> tuple[Sequence[ListedResource], ResultPage]:
-    """A page of the list of what stands right below a place."""
+) -> tuple[Sequence[ResourceDescription], ResultPage]:
+    """Return a page of the list of the resources directly below a node."""
     tree = get_resource_tree(context)
-    wish = PageRequest(("resources/list", make_node_path(tree, node)), cursor, limit or context.page_size or None)
-    return _page(context, tree.children(node), wish, partial(_listed, context, node))
+    page = PageRequest(("resources/list", make_node_path(tree, node)), cursor, limit or context.page_size or None)
+    return _make_page(context, tree.children(node), page, lambda child: describe_resource(context, child, node))
 
 
-def _listed(context: ProjectSnapshot, above: ResourceNode, node: ResourceNode) -> ListedResource:
-    one = describe_resource(context, node)
-    object = None if node.kind.is_collection else make_entry(context, above, node)
-    return ListedResource(one.uri, one.name, one.title, one.description, one.size, object)
-
-
-def _page(
-    context: ProjectSnapshot, nodes: Sequence[ResourceNode], wish: PageRequest, row: Callable[[ResourceNode], _Row]
+def _make_page(
+    context: ProjectSnapshot, nodes: Sequence[ResourceNode], page: PageRequest, row: Callable[[ResourceNode], _Row]
 ) -> tuple[Sequence[_Row], ResultPage]:
-    return make_result_page(nodes, wish, key=partial(make_node_path, get_resource_tree(context)), row=row)
+    return make_result_page(nodes, page, key=partial(make_node_path, get_resource_tree(context)), row=row)
 
 
 NO_DIGEST = ""
-"""The digest where there is no document."""
-
+"""The digest of a missing document."""
 _LISTED = (
     ("specifications", attrgetter("id", "name", "description", "sections")),
     ("requirements", attrgetter("specification", "section", "text", "citations")),
@@ -287,7 +249,7 @@ _LISTED = (
 
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
-    """Tells the document at a URI from any other that may stand there."""
+    """Return a digest of the document at a URI."""
     from blake3 import blake3
 
     try:
@@ -298,7 +260,7 @@ def digest_document(context: ProjectSnapshot, uri: str) -> str:
 
 
 def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -> dict[str, str]:
-    """The URIs among these whose document is another now, with the digests of these."""
+    """Return the URIs whose document has changed, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
     ##% requirements or citations come or go.
@@ -307,10 +269,10 @@ def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -
 
 
 def have_lists_changed(before: ProjectSnapshot, after: ProjectSnapshot) -> bool:
-    """Whether a list of all resources is another: some have come or gone, or are called otherwise."""
-    return any(_differ(before.catalogue, after.catalogue, name, shown) for name, shown in _LISTED)
+    """Return whether the list of all resources has changed."""
+    return any(_differ(before.catalogue, after.catalogue, name, get) for name, get in _LISTED)
 
 
-def _differ(before: Catalogue, after: Catalogue, name: str, shown: attrgetter[tuple[object, ...]]) -> bool:
+def _differ(before: Catalogue, after: Catalogue, name: str, get: attrgetter[tuple[object, ...]]) -> bool:
     old, new = getattr(before, name), getattr(after, name)
-    return old is not new and (len(old) != len(new) or any(map(ne, map(shown, old), map(shown, new))))
+    return old is not new and (len(old) != len(new) or any(map(ne, map(get, old), map(get, new))))

@@ -23,7 +23,7 @@ _REQUIREMENT = f"{_SECTION}/requirements/{{req_identifier}}"
 
 
 class UriTemplate(Struct, frozen=True):
-    """A shape, and what is read there."""
+    """A template of URIs."""
 
     uri: str
     name: str
@@ -32,7 +32,6 @@ class UriTemplate(Struct, frozen=True):
 
     @property
     def variables(self) -> list[str]:
-        """What is to be filled in, in its order."""
         return _VARIABLE.findall(self.uri)
 
 
@@ -70,83 +69,78 @@ TEMPLATES = (
 )
 
 
-_Given = Mapping[str, str]
+_Arguments = Mapping[str, str]
 _Choice = tuple[str, str]
-"""A value, and the words that it may be asked for by."""
+"""A value, and the words that it can be found by."""
 
 
 def complete_variable(
-    context: ProjectSnapshot, template: str, variable: str, begun: str, given: _Given
+    context: ProjectSnapshot, template: str, variable: str, prefix: str, arguments: _Arguments
 ) -> Sequence[str]:
-    """The values of a variable that begin so, then those that are called so, where others have these values."""
-    _check(template, variable)
+    """Return the values of a variable that match, given the arguments before it."""
+    found = next((one for one in TEMPLATES if one.uri == template), None)
+    if found is None:
+        raise QueryError(f"there is no template {quote_text(template)}", hint="`resources/templates/list` names them")
+    if variable not in found.variables:
+        raise QueryError(f"{quote_text(variable)} is no variable of it", hint=f"it has {', '.join(found.variables)}")
     with suppress(NotFoundError):
-        return match_values(_CHOICES[variable](get_resource_tree(context), given), begun)
+        return match_values(_CHOICES[variable](get_resource_tree(context), arguments), prefix)
     return ()
 
 
-def match_values(choices: Iterable[_Choice], begun: str) -> Sequence[str]:
-    """The values that begin so, then those whose words hold it; each once."""
-    wanted = begun.casefold()
+def match_values(choices: Iterable[_Choice], prefix: str) -> Sequence[str]:
+    """Return the values that begin with the prefix, then those whose words contain it; each once."""
+    text = prefix.casefold()
     known = list(choices)
-    first = [value for value, _ in known if value.casefold().startswith(wanted)]
-    return list(dict.fromkeys([*first, *(value for value, words in known if wanted in words.casefold())]))
+    first = [value for value, _ in known if value.casefold().startswith(text)]
+    return list(dict.fromkeys([*first, *(value for value, words in known if text in words.casefold())]))
 
 
-def _check(uri: str, variable: str) -> None:
-    found = next((one for one in TEMPLATES if one.uri == uri), None)
-    if found is None:
-        raise QueryError(f"there is no template {quote_text(uri)}", hint="`resources/templates/list` names them")
-    if variable not in found.variables:
-        raise QueryError(f"{quote_text(variable)} is no variable of it", hint=f"it has {', '.join(found.variables)}")
-
-
-def _specifications(tree: ResourceTree, given: _Given) -> Iterator[_Choice]:
+def _list_specifications(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
     return ((card.id, f"{card.id} {card.name} {card.url}") for card in tree.catalogue.specifications)
 
 
-def _sections(tree: ResourceTree, given: _Given) -> Iterator[_Choice]:
-    above = _above(tree, given, "spec_id")
+def _list_sections(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
+    above = _find_parent(tree, arguments, "spec_id")
     cards = tree.catalogue.specifications
     for card in [cards[above.specification]] if above else cards:
         yield from ((section.id, f"{section.id} {section.title}") for section in card.sections)
 
 
-def _requirements(tree: ResourceTree, given: _Given) -> Iterator[_Choice]:
+def _list_requirements(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
     catalogue = tree.catalogue
-    for node in _inside(tree, _above(tree, given, "spec_id", "section_id")):
-        id = catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
-        yield id, f"{id} {catalogue.requirements[node.requirement].text}"
+    for index in _requirements_below(tree, _find_parent(tree, arguments, "spec_id", "section_id")):
+        id = catalogue.ids[index][:SHORT_ID_DIGITS]
+        yield id, f"{id} {catalogue.requirements[index].text}"
 
 
-def _citations(tree: ResourceTree, given: _Given) -> Iterator[_Choice]:
-    above = _above(tree, given, "spec_id", "section_id", "req_identifier")
-    inside = (node.requirement for node in _inside(tree, above))
-    ids = tree.citations_of(inside) if above else tree.citation_ids
+def _list_citations(tree: ResourceTree, arguments: _Arguments) -> Iterator[_Choice]:
+    above = _find_parent(tree, arguments, "spec_id", "section_id", "req_identifier")
+    ids = tree.citations_of(_requirements_below(tree, above)) if above else tree.citation_ids
     return ((id, id) for id in ids)
 
 
-def _above(tree: ResourceTree, given: _Given, *variables: str) -> ResourceNode | None:
-    """What the variables before one mean, as far as they are filled in; NotFoundError where that is nothing."""
-    names = list(takewhile(bool, (given.get(variable) for variable in variables)))
+def _find_parent(tree: ResourceTree, arguments: _Arguments, *variables: str) -> ResourceNode | None:
+    """Return the node of the leading variables that have a value."""
+    names = list(takewhile(bool, (arguments.get(variable) for variable in variables)))
     specification, section, id, *_ = (*names, None, None, None)
     return find_named_node(tree, ResourcePath(specification, section, id)) if names else None
 
 
-def _inside(tree: ResourceTree, above: ResourceNode | None) -> Iterator[ResourceNode]:
-    """The requirements in a specification or a section, or the one that is meant; without any, all."""
+def _requirements_below(tree: ResourceTree, above: ResourceNode | None) -> Iterator[int]:
+    """Yield the requirements of a specification or a section, the requirement itself, or all."""
     for node in tree.requirements:
         if above is None or (
             node.specification == above.specification
             and (above.kind is NodeKind.SPECIFICATION or above.section == node.section)
             and above.requirement in (-1, node.requirement)
         ):
-            yield node
+            yield node.requirement
 
 
-_CHOICES: Mapping[str, Callable[[ResourceTree, _Given], Iterable[_Choice]]] = {
-    "spec_id": _specifications,
-    "section_id": _sections,
-    "req_identifier": _requirements,
-    "citation_id": _citations,
+_CHOICES: Mapping[str, Callable[[ResourceTree, _Arguments], Iterable[_Choice]]] = {
+    "spec_id": _list_specifications,
+    "section_id": _list_sections,
+    "req_identifier": _list_requirements,
+    "citation_id": _list_citations,
 }

@@ -156,7 +156,7 @@ async def test_a_file_system_that_others_write_to(kettle: Path, tmp_path: Path) 
         doubt = ChangeDetector(
             open_descriptor({}), MountTable([Mount("/", "ext4"), Mount(str(tmp_path.resolve()), kind)])
         )
-        live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=doubt)
+        live = LiveProject(lambda: opened(kettle), PAGE_SIZE, detector=doubt)
         try:
             before = (await live.context()).catalogue
             assert (doubt.handle is not None, doubt.is_silent()) == (handles, handles)

@@ -126,7 +126,7 @@ class NoRoom:
 
 
 async def test_the_system_watches_no_more_folders(kettle: Path) -> None:
-    live = LiveProject(lambda: opened(kettle), PAGE_SIZE, doubt=ChangeDetector(NoRoom()))  # type: ignore[arg-type]
+    live = LiveProject(lambda: opened(kettle), PAGE_SIZE, detector=ChangeDetector(NoRoom()))  # type: ignore[arg-type]
     try:
         for number in range(3):
             write_both(kettle, number)

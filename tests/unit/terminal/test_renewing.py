@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.console.application import Application, make_application
+from duvet.console.application import make_application
 from duvet.console.settings import TerminalSettings
+from duvet.server.application import Application
 from tests.cli.made import make
 from tests.unit.tools.made import FILES
 

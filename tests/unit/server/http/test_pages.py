@@ -56,7 +56,7 @@ async def said_by(client: Any) -> list[Any]:
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Path], object], tells: bool) -> None:
     folder = make(tmp_path / "tea", {**TRACE, **NOTES})
-    live = LiveProject(lambda: opened(folder), 50, doubt=None if tells else ChangeDetector(None))
+    live = LiveProject(lambda: opened(folder), 50, detector=None if tells else ChangeDetector(None))
     desk = ToolDispatcher(choose_packs(("trace",), {}, PluginPacks()).registry, live)
     try:
         async with serving(DuvetServer(ServerIdentity(), "", live, desk)) as where, asking(where) as client:

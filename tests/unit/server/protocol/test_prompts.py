@@ -9,8 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import TextContent
 
-from duvet.prompts.library import load_prompts
-from duvet.server.protocol.server import complete_argument
+from duvet.prompts.library import complete_prompt_argument, load_prompts
 from tests.cli.running import run
 from tests.unit.prompts.made import context_of
 from tests.unit.server.clients import client_of, over_stdio
@@ -101,4 +100,4 @@ async def test_a_broken_project_keeps_nobody_from_the_system_prompt(client: Clie
 
 
 def test_completions_are_those_of_the_project() -> None:
-    assert complete_argument(context_of(), "spec", "t") == ["tea"]
+    assert complete_prompt_argument(context_of().catalogue, "spec", "t") == ["tea"]

@@ -1,0 +1,401 @@
+"""The application behind the server and `duvet call`: configuration, tools, models, project and index."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from duvet.config.project_file import CONFIG_PATH
+from duvet.config.service import Service, load_service
+from duvet.config.settings import NotesRule, ServerRule, UploadRule
+from duvet.errors import DuvetError
+from duvet.knowledge.feedback import AuditEntry
+from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
+from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
+from duvet.llm.http import ProviderClient
+from duvet.llm.records import SystemClock
+from duvet.llm.router import StaticRouter
+from duvet.progress import Progress
+from duvet.server.log import EventLevel, ServerLog
+from duvet.tools.audit import AuditLog
+from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
+from duvet.tools.plugins import find_entry_point_stamps
+from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
+from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+from duvet.tree.cache import DiskCache, make_cache_key
+from duvet.tree.files import DiskTree
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
+    from duvet.server.live_project import LiveProject
+    from duvet.server.messages import ServerIdentity
+    from duvet.server.reload import ConfigReloader
+    from duvet.server.tool_selection import ToolSelection
+    from duvet.tools.audit import CallObserver, CallRecord
+    from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
+    from duvet.tools.gateway import GatewayConnection
+    from duvet.tree.cache_files import BlobStore
+    from duvet.tree.files import Tree
+    from duvet.workflows.recipes import RecipeRunner
+
+HTTP_MODE = "http"
+"""The mode of a server that others reach."""
+KNOWLEDGE_NAME = "knowledge"
+"""The pack of the tools that use the index."""
+_GATEWAY = "KM_GATEWAY_URL"
+
+
+class ProjectOpener(Protocol):
+    """Opens the project that the options describe."""
+
+    def __call__(
+        self,
+        cache: DiskCache | None,
+        progress: Progress | None,
+        *,
+        root: str = "",
+        notes: tuple[NotesRule, ...] | None = None,
+    ) -> Project: ...
+
+
+class ApplicationSettings(Struct, frozen=True, kw_only=True):
+    """Options, environment and streams of a process, as values."""
+
+    environ: Mapping[str, str]
+    project_options: Mapping[str, Any]
+    """Options that describe the project."""
+    config_path: str | None = None
+    """The configuration of the project by a global option."""
+    service_path: str | None = None
+    packs: tuple[str, ...] = ()
+    """Packs beside those of the configuration."""
+    mode: str = ""
+    """How the application is reached; empty means as configured."""
+    is_verbose: bool = False
+    open_project: ProjectOpener
+    require_contents: Callable[[Project], None]
+    """Raises an error if nothing describes the project."""
+    has_cache: Callable[[str], bool]
+    """Returns whether the project in a folder has a cache."""
+    blobs: BlobStore
+    today: Callable[[], date]
+    write_line: Callable[[str], None]
+    is_writable: Callable[[], bool]
+    """Returns whether the log takes a line without waiting."""
+
+    @property
+    def project_config_path(self) -> str | None:
+        path: str | None = self.project_options["config_path"]
+        return path or self.config_path
+
+    def read_service(self, tree: Tree) -> Service:
+        """Read the configuration of the service; raise ProblemsError with all its problems."""
+        return load_service(tree, self.environ, self.service_path, self.project_config_path)
+
+
+def is_forwarded(environ: Mapping[str, str]) -> bool:
+    """Return whether the environment names a server to forward calls to."""
+    return bool(environ.get(_GATEWAY, "").strip())
+
+
+class Application:
+    """Everything that is made from settings and a configuration, each part when it is first used."""
+
+    def __init__(self, settings: ApplicationSettings, service: Service) -> None:
+        self.settings = settings
+        self.service = service
+        self.mode = settings.mode or service.config.server.mode.value
+        self.line = self._connect_gateway()
+        """Where calls of the tools of the index are forwarded to, if they are."""
+
+    def _connect_gateway(self) -> GatewayConnection | None:
+        ##= man/spec/gateway.md#forwarding
+        ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack
+        ##% `knowledge` unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+        ##% `duvet recipe run`.
+        environ = self.settings.environ
+        # An HTTP server answers from its own index: two servers could ask each other without end.
+        if not is_forwarded(environ) or self.mode == HTTP_MODE:
+            return None
+        from duvet.server.http.tokens import read_raw_tokens
+        from duvet.tools.gateway import GatewayConnection, parse_gateway
+
+        gateway = parse_gateway(environ[_GATEWAY].strip(), *read_raw_tokens(environ))
+        return GatewayConnection(gateway, self.service.config.server.tool_timeout)
+
+    @property
+    def rule(self) -> ServerRule:
+        return self.service.rule
+
+    @cached_property
+    def root(self) -> str:
+        return os.getcwd()
+
+    @cached_property
+    def tools(self) -> ToolSelection:
+        from duvet.server.tool_selection import ToolSelection
+
+        return ToolSelection(self.service, self.settings.packs, self.line, self.has_pages)
+
+    def has_pages(self) -> bool:
+        """Return whether the project has pages, without computing its trace."""
+        from duvet.knowledge.pages.files import load_page_patterns
+
+        try:
+            project = self.settings.open_project(None, None, notes=self.service.config.notes())
+            return bool(load_page_patterns(project).files(project.tree).prefixes)
+        except DuvetError:
+            return False
+
+    @cached_property
+    def identity(self) -> ServerIdentity:
+        from duvet.server.messages import make_identity
+
+        return make_identity(self.rule)
+
+    @cached_property
+    def instructions(self) -> str:
+        """The instructions for agents; tools are loaded only if no earlier run has stored the text."""
+        from duvet.server.messages import load_instructions, render_instructions
+
+        tokens = None if self.line is None else self.line.gateway.tokens
+        stamps = find_entry_point_stamps(sys.path)
+        key = make_cache_key((self.rule, self.service.config, self.settings.packs, stamps, tokens))
+        return load_instructions(key, lambda: render_instructions(self.rule, self.tools.registry), self.settings.blobs)
+
+    @cached_property
+    def live(self) -> LiveProject:
+        from duvet.server.live_project import LiveProject
+        from duvet.server.staleness import ChangeDetector, open_descriptor
+
+        notes = self.service.config.notes()
+        return LiveProject(
+            lambda: self._open_project(None, notes),
+            self.reloader.page_size,
+            read=self._read_catalogue,
+            today=self.settings.today,
+            detector=ChangeDetector(open_descriptor(self.settings.environ)),
+        )
+
+    def _open_project(self, progress: Progress | None, notes: tuple[NotesRule, ...] | None = None) -> Project:
+        settings, root = self.settings, self.root
+        cache = DiskCache(DiskTree(root), settings.environ, kept=settings.has_cache(root), today=settings.today())
+        return settings.open_project(cache, progress, root=root, notes=notes)
+
+    def _read_catalogue(self, project: Project) -> Catalogue:
+        def compute() -> Catalogue:
+            self.settings.require_contents(project)
+            return project.catalogue
+
+        assert isinstance(project.memory, DiskCache)
+        key = make_cache_key((self.root, self.settings.config_path, sorted(self.settings.project_options.items())))
+        return project.memory.compute(CATALOGUE_KEY, Catalogue, key, compute, whole_run=True)
+
+    @cached_property
+    def reloader(self) -> ConfigReloader:
+        """Applies edits of the configuration while a server runs."""
+        from duvet.server.reload import ConfigReloader
+
+        return ConfigReloader(self)
+
+    def with_service(self, service: Service) -> Application:
+        """Return an application with another configuration that shares log, connections and index."""
+        other = Application(self.settings, service)
+        other.set_log(self.log)
+        other.log, other.http = self.log, self.http
+        if other.line is not None and self.line is not None:
+            self.line.seconds, other.line = other.line.seconds, self.line
+        other.knowledge = self.knowledge
+        self.knowledge.turn_to(other.knowledge_settings)
+        return other
+
+    @cached_property
+    def router(self) -> StaticRouter:
+        """Chooses among the models of the configuration."""
+        config = self.service.config
+        return StaticRouter(
+            config.providers,
+            config.routing,
+            self.settings.environ,
+            http=self.http,
+            blobs=self.settings.blobs,
+            log=lambda words: self.log.tell(EventLevel.WARN, words),
+        )
+
+    @cached_property
+    def http(self) -> ProviderClient:
+        return ProviderClient(SystemClock())
+
+    @cached_property
+    def knowledge(self) -> Knowledge:
+        """The index, which is opened when it is first used."""
+        return Knowledge(self.knowledge_settings)
+
+    @property
+    def knowledge_settings(self) -> Callable[[], KnowledgeSettings]:
+        """Reads the settings of the index; only then are the variables beside the configuration checked."""
+        service, settings, root = self.service, self.settings, self.root
+        paths = (service.path, settings.project_options["config_path"], settings.config_path, CONFIG_PATH)
+        return lambda: KnowledgeSettings(
+            root,
+            service.config.ingest.rule(settings.environ),
+            service.config.store.rule(),
+            service.config.search.rule(),
+            tuple(path for path in paths if path),
+        )
+
+    @cached_property
+    def recipes(self) -> RecipeRunner:
+        from duvet.workflows.recipes import RecipeRunner
+
+        return RecipeRunner(DiskTree(self.root))
+
+    @property
+    def maintenance(self) -> Maintenance:
+        """The operations of maintainers on the index."""
+
+        def open_project(progress: Progress) -> OpenedProject:
+            project = self._open_project(progress)
+            return OpenedProject(project, lambda: self._read_catalogue(project))
+
+        return Maintenance(lambda: self.knowledge.rules(), lambda: self.uploads, open_project, get_utc_now)
+
+    @property
+    def uploads(self) -> UploadRule:
+        return self.service.config.uploads.rule(self.settings.environ)
+
+    def require_variables(self) -> None:
+        """Raise DuvetError for an invalid variable of the environment."""
+        ##= man/spec/gateway.md#uploads
+        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
+        ##% sets nothing, and be refused at the start if they are invalid.
+        self.service.config.ingest.rule(self.settings.environ)
+        self.service.config.uploads.rule(self.settings.environ)
+
+    @cached_property
+    def log(self) -> ServerLog:
+        log = ServerLog(self.settings.write_line, is_read=self.settings.is_writable)
+        self.set_log(log)
+        return log
+
+    def set_log(self, log: ServerLog) -> None:
+        """Set level and format of a log."""
+        server = self.service.config.server
+        # Callers in a shell see the results anyway.
+        level = EventLevel.WARN if self.mode == SHELL_SOURCE else EventLevel[server.log_level.value.upper()]
+        if self.settings.is_verbose:
+            level = min(level, EventLevel.INFO)
+        log.turn_to(level, as_json=server.log_format.value == "json")
+
+    def desk(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
+        """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
+        from duvet.tools.dispatcher import ToolDispatcher
+
+        desk = ToolDispatcher(self.tools.registry, self.live, self.house(observers, **services))
+        self.reloader.desk = desk
+        return desk
+
+    def house(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
+        """Make the environment of calls, and log which packs and workflows can't be used."""
+        from duvet.tools.dispatcher import ToolEnvironment
+
+        for pack in self.tools.choice.unloaded:
+            self.log.tell(EventLevel.WARN, "a pack is left out", pack=pack.name, reason=pack.reason)
+        for name, faults in self.tools.offered.faults.items():
+            for fault in faults:
+                self.log.tell(
+                    EventLevel.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message
+                )
+        return ToolEnvironment(
+            services={**self._make_services(), **services},
+            observers=observers,
+            keepers=[self._write_audit],
+            measures=lambda: self.log.wants(EventLevel.INFO),
+            time_limit=self.service.config.server.tool_timeout,
+            is_worthwhile=self.tools.is_worthwhile,
+            closers=[self.http.aclose, *self._closers()],
+        )
+
+    def _make_services(self) -> Mapping[str, Any]:
+        services = {
+            FACTS_SERVICE: self._make_facts(),
+            MODELS_SERVICE: self.router,
+            RUNS_SERVICE: self.log.ran,
+        }
+        if self._has_index:
+            services |= {
+                KNOWLEDGE_NAME: self.knowledge,
+                RECIPES_SERVICE: self.recipes,
+                UPKEEP_SERVICE: self.maintenance,
+            }
+        return services
+
+    def _make_facts(self) -> ServerFacts:
+        config, tools = self.service.config, self.tools
+        return ServerFacts(
+            name=self.rule.name,
+            version=self.rule.version,
+            mode=self.mode,
+            packs=[pack.name for pack in tools.registry.packs],
+            tools=len(list(tools.registry)),
+            unloaded=tools.choice.unloaded,
+            providers=[name for name, provider in config.providers.items() if provider.enabled],
+            workflows=list(config.workflows),
+            faulty=[
+                name for name, faults in tools.offered.faults.items() if any(not fault.is_warning for fault in faults)
+            ],
+        )
+
+    def _closers(self) -> Iterator[CloseCallback]:
+        if self.line is not None:
+            yield self.line.aclose
+        elif self._has_index:
+            yield partial(close_knowledge, self.knowledge)
+
+    @property
+    def _has_index(self) -> bool:
+        """True if tools use the index of this application."""
+        return self.line is None and any(pack.name == KNOWLEDGE_NAME for pack in self.tools.registry.every_pack)
+
+    async def _write_audit(self, call: CallRecord) -> None:
+        """Write calls that change the index to the audit log and, of a server, to its log."""
+        if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
+            return
+
+        def log_entry(entry: AuditEntry) -> None:
+            if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):
+                return
+            ##= man/spec/gateway.md#audit
+            ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+            ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
+            self.log.note(
+                "audit",
+                tool=entry.tool,
+                outcome=entry.outcome,
+                who=entry.who,
+                face=entry.face,
+                request=entry.request,
+                arguments=entry.arguments,
+            )
+
+        def log_failure(reason: str) -> None:
+            self.log.tell(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
+
+        await AuditLog(lambda: find_store_paths(self.knowledge.rules()), get_utc_now, log_entry, log_failure).saw(call)
+
+
+async def close_knowledge(knowledge: Knowledge) -> None:
+    """Close the index without waiting for queries whose answers nobody takes any more."""
+    from anyio import to_thread
+
+    await to_thread.run_sync(knowledge.close, abandon_on_cancel=True)
+
+
+def get_utc_now() -> datetime:
+    return datetime.now(UTC)

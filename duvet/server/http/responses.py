@@ -1,0 +1,119 @@
+"""JSON responses and refusals: every failure becomes an HTTP answer here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, json
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope, Send
+
+from duvet.tools.tool import ErrorCode, MissingArgumentError, ToolError
+
+API_PREFIX = "/api/"
+_STATUS_BY_CODE = {
+    ErrorCode.INVALID_REQUEST: 400,
+    ErrorCode.INVALID_IDENTIFIER: 400,
+    ErrorCode.NOT_FOUND: 404,
+    ErrorCode.RECIPE_NOT_FOUND: 404,
+    ErrorCode.UNAUTHORIZED: 401,
+    ErrorCode.FORBIDDEN: 403,
+    ErrorCode.UNSUPPORTED_OPERATION: 400,
+    ErrorCode.ASSERT_FAILED: 409,
+    ErrorCode.TIMEOUT: 504,
+}
+_OTHER_STATUS = 503
+_CODE_BY_STATUS = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATION}
+
+
+class HttpRefusal(Struct, frozen=True, kw_only=True):
+    """A status, and what a client can do about it."""
+
+    status: int
+    code: ErrorCode
+    message: str
+    hint: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    details: object = None
+
+
+UNEXPECTED_ERROR = HttpRefusal(status=500, code=ErrorCode.UPSTREAM_ERROR, message="Internal server error")
+
+
+def make_busy_refusal(status: int, message: str, seconds: float, *headers: tuple[str, str]) -> HttpRefusal:
+    """Return a refusal with `Retry-After`."""
+    return HttpRefusal(
+        status=status,
+        code=ErrorCode.UPSTREAM_ERROR,
+        message=message,
+        hint="try again later",
+        headers=(("retry-after", str(max(1, math.ceil(seconds)))), *headers),
+    )
+
+
+def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefusal:
+    """Return the refusal for a failed tool call."""
+    message = error.message
+    if isinstance(error, MissingArgumentError):
+        message = f"Missing required parameter: {error.argument}"
+    return HttpRefusal(
+        status=_STATUS_BY_CODE.get(error.code, _OTHER_STATUS),
+        code=error.code,
+        message=message,
+        hint=error.hint,
+        headers=tuple(headers.items()),
+        details=error.details,
+    )
+
+
+def make_error_body(path: str, code: ErrorCode, message: str, hint: str = "") -> dict[str, object]:
+    """Return an error in the shape that is usual below this path."""
+    ##= man/spec/service.md#rest
+    ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
+    ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
+    if path.startswith(API_PREFIX):
+        return {"status": "error", "error": message, "code": code.value, "hint": hint}
+    return {"status": "error", "error": {"code": code.value, "message": message, "hint": hint}}
+
+
+async def send_refusal(scope: Scope, send: Send, refusal: HttpRefusal) -> None:
+    error = make_error_body(scope["path"], refusal.code, refusal.message, refusal.hint)
+    details = {} if refusal.details is None else {"details": refusal.details}
+    await send_json(send, refusal.status, json.encode({**error, **details}), dict(refusal.headers))
+
+
+async def send_json(send: Send, status: int, body: bytes, headers: Mapping[str, str] | None = None) -> None:
+    await send_body(send, status, body, "application/json", headers)
+
+
+async def send_body(
+    send: Send, status: int, body: bytes, media_type: str, headers: Mapping[str, str] | None = None
+) -> None:
+    fixed = {"content-type": media_type, "content-length": str(len(body)), "cache-control": "no-store"}
+    pairs = [(name.encode(), value.encode()) for name, value in [*fixed.items(), *(headers or {}).items()]]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _refuse_route(request: Request, error: HTTPException) -> Response:
+    code = _CODE_BY_STATUS.get(error.status_code, ErrorCode.INVALID_REQUEST)
+    return JSONResponse(
+        make_error_body(request.scope["path"], code, error.detail), error.status_code, headers=error.headers
+    )
+
+
+async def _refuse_failure(request: Request, error: Exception) -> Response:
+    return JSONResponse(make_error_body(request.scope["path"], ErrorCode.UPSTREAM_ERROR, "Internal error"), 500)
+
+
+ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _refuse_failure}
+"""For the application: an unknown path, another method, and a defect of ours."""
+
+
+def get_headers(scope: Scope, name: bytes) -> list[str]:
+    """Return every value of a header."""
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

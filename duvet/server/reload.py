@@ -1,0 +1,94 @@
+"""Reloads the configuration of a running server when it is edited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from duvet.config.service import Service
+from duvet.errors import DuvetError
+from duvet.project.project import Project
+from duvet.server.application import HTTP_MODE, Application
+from duvet.server.log import EventLevel
+from duvet.server.messages import render_instructions
+from duvet.tools.tool import make_tool_error
+
+if TYPE_CHECKING:
+    from duvet.tools.dispatcher import ToolDispatcher
+
+_FIXED = (
+    "name",
+    "title",
+    "version",
+    "description",
+    "protocol_version",
+    "mode",
+    "host",
+    "port",
+    "allowed_hosts",
+    "rate",
+    "shutdown_timeout",
+)
+"""Keys that count when the server starts, and not later."""
+_GUARDED = ("uploads", "store")
+"""Tables that decide what a token may read and write of the machine."""
+
+
+class ConfigReloader:
+    """Reads the configuration with each reading of the project, through its tree, so that edits are noticed."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._instructions: str | None = None
+        self._fault = ""
+        self._written = application.service
+        self.desk: ToolDispatcher | None = None
+        """The dispatcher whose tools are replaced."""
+
+    def instructions(self) -> str:
+        """Return the current instructions for agents."""
+        return self._application.instructions if self._instructions is None else self._instructions
+
+    def page_size(self, project: Project) -> int:
+        """Apply edits of the configuration, and return how many entries of a list an answer holds."""
+        try:
+            service = self._keep_guarded(self._application.settings.read_service(project.tree))
+            if self.desk is not None and not service.says_the_same_as(self._application.service):
+                self._apply(self._application.with_service(service), self.desk)
+            fault = ""
+        except DuvetError as error:
+            fault = str(make_tool_error(error))
+        ##= man/spec/service.md#configuration
+        ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
+        ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
+        if fault and fault != self._fault:
+            self._application.log.tell(EventLevel.ERROR, "the configuration stays as it was", reason=fault)
+        self._fault = fault
+        return self._application.rule.page_size
+
+    def _keep_guarded(self, service: Service) -> Service:
+        """Over HTTP, keep the tables that somebody with only a token may not change."""
+        if self._application.mode != HTTP_MODE:
+            return service
+        kept = {name: getattr(self._application.service.config, name) for name in _GUARDED}
+        before, after = self._written.config, service.config
+        self._written = service
+        self._warn_of_restart(
+            [name for name in _GUARDED if kept[name] != getattr(after, name) != getattr(before, name)]
+        )
+        return replace(service, config=replace(service.config, **kept))
+
+    def _apply(self, application: Application, desk: ToolDispatcher) -> None:
+        self._instructions = render_instructions(application.rule, application.tools.registry)
+        desk.renew(application.tools.registry, application.house(desk.house.observers))
+        before, after = self._application.service.config.server, application.service.config.server
+        self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
+        self._application = application
+
+    def _warn_of_restart(self, keys: Sequence[str]) -> None:
+        if keys:
+            self._application.log.tell(
+                EventLevel.WARN, "a restart is needed for some of the configuration", keys=" ".join(keys)
+            )

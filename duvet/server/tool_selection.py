@@ -1,0 +1,116 @@
+"""The tools of a configuration: packs, plugins, workflows and what clients see of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+from duvet.config.service import Service
+from duvet.config.service_tables import Access
+from duvet.model import ProblemsError
+from duvet.tools.gateway import GatewayConnection, make_forwarding_pack
+from duvet.tools.packs import (
+    BUILT_IN_PACKS,
+    PackSettings,
+    Registry,
+    ToolChoice,
+    choose_packs,
+    make_unknown_name_problems,
+)
+from duvet.tools.plugins import PluginPacks, find_plugins, load_plugins
+from duvet.tools.tool import EnabledPack, Pack, Tool
+from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.pack import WORKFLOWS_PACK, WorkflowTools, make_workflow_tools
+from duvet.workflows.workflow import Workflow
+
+PAGES_PACK = "pages"
+"""The pack that is shown if the project has pages."""
+
+
+class ToolSelection:
+    """The tools that a configuration and further packs switch on."""
+
+    def __init__(
+        self,
+        service: Service,
+        packs: Sequence[str],
+        line: GatewayConnection | None,
+        has_pages: Callable[[], bool],
+    ) -> None:
+        self._service = service
+        self._packs = (*service.packs, *packs)
+        self._line = line
+        self._has_pages = has_pages
+
+    @cached_property
+    def choice(self) -> ToolChoice:
+        """The tools that are switched on; ProblemsError for unknown names in the configuration."""
+        return self._require_known(self._choose([self.offered.pack] if self.workflows else []))
+
+    @property
+    def registry(self) -> Registry:
+        return self.choice.registry
+
+    @property
+    def own_registry(self) -> Registry:
+        """Tools of built-in packs, without a look at installed ones."""
+        names = [name for name in self._packs if name in BUILT_IN_PACKS]
+        settings = {name: one for name, one in self._settings.items() if name in BUILT_IN_PACKS}
+        return self._require_known(choose_packs(names, settings, PluginPacks(), self._forwarded)).registry
+
+    @cached_property
+    def offered(self) -> WorkflowTools:
+        """The workflows as tools, and their faults."""
+        config = self._service.config
+        others = list(self._choose([]).registry.every()) if self.workflows else []
+        return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
+
+    @cached_property
+    def workflows(self) -> Mapping[str, Workflow]:
+        sections = self._service.config.workflows
+        return {name: make_configured_workflow(name, section) for name, section in sections.items()}
+
+    def _choose(self, own: Sequence[Pack]) -> ToolChoice:
+        # Workflows call other tools, so those are chosen first, without the pack that doesn't exist yet.
+        later = () if own else (WORKFLOWS_PACK,)
+        names = [name for name in self._packs if name not in later]
+        settings = {name: one for name, one in self._settings.items() if name not in later}
+        return choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
+
+    @property
+    def _settings(self) -> Mapping[str, PackSettings]:
+        return {
+            name: PackSettings(
+                enabled=pack.enabled, writes=pack.mode is Access.READ_WRITE, switches=pack.tools, settings=pack.settings
+            )
+            for name, pack in self._service.config.tool_packs.items()
+        }
+
+    @property
+    def _forwarded(self) -> Sequence[Pack]:
+        return () if self._line is None else (make_forwarding_pack(self._line),)
+
+    @cached_property
+    def _plugins(self) -> PluginPacks:
+        settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
+        return load_plugins(find_plugins(), [*BUILT_IN_PACKS, WORKFLOWS_PACK], settings)
+
+    def _require_known(self, choice: ToolChoice) -> ToolChoice:
+        if choice.misnamed:
+            raise ProblemsError(make_unknown_name_problems(choice.misnamed, self._service.document))
+        return choice
+
+    @cached_property
+    def shown_tools(self) -> Sequence[Tool]:
+        """The tools that clients see."""
+        return list(self.registry.with_shown(self.is_worthwhile))
+
+    @property
+    def shown_packs(self) -> Sequence[EnabledPack]:
+        """The packs of these tools, and packs that are switched on but have no tools."""
+        names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
+        return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
+
+    def is_worthwhile(self, pack: str) -> bool:
+        """Return whether the project has anything for a pack that nobody has requested."""
+        return pack == PAGES_PACK and self._has_pages()
