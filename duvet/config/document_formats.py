@@ -325,7 +325,7 @@ class _YamlBuilder:
         done = self._open.pop()
         if done.event.flow_style:
             self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
-        # Not before: nothing may stand within itself.
+        # Not before: a value must not contain itself.
         self._remember(done.event.anchor, done.value)
 
     def _add_value(self, value: Any, event: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _READ_ONLY = {
-    # What is said in other languages can't be told apart, and nobody is there to answer a question.
+    # Messages are parsed in English, and nobody can answer a prompt.
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",

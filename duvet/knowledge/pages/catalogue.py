@@ -127,7 +127,7 @@ class _Rereader:
         known = self.known.get(path)
         if known is None or known[0] is None or not isinstance(self.tree, RecordedTree):
             return None
-        seen = self.tree.still(path, known[0])
+        seen = self.tree.recall_stamp(path, known[0])
         return (seen, known[1]) if seen else None
 
     def _read(self, path: str) -> tuple[FileStamp | None, ParsedPage]:
