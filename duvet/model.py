@@ -111,7 +111,7 @@ class Problem(Struct, frozen=True):
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """The key that lists problems by path and place, whatever phase found them."""
+        """The key that sorts problems by path and place, not by the phase that found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-# Up to this many pairs of lines are compared with each other where no line stands alone in both texts.
+# Up to this many pairs of lines are compared with each other if no line is unique in both texts.
 _FEW_PAIRS = 10_000
 
 TextLines = Sequence[str]

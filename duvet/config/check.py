@@ -19,7 +19,7 @@ from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, Extend
 from duvet.config.fields import FieldType, format_key_path, list_field_types, list_fields
 from duvet.config.project_file import build_table
 from duvet.config.settings import HtmlReport, Secret, Table, TableError
-from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig, UpstreamSource
+from duvet.config.upstream_tables import SchemaName, UpstreamConfig, UpstreamSource
 from duvet.config.variables import ExpressionError, expand_template, is_variable
 from duvet.model import Place, Problem
 from duvet.text import quote_text
@@ -51,23 +51,6 @@ class DocumentLocation(NamedTuple):
         ##% format of the file.
         path = f"{format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
-
-
-def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
-    least, above, most = kind.ge, kind.gt, kind.le
-    # Negated, because every comparison with NaN is false.
-    if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
-        low = f"from {least}" if above is None else f"greater than {above}"
-        hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
-
-
-def _check_secret(value: str, at: DocumentLocation) -> Iterator[Problem]:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
-    if not is_variable(value):
-        hint = "put it into an environment variable, and write its name here, as in `$API_KEY`"
-        yield at.problem(rules.CONFIG_BAD_VALUE, "a secret can't be written here", hint)
 
 
 _ANY = frozenset({dict, list, str, bool, int, float, date, datetime, time, type(None)})
@@ -104,13 +87,6 @@ _DAY = "write a day as in `2027-12-31`"
 _BEGIN = f"begin the file with `'$schema' = \"{SchemaName.V0_4_0}\"`"
 
 
-def find_config_problems(
-    document: DataDocument, table: type[ConfigTable], environ: Mapping[str, str]
-) -> tuple[Problem, ...]:
-    """Return the problems of a file with this table, in the order of the file."""
-    return sort_problems(check_table(table, DocumentLocation(document, environ)))
-
-
 def sort_problems(found: Iterable[Problem]) -> tuple[Problem, ...]:
     """Sort problems in the order of the file."""
     return tuple(sorted(found, key=lambda problem: problem.sort_key))
@@ -124,53 +100,76 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
     return _check_value(inspect.type_info(table), at.document.values, at)
 
 
-def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterable[Problem]:
+def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     choices = list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
-        return _check_day(value, at)
+        # A day in quotes means the same as one without.
+        try:
+            convert(value, date)
+        except ValidationError:
+            yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is no day", _DAY)
+        return
     for choice in choices:
         # A date with a time is an instance of a date, too.
         if type(value) in _TYPES[type(choice.type)][0]:
-            return _check_typed(choice, value, at)
-    return [_make_type_problem(choices, value, at)]
-
-
-def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterable[Problem]:
-    match choice.type:
-        case inspect.StructType() as table:
-            return _check_struct(table, value, at)
-        case inspect.DictType() as table:
-            return _check_named_values(table, value, at)
-        case inspect.VarTupleType() as array:
-            return _check_array(array, value, at)
-        case inspect.EnumType(cls=variants):
-            return _check_variant([str(variant.value) for variant in variants], value, at)
-        case inspect.AnyType():
-            return _check_free(value, at)
-        case inspect.CustomType(cls=kind):
-            return _check_secret(value, at) if kind is Secret else ()
-        case inspect.StrType() if choice.refuses(value):
-            message = f"{quote_text(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
-            more = f": {reason}" if (reason := choice.fault(value)) else ""
-            return [at.problem(rules.CONFIG_BAD_VALUE, message + more)]
-        case inspect.IntType() | inspect.FloatType() as number:
-            return _check_range(number, value, at)
-    return _check_template(value, at) if choice.is_template else ()
-
-
-def _check_day(value: str, at: DocumentLocation) -> Iterator[Problem]:
-    """Check a day in quotes, which means the same as one without."""
-    try:
-        convert(value, date)
-    except ValidationError:
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"{quote_text(value)} is no day", _DAY)
-
-
-def _make_type_problem(choices: list[FieldType], value: Any, at: DocumentLocation) -> Problem:
+            yield from _check_typed(choice, value, at)
+            return
     expected = " or ".join(_TYPES[type(choice.type)][1] for choice in choices)
     is_secret = any(isinstance(choice.type, inspect.CustomType) for choice in choices)
     message = f"invalid type, expected {expected}" if is_secret else fields.describe_invalid_type(value, expected)
-    return at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
+    yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
+
+
+def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+    match choice.type:
+        case inspect.StructType() as table:
+            yield from _check_struct(table, value, at)
+        case inspect.DictType() as table:
+            yield from _check_named_values(table, value, at)
+        case inspect.VarTupleType(min_length=least, item_type=item):
+            if len(value) < (least or 0):
+                yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(value)}, expected at least {least}")
+            for index, inner in enumerate(value):
+                yield from _check_value(item, inner, at / index)
+        case inspect.AnyType():
+            yield from _check_free(value, at)
+        case inspect.IntType() | inspect.FloatType() as number:
+            yield from _check_range(number, value, at)
+        case _:
+            yield from _check_text(choice, value, at)
+
+
+def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
+    match choice.type:
+        case inspect.EnumType(cls=variants):
+            known = [str(variant.value) for variant in variants]
+            if value not in known:
+                hint = fields.did_you_mean(value, known)
+                yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
+        case inspect.CustomType(cls=kind):
+            ##= man/spec/service.md#configuration
+            ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+            if kind is Secret and not is_variable(value):
+                hint = "put it into an environment variable, and write its name here, as in `$API_KEY`"
+                yield at.problem(rules.CONFIG_BAD_VALUE, "a secret can't be written here", hint)
+        case inspect.StrType() if choice.refuses(value):
+            message = f"{quote_text(value)} is not {choice.wanted}" if choice.wanted else "this is blank"
+            more = f": {reason}" if (reason := choice.fault(value)) else ""
+            yield at.problem(rules.CONFIG_BAD_VALUE, message + more)
+        case _ if choice.is_template:
+            try:
+                expand_template(value, at.environ)
+            except ExpressionError as error:
+                yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
+
+
+def _check_range(kind: inspect.IntType | inspect.FloatType, value: float, at: DocumentLocation) -> Iterator[Problem]:
+    least, above, most = kind.ge, kind.gt, kind.le
+    # Negated, because every comparison with NaN is false.
+    if not ((least is None or value >= least) and (above is None or value > above) and (most is None or value <= most)):
+        low = f"from {least}" if above is None else f"greater than {above}"
+        hint = f"write a number {low} {'to' if above is None else 'and up to'} {most}"
+        yield at.problem(rules.CONFIG_BAD_VALUE, f"{fields.describe_value(value)} is out of range", hint)
 
 
 def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
@@ -187,14 +186,6 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
         case None, _:
             return "leave the key out, or give it a value"
     return ""
-
-
-def _check_array(kind: inspect.VarTupleType, values: list[Any], at: DocumentLocation) -> Iterator[Problem]:
-    least = kind.min_length or 0
-    if len(values) < least:
-        yield at.problem(rules.CONFIG_BAD_VALUE, f"invalid length {len(values)}, expected at least {least}")
-    for index, value in enumerate(values):
-        yield from _check_value(kind.item_type, value, at / index)
 
 
 def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -223,45 +214,24 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
             yield at.problem(rules.CONFIG_WRONG_TYPE, message, "write it between quotes")
 
 
-def _check_variant(known: list[str], value: str, at: DocumentLocation) -> Iterator[Problem]:
-    if value not in known:
-        hint = fields.did_you_mean(value, known)
-        yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
-
-
-def _check_template(value: str, at: DocumentLocation) -> Iterator[Problem]:
-    try:
-        expand_template(value, at.environ)
-    except ExpressionError as error:
-        yield at.problem(rules.CONFIG_BAD_TEMPLATE, error.message, error.hint)
-
-
-def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> list[Problem]:
+def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     known = {field.encode_name: field for field in kind.fields}
     wider = list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
-    found = [_make_missing_problem(name, at) for name, field in known.items() if field.required and name not in values]
+    found: list[Problem] = []
+    for name in (name for name, field in known.items() if field.required and name not in values):
+        hint = _BEGIN if name == "$schema" else ""
+        found.append(at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint))
     for name, value in values.items():
         below = at / name
-        wrong = (
-            list(_check_value(known[name].type, value, below))
-            if name in known
-            else [_make_unknown_problem(below, known)]
-        )
+        if name in known:
+            wrong = list(_check_value(known[name].type, value, below))
+        else:
+            message, hint = fields.describe_unknown_field(name, list(known)), fields.did_you_mean(name, known)
+            wrong = [below.problem(rules.CONFIG_UNKNOWN_KEY, message, hint, at_key=True)]
         if wrong and name in wider and not any(_check_value(wider[name].type, value, below)):
             wrong = [replace(problem, hint=_EXTEND) for problem in wrong]
         found += wrong
-    return found or list(_check_whole_table(kind.cls, values, at))
-
-
-def _make_missing_problem(name: str, at: DocumentLocation) -> Problem:
-    hint = _BEGIN if name == "$schema" else ""
-    return at.problem(rules.CONFIG_MISSING_KEY, fields.describe_missing_field(name), hint)
-
-
-def _make_unknown_problem(at: DocumentLocation, known: Iterable[str]) -> Problem:
-    name = str(at.keys[-1])
-    message = fields.describe_unknown_field(name, list(known))
-    return at.problem(rules.CONFIG_UNKNOWN_KEY, message, fields.did_you_mean(name, known), at_key=True)
+    yield from found or _check_whole_table(kind.cls, values, at)
 
 
 def _check_whole_table(table: type[Struct], values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Values with their positions in a file, whatever its format."""
+"""Values with their positions in a file of any format."""
 
 from __future__ import annotations
 

@@ -291,7 +291,9 @@ class _YamlBuilder:
             case yaml.ScalarEvent():
                 self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
-                self._add_value(self._resolve_alias(event), event)
+                if event.anchor not in self._anchors:
+                    raise self.draft.refused("an alias of nothing that is complete before it", *_get_span(event))
+                self._add_value(self._anchors[event.anchor], event)
 
     def _awaits_key(self) -> bool:
         return bool(self._open) and isinstance(self._open[-1].value, dict) and self._open[-1].name is None
@@ -323,7 +325,7 @@ class _YamlBuilder:
         done = self._open.pop()
         if done.event.flow_style:
             self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
-        # Not before: nothing may stand within itself.
+        # Not before: a value must not contain itself.
         self._remember(done.event.anchor, done.value)
 
     def _add_value(self, value: Any, event: Any) -> None:
@@ -365,11 +367,6 @@ class _YamlBuilder:
             return self.scalar(event.value)
         except ValueError:
             raise self.draft.refused("number of too many digits", *_get_span(event)) from None
-
-    def _resolve_alias(self, event: Any) -> Any:
-        if event.anchor not in self._anchors:
-            raise self.draft.refused("an alias of nothing that is complete before it", *_get_span(event))
-        return self._anchors[event.anchor]
 
     def _refuse_tag(self, event: Any) -> None:
         if event.tag is not None and event.tag not in _TAGS:

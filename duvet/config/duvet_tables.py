@@ -1,4 +1,4 @@
-"""The tables that a configuration file may hold under our own schema."""
+"""The tables of a configuration file under our own schema."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping

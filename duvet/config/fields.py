@@ -66,11 +66,13 @@ def list_field_types(kind: inspect.Type) -> list[FieldType]:
 
 def format_key_path(keys: Iterable[str | int]) -> str:
     """Return the keys that lead to a value, as `workflows.audit.steps[0].tool`."""
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{_key(key)}" for key in keys).removeprefix(".")
-
-
-def _key(key: str) -> str:
-    return key if key.replace("-", "_").replace("$", "_").isidentifier() else quote_text(key)
+    path = ""
+    for key in keys:
+        if isinstance(key, int):
+            path += f"[{key}]"
+        else:
+            path += f".{key if key.replace('-', '_').replace('$', '_').isidentifier() else quote_text(key)}"
+    return path.removeprefix(".")
 
 
 def is_table_array(kind: inspect.Type) -> bool:

@@ -73,9 +73,9 @@ def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     try:
         return build_table(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
-        from duvet.config.check import find_config_problems
+        from duvet.config.check import DocumentLocation, check_table, sort_problems
 
-        raise ProblemsError(find_config_problems(toml, table, environ)) from None
+        raise ProblemsError(sort_problems(check_table(table, DocumentLocation(toml, environ)))) from None
 
 
 def build_table(

@@ -61,35 +61,39 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
         return (*kept, *(name for name, pack in named.items() if pack.enabled and name not in by_default))
 
 
-_Names = Iterable[tuple[str, DocumentLocation]]
 _TABLES_OF_NAMES = ("providers", "toolPacks", "workflows", "routing")
 
 
 def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
     """Return the problems with names across tables; other problems are skipped."""
-    values = at.document.values
-    for table in _TABLES_OF_NAMES:
-        yield from _find_similar_names(_list_tables(values.get(table)), at / table)
-    providers, tasks = (dict(_list_tables(values.get(name))) for name in ("providers", "routing"))
+    tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
+    for name, named in tables.items():
+        yield from _find_similar_names(named, at / name)
+    providers, tasks = tables["providers"], tables["routing"]
     for task, route in tasks.items():
         yield from _check_route(task, route, providers, at / "routing" / task)
-    for name, workflow in _list_tables(values.get("workflows")):
-        yield from _check_workflow(workflow, providers, tasks, at / "workflows" / name)
+    for name, workflow in tables["workflows"].items():
+        below = at / "workflows" / name
+        for step, here in _list_steps(workflow, below):
+            yield from _check_model(step.get("model"), {**providers, **tasks}, providers, here / "model")
+        yield from find_repeated_names(workflow, below)
 
 
-def _list_tables(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, inner in value.items() if isinstance(value, dict) else ():
-        if isinstance(inner, dict):
-            yield name, inner
+def _list_tables(value: Any) -> dict[str, dict[str, Any]]:
+    return {name: inner for name, inner in value.items() if isinstance(inner, dict)} if isinstance(value, dict) else {}
 
 
-def _list_items(value: Any) -> Iterator[tuple[int, Any]]:
-    yield from enumerate(value) if isinstance(value, list) else ()
+def _list_items(value: Any, at: DocumentLocation) -> Iterator[tuple[Any, DocumentLocation]]:
+    yield from ((item, at / index) for index, item in enumerate(value if isinstance(value, list) else ()))
 
 
-def _find_similar_names(tables: Iterable[tuple[str, Any]], at: DocumentLocation) -> Iterator[Problem]:
+def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
+    return [(step, here) for step, here in _list_items(workflow.get("steps"), at / "steps") if isinstance(step, dict)]
+
+
+def _find_similar_names(names: Iterable[str], at: DocumentLocation) -> Iterator[Problem]:
     seen: dict[str, str] = {}
-    for name, _ in tables:
+    for name in names:
         other = seen.setdefault(name.lower().replace("-", "_"), name)
         if other != name:
             line = at.document.key_place(*at.keys, other).line
@@ -103,18 +107,19 @@ def _check_route(
     if task in providers:
         message = f"`{task}` is a provider, too: nobody could tell which is meant"
         yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-    yield from _check_model(route.get("model"), providers, {}, at / "model")
-    for index, model in _list_items(route.get("fallbacks")):
-        yield from _check_model(model, providers, {}, at / "fallbacks" / index)
+    yield from _check_model(route.get("model"), providers, providers, at / "model")
+    for model, here in _list_items(route.get("fallbacks"), at / "fallbacks"):
+        yield from _check_model(model, providers, providers, here)
 
 
 def _check_model(
-    model: Any, providers: dict[str, Any], tasks: dict[str, Any], at: DocumentLocation
+    model: Any, names: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
 ) -> Iterator[Problem]:
+    """Check that a model names one of `names`, or as `PROVIDER/MODEL` one of the providers."""
     if not isinstance(model, str) or not model.strip():
         return
     name, slash, _ = model.partition("/")
-    known = providers if slash else {**providers, **tasks}
+    known = providers if slash else names
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
@@ -123,37 +128,19 @@ def _check_model(
         yield at.problem(rules.CONFIG_BAD_VALUE, f"there is no provider `{name}`", hint)
 
 
-def _check_workflow(
-    workflow: dict[str, Any], providers: dict[str, Any], tasks: dict[str, Any], at: DocumentLocation
-) -> Iterator[Problem]:
-    steps = [
-        (step, at / "steps" / index) for index, step in _list_items(workflow.get("steps")) if isinstance(step, dict)
-    ]
-    for step, here in steps:
-        yield from _check_model(step.get("model"), providers, tasks, here / "model")
-    yield from find_repeated_names(workflow, at)
-
-
 def find_repeated_names(workflow: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     """Return problems with the names of steps and captures that are used twice."""
-    steps = [
-        (step, at / "steps" / index) for index, step in _list_items(workflow.get("steps")) if isinstance(step, dict)
-    ]
-    ids = [(step.get("id"), here / "id") for step, here in steps]
-    captures = [
-        (capture.get("name"), here / "capture" / index / "name")
-        for step, here in steps
-        for index, capture in _list_items(step.get("capture"))
-        if isinstance(capture, dict)
-    ]
-    yield from _find_repeated((name, here) for name, here in ids if isinstance(name, str))
-    yield from _find_repeated((name, here) for name, here in captures if isinstance(name, str))
+    steps = _list_steps(workflow, at)
+    yield from _find_repeated([(step.get("id"), here / "id") for step, here in steps])
+    captures = [found for step, here in steps for found in _list_items(step.get("capture"), here / "capture")]
+    yield from _find_repeated(
+        [(capture.get("name"), here / "name") for capture, here in captures if isinstance(capture, dict)]
+    )
 
 
-def _find_repeated(names: _Names) -> Iterator[Problem]:
+def _find_repeated(names: list[tuple[Any, DocumentLocation]]) -> Iterator[Problem]:
     seen: dict[str, DocumentLocation] = {}
     for name, at in names:
-        first = seen.setdefault(name, at)
-        if first is not at:
+        if isinstance(name, str) and (first := seen.setdefault(name, at)) is not at:
             message = f"`{name}` is the name of another at line {first.place.line} already"
             yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name")

@@ -106,14 +106,8 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     @classmethod
     def from_project(cls, table: ServerTable) -> Self:
         """Return the table `server` of the project's configuration as one of the service's."""
-        return cls(
-            name=table.name,
-            title=table.title,
-            version=table.version,
-            description=table.description,
-            protocol_version=table.protocol_version,
-            page_size=table.page_size,
-        )
+        shared = ("name", "title", "version", "description", "protocol_version", "page_size")
+        return cls(**{name: getattr(table, name) for name in shared})
 
     def rule(self, packs: tuple[str, ...] = _DEFAULT.packs) -> ServerRule:
         """Return the resolved settings, with the packs that are switched on."""
@@ -259,13 +253,12 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
         ##= man/spec/knowledge.md#files
         ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
         ##% `ingest.editorUri` is not set.
+        symbols = None if self.symbols is Auto.AUTO else bool(self.symbols)
         return IngestRule(
             include=make_pattern_tuple(self.include),
             exclude=make_pattern_tuple(self.exclude),
             max_file_bytes=self.max_file_bytes,
-            symbols=read_boolean_variable(environ, SYMBOLS_VARIABLE)
-            if self.symbols is Auto.AUTO
-            else bool(self.symbols),
+            symbols=_read_boolean_variable(environ, SYMBOLS_VARIABLE, symbols),
             semantic=None if self.semantic is Auto.AUTO else bool(self.semantic),
             profile=self.profile or "",
             stale_days=self.stale_days,
@@ -283,8 +276,10 @@ class StoreSection(ServiceSection, frozen=True, kw_only=True):
         return StoreRule(path=self.path, backups=self.backups or "")
 
 
-def read_boolean_variable(environ: Mapping[str, str], name: str) -> bool | None:
-    """Return the value of a variable that is true or false; None if it is not set."""
+def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:
+    """Return the setting of the file, or else the value of a variable; None if neither is set."""
+    if setting is not None:
+        return setting
     word = environ.get(name, "").strip().lower()
     if word and word not in (*_YES, *_NO):
         raise DuvetError(f"the variable `{name}` is neither true nor false", hint="set it to `true` or `false`")
@@ -382,9 +377,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
             root=root,
             root_said_by=root and ("uploads.root" if self.root else ROOT_VARIABLE),
             docs_subdir=self.docs_subdir,
-            overwrite=bool(
-                read_boolean_variable(environ, OVERWRITE_VARIABLE) if self.overwrite is None else self.overwrite
-            ),
-            ingest=bool(read_boolean_variable(environ, INGEST_VARIABLE) if self.ingest is None else self.ingest),
+            overwrite=bool(_read_boolean_variable(environ, OVERWRITE_VARIABLE, self.overwrite)),
+            ingest=bool(_read_boolean_variable(environ, INGEST_VARIABLE, self.ingest)),
             max_bytes=self.max_bytes,
         )

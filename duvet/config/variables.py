@@ -106,7 +106,7 @@ def _look_up(name: str, environ: Mapping[str, str]) -> str:
     ##= man/spec/service.md#configuration
     ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
     ##% that is not set with its place.
-    # A password that begins with a dollar looks like a variable, but seldom like one that somebody has named.
+    # A password that begins with a dollar looks like a variable, but rarely like one with a customary name.
     shown = f" `{name}`" if _CUSTOMARY.fullmatch(name) else ""
     value = environ.get(name)
     if value is None:

@@ -45,7 +45,7 @@ class RecordedAnswers:
 
     def altered_among(self, paths: Collection[str]) -> set[str]:
         """Return those of these paths with another answer now."""
-        return set(find_altered_paths(self.record.about(paths), self.tree))
+        return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
         """Yield the files that have other names, too."""
@@ -62,7 +62,7 @@ class RecordedAnswers:
         patterns, before = self.matched
         tree = RecordedTree(self.tree.disk)
         now = patterns.match(tree, Cache())
-        self.record.renew(tree.record)
+        self.record.update(tree.record)
         if others := self._find_changed_listings():
             return others
         if _describe_inputs(now) == _describe_inputs(before):
@@ -74,7 +74,7 @@ class RecordedAnswers:
         tree, found = RecordedTree(self.tree.disk), set[str]()
         for names, before in self._listings:
             found.update(set(names(tree)) ^ set(before))
-        self.record.renew(tree.record)
+        self.record.update(tree.record)
         return found
 
 
@@ -228,7 +228,7 @@ class FollowedReading:
         hints = self._places.hints(events)
         if hints.whole:
             return None
-        return {path for path in hints.paths if self.answers.record.knows(path)}
+        return {path for path in hints.paths if self.answers.record.contains(path)}
 
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
         """Return the changed paths, as far as these events affect them."""

@@ -59,7 +59,7 @@ class Cache:
         """Make the result depend on whether this day, `YYYY-MM-DD`, is over."""
 
     def forgo(self) -> None:
-        """Don't store the result: it went where nobody can look for it, or a fault may pass."""
+        """Don't store the result: its output can't be compared later, or a fault is temporary."""
 
 
 class _StoredResult(Struct, array_like=True):
@@ -120,13 +120,13 @@ class DiskCache(Cache):
         record = check_unchanged(stored.record, self.tree)
         if record is None:
             return None
-        self.tree.record.add(record)
+        self.tree.record.merge(record)
         if record is not stored.record:
             self.blobs.save(name, (stored.key, self.tree.now, record, stored.value))
         return decode_blob(stored.value, kind)
 
     def load_last(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the result stored last, for whatever key, which may be out of date."""
+        """Return the result stored last for any key, which may be out of date."""
         stored = self.blobs.load(name, _StoredResult)
         return None if stored is None else decode_blob(stored.value, kind)
 
@@ -151,7 +151,7 @@ class DiskCache(Cache):
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those
             ##% without an effect.
-            self._files("outputs", bytes).add(path, "", self.tree.wrote(path, content), content)
+            self._files("outputs", bytes).add(path, "", self.tree.note_written(path, content), content)
         self._written.clear()
 
     def parse_files(
@@ -192,10 +192,10 @@ class DiskCache(Cache):
         self._written[path] = digest_content(data)
 
     def note_removed(self, path: str) -> None:
-        self.tree.removed(path)
+        self.tree.note_removed(path)
 
     def note_day(self, day: str, is_over: bool) -> None:
-        self.tree.record.hear(self.tree.record.days, day, is_over)
+        self.tree.record.note_answer(self.tree.record.days, day, is_over)
 
     def forgo(self) -> None:
         self.tree.record.settled = False
@@ -227,10 +227,10 @@ class _ParsedFiles(Generic[Value]):
     def recall(self, paths: Iterable[str], key: str) -> Iterator[tuple[str, Value | None]]:
         """Yield each path with its value if the file's stamp proves that it is unchanged, or else None."""
         rows, asked = self._load(key), self._asked.setdefault(key, {})
-        still = self.tree.still
+        recall_stamp = self.tree.recall_stamp
         for path in paths:
             known = rows.get(path)
-            stamp = still(path, known[0]) if known else None
+            stamp = recall_stamp(path, known[0]) if known else None
             if known is None or stamp is None:
                 yield path, None
                 continue

@@ -33,7 +33,7 @@ def compute_build_id() -> bytes:
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
         parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_list_libraries(), *_describe_user()]
     except OSError:
-        # What can't be told is like nothing else.
+        # An unknown build is equal to no other.
         return os.urandom(32)
     return digest_content("\n".join(parts).encode(errors="surrogateescape"))
 
@@ -114,7 +114,7 @@ class BlobStore:
             data = _encode_blob(name, value)
             # Something that is not a file is left alone, and so is what it leads to.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
-                # Each file is replaced whole and says all that it depends on, so that it needs none of the others.
+                # Each file is replaced whole and names everything that it depends on, so that no file needs another.
                 store_file(path, data)
 
     def _prepare(self) -> bool:

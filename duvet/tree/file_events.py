@@ -80,7 +80,7 @@ class FolderWatcher:
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
         """Wait for events; UNKNOWN_EVENTS if they can't be named, None after `stop`."""
         if self.polling:
-            # watchfiles has a way of its own to poll, but what is changed twice in a second escapes it.
+            # watchfiles can poll too, but it misses the second change within a second.
             return None if stop.wait(self.seconds) else UNKNOWN_EVENTS
         from watchfiles._rust_notify import WatchfilesRustInternalError
 
@@ -108,7 +108,7 @@ class FolderWatcher:
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
     """Check whether the environment asks for polling."""
-    # The names are those of watchfiles, for file systems that don't tell, such as network drives.
+    # These are the variables of watchfiles, for file systems without notifications, such as network drives.
     return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
 
 

@@ -162,7 +162,7 @@ def find_read_fault(disk: DiskTree, path: str) -> str:
 
 
 def _read_all(handle: int, info: os.stat_result) -> bytes:
-    # A file object would ask for the size again, and where it stands.
+    # A file object would ask for the size and the position again.
     data = os.read(handle, info.st_size + 1)
     if len(data) == info.st_size:
         return data

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _READ_ONLY = {
-    # What is said in other languages can't be told apart, and nobody is there to answer a question.
+    # Messages are parsed in English, and nobody can answer a prompt.
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
@@ -364,9 +364,6 @@ def _make_os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
-Answer = TypeVar("Answer")
-
-
 class GitEntry:
     """A name in a folder of a commit."""
 
@@ -397,79 +394,65 @@ class GitTree:
         self._lent = files, folder
 
     def read(self, path: str) -> bytes:
-        def today(outside: str) -> bytes:
-            data = self.disk.read(outside)
-            if not _is_in_git_folder(outside):
-                self.taken[path] = None
-            return data
-
-        return self._ask(path, self._read, today)
-
-    def _read(self, path: str) -> bytes:
         try:
             ##= man/spec/diff.md#reading-a-revision
             ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there
             ##% as on disk, also in a git hook.
-            place = self.paths.find(path)
-            if place.node.is_folder:
-                raise NotRegularError(IS_FOLDER, path=path)
-            return self.paths.content(place)
+            place = self._locate(path)
+            if isinstance(place, GitPlace):
+                if place.node.is_folder:
+                    raise NotRegularError(IS_FOLDER, path=path)
+                return self.paths.content(place)
         except (OSError, ValueError) as error:
             raise UnreadableError(describe_os_error(error), path=path) from error
+        data = self.disk.read(place)
+        if not _is_in_git_folder(place):
+            self.taken[path] = None
+        return data
 
     def is_file(self, path: str) -> bool:
-        return self._ask(path, self._is_file, self.disk.is_file)
-
-    def _is_file(self, path: str) -> bool:
         place = self._find(path)
+        if isinstance(place, str):
+            return self.disk.is_file(place)
         return place is not None and not place.node.is_folder
 
     def exists(self, path: str) -> bool:
-        return self._ask(path, self._exists, self.disk.exists)
-
-    def _exists(self, path: str) -> bool:
         place = self._find(path, follow=False)
+        if isinstance(place, str):
+            return self.disk.exists(place)
         return place is not None and not is_own_folder(place.path)
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        return self._ask(folder, lambda _: iter(self._entries(folder)), self.disk.entries)
-
-    def _entries(self, folder: str) -> list[TreeEntry]:
         try:
-            place = self.paths.find(folder)
-            if not place.node.is_folder or is_own_folder(place.path):
-                return []
-            nodes = self.paths.inside(place)
+            place = self._locate(folder)
+            if isinstance(place, str):
+                return self.disk.entries(place)
+            is_listed = place.node.is_folder and not is_own_folder(place.path)
+            nodes = self.paths.inside(place) if is_listed else {}
         except (OSError, ValueError) as error:
             if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-                return []
+                return iter(())
             raise UnreadableError(describe_os_error(error), path=folder) from error
-        return [
-            GitEntry(name, node.is_link, partial(self._is_folder, posixpath.join(folder, name), node))
-            for name, node in nodes.items()
-            if not is_own_folder(posixpath.join(place.path, name))
-        ]
+        return iter(
+            [
+                GitEntry(name, node.is_link, partial(self._is_folder, posixpath.join(folder, name), node))
+                for name, node in nodes.items()
+                if not is_own_folder(posixpath.join(place.path, name))
+            ]
+        )
 
     def _is_folder(self, path: str, node: GitNode) -> bool:
-        if not node.is_link:
-            return node.is_folder
-        return self._ask(path, self._leads_to_folder, self._is_folder_today)
-
-    def _leads_to_folder(self, path: str) -> bool:
-        place = self._find(path)
-        return place is not None and place.node.is_folder
-
-    def _is_folder_today(self, path: str) -> bool:
-        return self.disk.exists(path) and not self.disk.is_file(path)
+        place = self._find(path) if node.is_link else None
+        if isinstance(place, str):
+            return self.disk.exists(place) and not self.disk.is_file(place)
+        return place.node.is_folder if place else node.is_folder
 
     def identity(self, folder: str) -> object:
-        return self._ask(folder, self._identity, self.disk.identity)
-
-    def _identity(self, folder: str) -> object:
         try:
-            return self.paths.find(folder).path
+            place = self._locate(folder)
         except (OSError, ValueError) as error:
             raise UnreadableError(describe_os_error(error), path=folder) from error
+        return self.disk.identity(place) if isinstance(place, str) else place.path
 
     def __enter__(self) -> Self:
         return self
@@ -480,18 +463,18 @@ class GitTree:
     def close(self) -> None:
         self.paths.objects.close()
 
-    def _find(self, path: str, *, follow: bool = True) -> GitPlace | None:
+    def _find(self, path: str, *, follow: bool = True) -> GitPlace | str | None:
         try:
-            return self.paths.find(path, follow=follow)
+            return self._locate(path, follow=follow)
         except (OSError, ValueError):
             return None
 
-    def _ask(self, path: str, then: Callable[[str], Answer], today: Callable[[str], Answer]) -> Answer:
-        """Answer from the revision, or from disk for paths that are not in the repository."""
+    def _locate(self, path: str, *, follow: bool = True) -> GitPlace | str:
+        """Return the place in the revision, or the path of a file that is read from disk; OSError if nothing is there."""
         try:
-            return today(path) if _is_in_git_folder(path) or self._is_lent(path) else then(path)
+            return path if _is_in_git_folder(path) or self._is_lent(path) else self.paths.find(path, follow=follow)
         except OutsideRepositoryError as outside:
-            return today(outside.path)
+            return outside.path
 
     def _is_lent(self, path: str) -> bool:
         ##= man/spec/diff.md#reading-a-revision
@@ -501,7 +484,13 @@ class GitTree:
         plain = posixpath.normpath(path)
         if plain not in files and not (folder and plain.startswith(f"{folder}/")):
             return False
-        return not self._exists(path) and self.disk.is_file(path)
+        try:
+            if not is_own_folder(self.paths.find(path, follow=False).path):
+                return False
+        except (OSError, ValueError):
+            # The revision lacks it.
+            pass
+        return self.disk.is_file(path)
 
 
 def _is_in_git_folder(path: str) -> bool:

@@ -17,7 +17,7 @@ from duvet.tree.files import DiskTree
 
 _UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
 _ABANDONED = 3600
-"""Seconds after which nobody is still writing a file."""
+"""Seconds after which a temporary file counts as abandoned."""
 
 
 def make_unfinished_name(name: str) -> str:
@@ -85,7 +85,7 @@ def _has_ended(process: int) -> bool:
 OutputData = bytes | bytearray
 FileWriter = Callable[[str, OutputData], None]
 
-# What stands here leads to open files, whatever it looks like, and is never replaced.
+# Paths to open files, which are never replaced, whatever their mode.
 _OPEN_FILES = ("/dev/std", "/dev/fd/", "/proc/")
 
 _HINTS = {errno.ENXIO: "nobody reads from this pipe; start its reader first"}
@@ -215,7 +215,7 @@ def _make_temporary_path(path: str) -> str:
 
 
 def _write_temporary(temporary: str, data: OutputData, mode: int | None) -> None:
-    # Exclusive, so that nobody's link is followed; the umask decides who may read a new file.
+    # Exclusive, so that no link is followed; the umask sets the permissions of a new file.
     with open(temporary, "xb") as file:
         file.write(data)
     if mode is not None:

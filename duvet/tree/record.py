@@ -92,17 +92,17 @@ class TreeRecord(Struct, array_like=True):
     settled: bool = True
     """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
-    def look(self, looks: dict[str, FileStamp], path: str, seen: FileStamp) -> None:
+    def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
         """Record the stamp of a file or folder."""
-        was = looks.get(path)
-        if was is not None and not was.agrees(seen):
+        was = stamps.get(path)
+        if was is not None and not was.agrees(stamp):
             ##= man/spec/cache.md#freshness
             ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that
             ##% changed during the run.
-            self._unsettle(looks, path)
-        looks[path] = seen
+            self._unsettle(stamps, path)
+        stamps[path] = stamp
 
-    def hear(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
+    def note_answer(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
         """Record an answer, and return it."""
         if answers.setdefault(question, answer) != answer:
             self._unsettle(answers, question)
@@ -114,23 +114,23 @@ class TreeRecord(Struct, array_like=True):
         if answers is not self.folders:
             self.unsteady[path] = None
 
-    def add(self, other: TreeRecord) -> None:
+    def merge(self, other: TreeRecord) -> None:
         """Add the questions of another piece of work."""
-        for looks, more in ((self.files, other.files), (self.folders, other.folders)):
-            for path in looks.keys() & more.keys():
-                if not looks[path].agrees(more[path]):
-                    self._unsettle(looks, path)
+        for stamps, more in ((self.files, other.files), (self.folders, other.folders)):
+            for path in stamps.keys() & more.keys():
+                if not stamps[path].agrees(more[path]):
+                    self._unsettle(stamps, path)
         for answers, others in zip(self._list_answers(), other._list_answers(), strict=True):
             for question in answers.keys() & others.keys():
                 if answers[question] != others[question]:
                     self._unsettle(answers, question)
         if not self.unlisted.keys().isdisjoint(other.folders):
             self.settled = False
-        self.renew(other)
+        self.update(other)
         self.unsteady.update(other.unsteady)
         self.settled = self.settled and other.settled
 
-    def renew(self, other: TreeRecord) -> None:
+    def update(self, other: TreeRecord) -> None:
         """Replace earlier answers by those of another piece of work."""
         for answers, others in zip(self._list_all(), other._list_all(), strict=True):
             answers.update(others)
@@ -141,11 +141,11 @@ class TreeRecord(Struct, array_like=True):
         """Return a copy, to which other questions can be added."""
         return TreeRecord(**{name: copy(getattr(self, name)) for name in self.__struct_fields__})
 
-    def knows(self, path: str) -> bool:
+    def contains(self, path: str) -> bool:
         """Check whether anything was asked about this path, apart from its entries as a folder."""
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
-    def about(self, paths: Collection[str]) -> TreeRecord:
+    def select(self, paths: Collection[str]) -> TreeRecord:
         """Return the questions about these paths."""
         found = TreeRecord()
         for answers, own in zip(found._list_all(), self._list_all(), strict=True):

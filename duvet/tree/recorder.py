@@ -55,7 +55,7 @@ class RecordedTree:
             yield inner
         finally:
             self.record = around
-            around.add(inner)
+            around.merge(inner)
 
     def read(self, path: str) -> bytes:
         try:
@@ -81,17 +81,17 @@ class RecordedTree:
         digest = digest_content(content.data) if is_fresh(content.info, self.now) else b""
         self._note_stamp(path, make_file_stamp(content.info, digest))
 
-    def _note_stamp(self, path: str, seen: FileStamp) -> None:
-        was = self.seen.setdefault(path, seen)
-        if was is not seen and not (was and was.agrees(seen)):
+    def _note_stamp(self, path: str, stamp: FileStamp) -> None:
+        was = self.seen.setdefault(path, stamp)
+        if was is not stamp and not (was and was.agrees(stamp)):
             self.seen[path] = None
-        self.record.look(self.record.files, path, seen)
+        self.record.note_stamp(self.record.files, path, stamp)
 
     def is_file(self, path: str) -> bool:
-        return self.record.hear(self.record.regular, path, self.disk.is_file(path))
+        return self.record.note_answer(self.record.regular, path, self.disk.is_file(path))
 
     def exists(self, path: str) -> bool:
-        return self.record.hear(self.record.present, path, self.disk.exists(path))
+        return self.record.note_answer(self.record.present, path, self.disk.exists(path))
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
         if self.disk.is_own(folder):
@@ -103,8 +103,8 @@ class RecordedTree:
             if self._note_failure(folder, error, self.record.unlisted):
                 return
             raise
-        seen = make_file_stamp(info, digest_content(encode_listing(found)) if is_fresh(info, self.now) else b"")
-        self.record.look(self.record.folders, folder, seen)
+        stamp = make_file_stamp(info, digest_content(encode_listing(found)) if is_fresh(info, self.now) else b"")
+        self.record.note_stamp(self.record.folders, folder, stamp)
         start = f"{folder}/" if folder and not folder.endswith("/") else folder
         for entry in found:
             yield _LinkEntry(entry, start + entry.name, self.record) if entry.is_symlink() else entry
@@ -115,7 +115,7 @@ class RecordedTree:
         except UnreadableError as error:
             self._note_failure(folder, error, self.record.absent)
             raise
-        return self.record.hear(self.record.identities, folder, (info.st_dev, info.st_ino))
+        return self.record.note_answer(self.record.identities, folder, (info.st_dev, info.st_ino))
 
     def _note_failure(self, path: str, error: UnreadableError, absences: dict[str, None]) -> bool:
         """Return True if nothing is there; any other fault may be gone the next time."""
@@ -127,33 +127,33 @@ class RecordedTree:
             self.record.settled = False
         return absent
 
-    def still(self, path: str, seen: FileStamp) -> FileStamp | None:
+    def recall_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
         """Return the current stamp of a file that is unchanged, and record it as read; None for any other."""
-        found = self.compared(path, seen)
+        found = self.compare_stamp(path, stamp)
         if found is not None:
             self._note_stamp(path, found)
         return found
 
-    def compared(self, path: str, seen: FileStamp) -> FileStamp | None:
+    def compare_stamp(self, path: str, stamp: FileStamp) -> FileStamp | None:
         """Return the current stamp of a file that is unchanged, without recording it."""
         pin = self.pinned.get(path)
         try:
             info = pin.info if pin else os.stat(self.disk.at(path))
         except (OSError, ValueError):
             return None
-        if not seen.looks_like(info):
+        if not stamp.looks_like(info):
             return None
-        if not seen.digest:
-            return seen
+        if not stamp.digest:
+            return stamp
         try:
             data, info = self._load(path)
         except UnreadableError:
             return None
-        if not seen.looks_like(info) or digest_content(data) != seen.digest:
+        if not stamp.looks_like(info) or digest_content(data) != stamp.digest:
             return None
-        return make_file_stamp(info, seen.digest if is_fresh(info, self.now) else b"")
+        return make_file_stamp(info, stamp.digest if is_fresh(info, self.now) else b"")
 
-    def wrote(self, path: str, content: bytes) -> FileStamp | None:
+    def note_written(self, path: str, content: bytes) -> FileStamp | None:
         """Return the stamp of a file with this digest; the result is valid only while the file stays so."""
         self.written.add(path)
         try:
@@ -163,20 +163,20 @@ class RecordedTree:
         if info is None or not stat.S_ISREG(info.st_mode):
             self.record.settled = False
             return None
-        # The times alone don't tell whether somebody else wrote to it a moment later.
-        seen = make_file_stamp(info, content)
-        self._note_stamp(path, seen)
+        # The times alone can't show that another process wrote to it a moment later.
+        stamp = make_file_stamp(info, content)
+        self._note_stamp(path, stamp)
         self._correct_answers(path, there=True)
-        return seen
+        return stamp
 
-    def removed(self, path: str) -> None:
+    def note_removed(self, path: str) -> None:
         """Record that a file which was read is gone, and that the result would be the same without it."""
         self.record.files.pop(path, None)
         self.seen.pop(path, None)
         self._correct_answers(path, there=False)
 
     def _correct_answers(self, path: str, *, there: bool) -> None:
-        """Change earlier answers about whether the file exists to what a new run would hear."""
+        """Update earlier answers about the existence of the file to those that a new run would get."""
         record = self.record
         asked = [answers for answers in (record.present, record.regular) if path in answers]
         if path in record.absent or any(answers[path] is not there for answers in asked):
@@ -201,7 +201,7 @@ class _LinkEntry:
         try:
             found = self._entry.is_dir()
         finally:
-            self._record.hear(self._record.links, self._path, found)
+            self._record.note_answer(self._record.links, self._path, found)
         return found
 
     def is_symlink(self) -> bool:
@@ -249,17 +249,17 @@ def check_unchanged(record: TreeRecord, tree: RecordedTree) -> TreeRecord | None
 
 def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
     renewed: dict[str, FileStamp] = {}
-    at, compared = tree.disk.at, tree.compared
+    at, compare = tree.disk.at, tree.compare_stamp
     stat = os.stat
     try:
-        for path, seen in files.items():
-            if seen.digest:
-                found = compared(path, seen)
+        for path, stamp in files.items():
+            if stamp.digest:
+                found = compare(path, stamp)
                 if found is None:
                     return None
                 if not found.digest:
                     renewed[path] = found
-            elif not seen.looks_like(stat(at(path))):
+            elif not stamp.looks_like(stat(at(path))):
                 return None
     except (OSError, ValueError):
         return None
@@ -268,31 +268,31 @@ def _renew_files(files: dict[str, FileStamp], tree: RecordedTree) -> dict[str, F
 
 def _renew_folders(folders: dict[str, FileStamp], tree: RecordedTree) -> dict[str, FileStamp] | None:
     renewed: dict[str, FileStamp] = {}
-    for path, seen in folders.items():
-        found = _compare_folder(path, seen, tree)
+    for path, stamp in folders.items():
+        found = _compare_folder(path, stamp, tree)
         if found is None:
             return None
-        if found is not seen:
+        if found is not stamp:
             renewed[path] = found
     return {**folders, **renewed} if renewed else folders
 
 
-def _compare_folder(path: str, seen: FileStamp, tree: RecordedTree) -> FileStamp | None:
+def _compare_folder(path: str, stamp: FileStamp, tree: RecordedTree) -> FileStamp | None:
     """Return the current stamp of a folder with the same entries; None for any other."""
     try:
         info = tree.disk.marks(path)
-        if not seen.looks_like(info):
+        if not stamp.looks_like(info):
             return None
-        if seen.digest and digest_content(encode_listing(tree.disk.entries(path))) != seen.digest:
+        if stamp.digest and digest_content(encode_listing(tree.disk.entries(path))) != stamp.digest:
             return None
     except UnreadableError:
         return None
-    return make_file_stamp(info) if seen.digest and not is_fresh(info, tree.now) else seen
+    return make_file_stamp(info) if stamp.digest and not is_fresh(info, tree.now) else stamp
 
 
 def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
     """Yield the paths with other answers now; the entries of folders and variables are not compared."""
-    yield from (path for path, seen in record.files.items() if tree.compared(path, seen) is None)
+    yield from (path for path, stamp in record.files.items() if tree.compare_stamp(path, stamp) is None)
     yield from record.unsteady
     yield from _find_other_changes(record, tree.disk)
 
@@ -300,7 +300,7 @@ def find_altered_paths(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
 def find_refilled_folders(record: TreeRecord, tree: RecordedTree) -> Iterator[str]:
     """Yield the folders whose entries may differ."""
     yield from (path for path in record.unlisted if _is_there(tree.disk, path))
-    yield from (path for path, seen in record.folders.items() if _compare_folder(path, seen, tree) is None)
+    yield from (path for path, stamp in record.folders.items() if _compare_folder(path, stamp, tree) is None)
 
 
 def _find_other_changes(record: TreeRecord, disk: DiskTree) -> Iterator[str]:

@@ -104,7 +104,7 @@ class _PageReader:
         stamp, parsed = self._earlier.get(path, (None, None))
         if stamp is None or parsed is None or not isinstance(self._tree, RecordedTree):
             return None
-        seen = self._tree.still(path, stamp)
+        seen = self._tree.recall_stamp(path, stamp)
         return (seen, parsed) if seen else None
 
     def _read_row(self, path: str) -> tuple[FileStamp | None, ParsedPage]:

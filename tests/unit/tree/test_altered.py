@@ -61,8 +61,8 @@ def test_some_paths(root: Path) -> None:
     tree = asked(root)
     (root / "src" / "a").unlink()
     (root / "other").touch()
-    assert list(find_altered_paths(tree.record.about(["other", "absent", "no question"]), tree)) == ["other"]
-    assert list(find_altered_paths(tree.record.about(["src"]), tree)) == []
+    assert list(find_altered_paths(tree.record.select(["other", "absent", "no question"]), tree)) == ["other"]
+    assert list(find_altered_paths(tree.record.select(["src"]), tree)) == []
 
 
 def test_two_looks_that_differ(root: Path) -> None:
@@ -79,7 +79,7 @@ def test_what_the_work_itself_has_written(root: Path) -> None:
     tree = asked(root)
     for name in ("src/a", "absent", "other"):
         (root / name).write_text("written")
-        tree.wrote(name, digest_content(b"written"))
+        tree.note_written(name, digest_content(b"written"))
     assert list(find_altered_paths(tree.record, tree)) == []
     os.utime(root / "other")
     assert list(find_altered_paths(tree.record, tree)) == ["other"]
@@ -88,7 +88,7 @@ def test_what_the_work_itself_has_written(root: Path) -> None:
 def test_what_the_work_itself_has_removed(root: Path) -> None:
     tree = asked(root)
     (root / "src" / "a").unlink()
-    tree.removed("src/a")
+    tree.note_removed("src/a")
     assert list(find_altered_paths(tree.record, tree)) == []
     (root / "src" / "a").touch()
     assert list(find_altered_paths(tree.record, tree)) == ["src/a"]
@@ -99,5 +99,5 @@ def test_newer_answers(root: Path) -> None:
     (root / "src" / "a").write_text("another")
     (root / "nowhere").mkdir()
     newer = asked(root)
-    tree.record.renew(newer.record)
+    tree.record.update(newer.record)
     assert tree.record == newer.record

@@ -23,8 +23,8 @@ def test_what_has_changed_can_be_begun_anew_with(tmp_path: Path) -> None:
     assert again.read("a") == again.read_again("a") == b"second"
     # What is kept is about the text that was read: who looks later sees that it is another.
     seen = again.record.files["a"]
-    assert again.compared("a", seen) is not None
-    assert RecordedTree(DiskTree(str(tmp_path))).compared("a", seen) is None
+    assert again.compare_stamp("a", seen) is not None
+    assert RecordedTree(DiskTree(str(tmp_path))).compare_stamp("a", seen) is None
 
 
 def test_who_can_not_begin_anew_reads_on(tmp_path: Path) -> None:

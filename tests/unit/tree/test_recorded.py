@@ -110,8 +110,8 @@ def test_work_within_work(root: Path) -> None:
 def test_a_file_that_is_still_the_same(root: Path) -> None:
     seen = asked(root).record.files["src/a.rs"]
     tree = RecordedTree(DiskTree(str(root)), LATER)
-    assert tree.still("src/a.rs", seen) == seen and tree.record.files == {"src/a.rs": seen}
-    assert tree.still("src/b.rs", seen) is None and tree.still("gone.rs", seen) is None
+    assert tree.recall_stamp("src/a.rs", seen) == seen and tree.record.files == {"src/a.rs": seen}
+    assert tree.recall_stamp("src/b.rs", seen) is None and tree.recall_stamp("gone.rs", seen) is None
 
 
 @pytest.mark.parametrize("name", ["cache", "knowledge"])
@@ -154,9 +154,9 @@ def test_a_folder_that_is_another_one(root: Path) -> None:
 def test_what_was_written(root: Path) -> None:
     tree = RecordedTree(DiskTree(str(root)), LATER)
     (root / "out").write_text("done")
-    tree.wrote("out", digest_content(b"done"))
+    tree.note_written("out", digest_content(b"done"))
     assert same(tree)
     (root / "out").write_text("gone")
     assert not same(tree)
-    assert tree.wrote("nowhere/out", b"") is None
+    assert tree.note_written("nowhere/out", b"") is None
     assert not tree.record.settled

@@ -43,7 +43,7 @@ def test_a_file_that_was_asked_for_before_it_was_written(ask: Callable[..., obje
     with suppress(UnreadableError):
         getattr(tree, ask.__name__)("out")
     (root / "out").write_text("done")
-    tree.wrote("out", digest_content(b"done"))
+    tree.note_written("out", digest_content(b"done"))
     assert not same(tree)
 
 
@@ -52,7 +52,7 @@ def test_a_file_that_was_asked_for_before_it_was_removed(ask: Callable[..., obje
     tree = RecordedTree(DiskTree(str(root)), LATER)
     getattr(tree, ask.__name__)("src/a.rs")
     (root / "src" / "a.rs").unlink()
-    tree.removed("src/a.rs")
+    tree.note_removed("src/a.rs")
     assert not same(tree)
 
 
