@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TypeVar
 
@@ -12,14 +11,13 @@ from msgspec.structs import replace
 
 from duvet.config.settings import SourceRule
 from duvet.errors import NotFoundError, QueryError
-from duvet.model import Annotation, Kind, Level, Problem, Severity
-from duvet.prompts.library import PromptRequest, render_prompt
+from duvet.model import Annotation, Kind, Problem, Severity
+from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_prompt
 from duvet.queries.details import make_detail
 from duvet.queries.gaps import LEVELS_BY_WORD, Gap, RequirementFilter, find_gaps
 from duvet.queries.records import (
     CitationWithCode,
     RequirementDetail,
-    RequirementRow,
     SectionDetail,
     make_requirement_row,
 )
@@ -30,7 +28,6 @@ from duvet.text import quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
-from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import list_possible_paths
 from duvet.trace.names import match_specifications, require_specification, suggest_nearest
 
@@ -39,55 +36,49 @@ _INDENT = " " * 7
 
 
 class CitationComment(Struct, frozen=True):
-    """What to paste into the files of a source."""
+    """The comments to paste into the files of a source."""
 
     patterns: str
     for_code: str
-    """Nothing where the files are tests."""
+    """Empty if the files are tests."""
     for_test: str
 
 
 def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple[CitationComment, ...]:
-    """The comments for each style of these sources."""
-    styles = _styles(rules)
-    # Where there is nothing but tests, these hold the code as well.
+    """Return the comments for each style of these sources."""
+    styles: dict[SourceStyle, list[str]] = {}
+    for rule in rules:
+        styles.setdefault(SourceStyle(rule.meta, rule.content, rule.kind), []).extend(rule.patterns)
+
+    def paste(style: SourceStyle, kind: Kind) -> str:
+        return "".join(f"{line}\n" for line in format_annotation(style, _INDENT, target, quote, kind=kind))
+
+    # Where all sources are tests, they contain the code as well.
     only_tests = all(style.kind is Kind.TEST for style in styles)
     return tuple(
         CitationComment(
             ", ".join(f"`{pattern}`" for pattern in patterns),
-            _pasted(style, target, quote, Kind.CITATION) if only_tests or style.kind is not Kind.TEST else "",
-            _pasted(style, target, quote, Kind.TEST),
+            paste(style, Kind.CITATION) if only_tests or style.kind is not Kind.TEST else "",
+            paste(style, Kind.TEST),
         )
         for style, patterns in styles.items()
     )
 
 
-def _styles(rules: Iterable[SourceRule]) -> dict[SourceStyle, list[str]]:
-    """The patterns of the sources of each style."""
-    styles: dict[SourceStyle, list[str]] = {}
-    for rule in rules:
-        styles.setdefault(SourceStyle(rule.meta, rule.content, rule.kind), []).extend(rule.patterns)
-    return styles
-
-
-def _pasted(style: SourceStyle, target: str, quote: str, kind: Kind) -> str:
-    return "".join(f"{line}\n" for line in format_annotation(style, _INDENT, target, quote, kind=kind))
-
-
 _Item = TypeVar("_Item")
 
 MAX_PROMPT_CHARACTERS = 7_000
-"""So many bytes of a list leave a prompt below 4,000 tokens, of which one hardly ever has less than 2.5."""
+"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
 MAX_ITEM_CHARACTERS = 1_000
-"""So much of one text among several is shown, and of a line of a section before it is broken."""
+"""The most of one text in a list, and of a line of a section before it is broken."""
 MAX_ITEM_WIDTH = 160
-"""So much of a line of code is shown."""
+"""The most of a line of code."""
 
 
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
-    """As many of the first items as there is room for; one in any case."""
+    """Return the first item, and as many more as there is room for."""
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     for count, item in enumerate(items):
@@ -100,60 +91,44 @@ def fit_items(
 _AROUND = 3
 
 
-def find_prompt_requirement(context: ProjectSnapshot, reference: str) -> RequirementRef:
-    """The requirement that a reference means; NotFoundError where it means something else."""
-    found = context.find(reference)
-    if not isinstance(found, RequirementRef):
-        hint = "give the first digits of its id, or the path of its resource"
-        raise NotFoundError(f"{quote_text(reference)} is no requirement", hint=hint)
-    return found
-
-
 def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRef) -> Mapping[str, object]:
-    """The requirement with its citations, what to paste where, and the notes that it is still to do."""
+    """Return the requirement with its citations, the comments to paste, and the places of its todos."""
     detail = make_detail(context.material(_AROUND), requirement)
     assert isinstance(detail, RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
     ##% around them, and show the comments to write.
-    citations = [_narrowed(one) for one in detail.citations]
-    shown = fit_items(citations, _words_of)
+    citations = [
+        replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
+        for one in detail.citations
+    ]
+    shown = fit_items(citations, _measure_citation)
     todos = [f"{one.file_path}, line {one.line_number}" for one in detail.citations if one.type == "todo"]
+    project = context.project
+    rules = (*project.options.sources, *(project.config.sources if project.config else ()))
     return {
         "requirement": detail,
         "citations": shown,
         "left_out": len(citations) - len(shown),
-        "comments": make_comments(_rules(context), detail.target, detail.text),
+        "comments": make_comments(rules, detail.target, detail.text),
         "todos": fit_items(todos, str),
     }
 
 
-def _rules(context: ProjectSnapshot) -> tuple[SourceRule, ...]:
-    project = context.project
-    return (*project.options.sources, *(project.config.sources if project.config else ()))
-
-
-def _words_of(citation: CitationWithCode) -> str:
-    """What the prompt shows of it, with the numbers of its lines."""
+def _measure_citation(citation: CitationWithCode) -> str:
+    """Return a text as long as the citation in a prompt, which has line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
 
-def _narrowed(citation: CitationWithCode) -> CitationWithCode:
-    return replace(citation, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in citation.context_lines))
-
-
-_Test = Callable[[Annotation], bool]
-
-
 class DoubtfulCitation(Struct, frozen=True):
-    """A citation, and what is the matter with it."""
+    """A citation with a problem."""
 
     place: str
     target: str
-    """Nothing where it can't be read."""
+    """Empty if it can't be read."""
     quote: str
-    """What it quotes, or else all that it says."""
+    """The quote, or else the whole comment."""
     matter: str
     advice: str
 
@@ -163,22 +138,28 @@ class DoubtfulCitation(Struct, frozen=True):
 
 
 def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """The citations that are wrong, and those that somebody should look at."""
-    inside = _files(context, given["file"]) if "file" in given else None
-    wanted = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
+    """Return the wrong citations, and the doubtful ones."""
+    files = _find_files(context, given["file"]) if "file" in given else None
+    specifications = set(require_specification(context.catalogue, given["spec"])) if "spec" in given else None
+    annotations = context.project.trace.annotations
 
-    def is_inside(path: str) -> bool:
-        return inside is None or path in inside
-
-    def is_meant(one: Annotation) -> bool:
+    def is_selected(one: Annotation) -> bool:
         # A target that leads nowhere may name a specification all the same.
-        return is_inside(one.path) and (wanted is None or not wanted.isdisjoint(_specifications(context, one)))
+        named = match_specifications(context.catalogue, one.target.partition("#")[0])
+        return (files is None or one.path in files) and (specifications is None or not specifications.isdisjoint(named))
 
-    def found(severity: Severity) -> list[DoubtfulCitation]:
-        lost = _unread(context, is_inside, severity) if wanted is None else ()
-        return [*lost, *_found(context, is_meant, severity)]
+    def find(severity: Severity) -> Iterator[DoubtfulCitation]:
+        for lost in context.once(find_malformed_annotations) if specifications is None else ():
+            for problem in lost.problems if files is None or lost.path in files else ():
+                if problem.severity is severity:
+                    yield _make_doubtful(f"{lost.path}:{problem.place.line}", "", lost.comment, problem)
+        for one in context.findings.found:
+            if one.id >= 0 and one.problem.severity is severity and is_selected(annotations[one.id]):
+                annotation = annotations[one.id]
+                place, quote = f"{annotation.path}:{annotation.line}", " ".join(annotation.quote.split())
+                yield _make_doubtful(place, annotation.target, quote, one.problem)
 
-    wrong, doubtful = found(Severity.ERROR), found(Severity.WARNING)
+    wrong, doubtful = [*find(Severity.ERROR)], [*find(Severity.WARNING)]
     shown = fit_items(wrong, lambda one: one.text)
     left = fit_items(doubtful, lambda one: one.text) if len(shown) == len(wrong) else []
     return {
@@ -189,12 +170,13 @@ def make_review_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     }
 
 
-def _specifications(context: ProjectSnapshot, one: Annotation) -> list[int]:
-    return match_specifications(context.catalogue, one.target.partition("#")[0])
+def _make_doubtful(place: str, target: str, quote: str, problem: Problem) -> DoubtfulCitation:
+    matter = f"{problem.message} [{problem.code}]"
+    return DoubtfulCitation(place, target, shorten_text(quote, 300), matter, problem.hint)
 
 
-def _files(context: ProjectSnapshot, name: str) -> set[str]:
-    """The source of that name, or those in the folder of that name."""
+def _find_files(context: ProjectSnapshot, name: str) -> set[str]:
+    """Return the source of that name, or those in the folder of that name."""
     paths = list_possible_paths(name, context.project.root)
     known = context.findings.files
     inside = {path for path in known if any(path == one or path.startswith(f"{one}/") for one in paths)}
@@ -204,50 +186,21 @@ def _files(context: ProjectSnapshot, name: str) -> set[str]:
     return inside
 
 
-def _unread(
-    context: ProjectSnapshot, is_meant: Callable[[str], bool], severity: Severity
-) -> Iterator[DoubtfulCitation]:
-    """What would be citations, but can't be read."""
-    for one in context.once(find_malformed_annotations):
-        for problem in one.problems if is_meant(one.path) else ():
-            if problem.severity is severity:
-                place = f"{one.path}:{problem.place.line}"
-                yield DoubtfulCitation(place, "", shorten_text(one.comment, 300), _matter(problem), problem.hint)
-
-
-def _found(context: ProjectSnapshot, is_meant: _Test, severity: Severity) -> Iterator[DoubtfulCitation]:
-    annotations = context.project.trace.annotations
-    for one in context.findings.found:
-        if one.id >= 0 and one.problem.severity is severity and is_meant(annotations[one.id]):
-            yield _doubt(annotations[one.id], _matter(one.problem), one.problem.hint)
-
-
-def _matter(problem: Problem) -> str:
-    return f"{problem.message} [{problem.code}]"
-
-
-def _doubt(annotation: Annotation, matter: str, advice: str) -> DoubtfulCitation:
-    place = f"{annotation.path}:{annotation.line}"
-    return DoubtfulCitation(
-        place, annotation.target, shorten_text(" ".join(annotation.quote.split()), 300), matter, advice
-    )
-
-
 def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """The section with its text and its requirements."""
-    reference = given["section"]
+    """Return the section with its text and its requirements."""
+    reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
     if not isinstance(found, SectionRef):
         hint = "give it as SPEC#SECTION, or the path of its resource"
         raise NotFoundError(f"{quote_text(reference)} is no section", hint=hint)
     section = make_detail(context.material(), found)
     assert isinstance(section, SectionDetail)
-    lines = list(chain.from_iterable(map(_lines, section.content.splitlines())))
-    shown = fit_items(lines, lambda line: f"> {line}", MAX_PROMPT_CHARACTERS // 2)
-    told = [replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
-    requirements = fit_items(
-        told, lambda one: f"- `{one.identifier}`, {one.status}: {one.text}", MAX_PROMPT_CHARACTERS // 2
-    )
+    lines: list[str] = []
+    for line in section.content.splitlines():
+        lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
+    shown = fit_items(lines, lambda line: f"> {line}", room)
+    rows = [replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
+    requirements = fit_items(rows, lambda one: f"- `{one.identifier}`, {one.status}: {one.text}", room)
     return {
         "section": section,
         "lines": shown,
@@ -257,23 +210,22 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     }
 
 
-def _lines(written: str) -> Iterator[str]:
-    """A line as it is, or in several where it is a whole text."""
-    return iter(wrap(written, MAX_ITEM_CHARACTERS) if len(written) > MAX_ITEM_CHARACTERS else [written])
-
-
 def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Mapping[str, object]:
-    """The requirements that nothing cites, the strongest first."""
+    """Return the uncited requirements, the strongest first."""
     catalogue = context.catalogue
-    spec, level = given.get("spec", ""), given.get("level", "")
-    wanted = RequirementFilter((spec,) if spec else (), levels=(_level(level),) if level else ())
-    found = find_gaps(catalogue, wanted, Gap.CITATION)
+    spec, word = given.get("spec", ""), given.get("level", "").lower()
+    if word and word not in LEVELS_BY_WORD:
+        hint = f"give one of {', '.join(LEVELS_BY_WORD)}"
+        raise QueryError(f"there is no level {quote_text(given['level'])}", hint=hint)
+    filter = RequirementFilter((spec,) if spec else (), levels=(LEVELS_BY_WORD[word],) if word else ())
+    found = find_gaps(catalogue, filter, Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
-    rows = [_row(catalogue, index) for index in strongest]
+    rows = [make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
+    rows = [replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]
     shown = fit_items(rows, lambda row: row.identifier + row.specification + row.section + row.text)
     return {
         "specification": catalogue.specifications[require_specification(catalogue, spec)[0]].name if spec else "",
-        "level": level.lower(),
+        "level": word,
         "requirements": shown,
         "total": len(rows),
         "among": found.among,
@@ -281,48 +233,33 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     }
 
 
-def _row(catalogue: Catalogue, index: int) -> RequirementRow:
-    row = make_requirement_row(catalogue, catalogue.requirements[index])
-    return replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS))
-
-
-def _level(word: str) -> Level:
-    level = LEVELS_BY_WORD.get(word.lower())
-    if level is None:
-        raise QueryError(f"there is no level {quote_text(word)}", hint=f"give one of {', '.join(LEVELS_BY_WORD)}")
-    return level
-
-
-_Values = Mapping[str, object]
-_Given = Mapping[str, str]
-
-
-def _of_requirement(context: ProjectSnapshot, given: _Given) -> _Values:
-    return make_requirement_values(context, find_prompt_requirement(context, given["requirement"]))
-
-
-_VALUES: Mapping[str, Callable[[ProjectSnapshot, _Given], _Values]] = {
-    "implement_requirement": _of_requirement,
-    "write_test": _of_requirement,
+_VALUES: Mapping[str, Callable[[ProjectSnapshot, Mapping[str, str]], Mapping[str, object]]] = {
     "review_citations": make_review_values,
     "triage_uncited": make_triage_values,
     "explain_section": make_section_values,
 }
 
 
-def fill_prompt(asked: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
-    """The text of a prompt about the project, for who has these tools."""
-    return _rendered(asked.name, registry, _VALUES[asked.name](context, asked.given))
+def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Registry) -> str:
+    """Return the text of a prompt about the project, for a client with these tools."""
+    if request.name not in REQUIREMENT_PROMPTS:
+        return _render(request.name, registry, _VALUES[request.name](context, request.given))
+    reference = request.given["requirement"]
+    found = context.find(reference)
+    if not isinstance(found, RequirementRef):
+        hint = "give the first digits of its id, or the path of its resource"
+        raise NotFoundError(f"{quote_text(reference)} is no requirement", hint=hint)
+    return fill_requirement_prompt(request.name, found, context, registry)
 
 
 def fill_requirement_prompt(
     name: str, requirement: RequirementRef, context: ProjectSnapshot, registry: Registry
 ) -> str:
-    """The text of one of those that are about a requirement."""
-    return _rendered(name, registry, make_requirement_values(context, requirement))
+    """Return the text of a prompt about a requirement."""
+    return _render(name, registry, make_requirement_values(context, requirement))
 
 
-def _rendered(name: str, registry: Registry, values: _Values) -> str:
+def _render(name: str, registry: Registry, values: Mapping[str, object]) -> str:
     def by(tool: str, command: str) -> str:
         return f"`{tool}` (`duvet {command}`)" if tool in registry else f"`duvet {command}`"
 

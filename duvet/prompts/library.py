@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from msgspec import Struct, inspect, json
+from msgspec import Struct, json
 
 from duvet.config.settings import ServerRule
 from duvet.errors import NotFoundError, QueryError
@@ -13,6 +13,7 @@ from duvet.queries.gaps import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
 from duvet.templates import environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text
+from duvet.tools.arguments import list_arguments
 from duvet.tools.packs import Registry
 from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -24,7 +25,7 @@ REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a prompt has to be told."""
+    """An argument of a prompt."""
 
     name: str
     description: str
@@ -32,7 +33,7 @@ class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
-    """What there is to know about a prompt before it is chosen: its front matter."""
+    """The front matter of a prompt."""
 
     name: str
     title: str
@@ -41,26 +42,26 @@ class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load_prompts() -> tuple[Prompt, ...]:
-    """Every prompt, by name."""
-    return tuple(map(_described, prompt_names()))
+    """Return all prompts, sorted by name."""
+    return tuple(map(_load_prompt, prompt_names()))
 
 
 @cache
-def _described(name: str) -> Prompt:
-    # msgspec reads YAML with pyyaml, which is imported here alone.
+def _load_prompt(name: str) -> Prompt:
+    # msgspec reads YAML with pyyaml, which only this function needs.
     from msgspec import yaml
 
-    return yaml.decode(_parts(prompt_text(name))[0], type=Prompt)
+    return yaml.decode(_split_prompt(prompt_text(name))[0], type=Prompt)
 
 
 def describe_prompt(name: str) -> Prompt:
-    """What there is to know about the prompt of that name."""
+    """Return the front matter of a prompt; NotFoundError if there is none of that name."""
     require_prompt(name)
-    return _described(name)
+    return _load_prompt(name)
 
 
 def require_prompt(name: str, among: Sequence[str] = ()) -> None:
-    """NotFoundError, with the names that are most like it, where no prompt is called so, among these or else all."""
+    """Raise a NotFoundError with the nearest names if no prompt, or none of `among`, has that name."""
     known = among or prompt_names()
     if name not in known:
         hint = suggest_nearest(name, known) or f"there are {', '.join(known)}"
@@ -68,42 +69,42 @@ def require_prompt(name: str, among: Sequence[str] = ()) -> None:
 
 
 def render_prompt(name: str, values: Mapping[str, object]) -> str:
-    """The text of a prompt with these values in it; one that is missing is an error."""
-    # The whole file is the template, for as such it is kept compiled.
-    text = _parts(environment().get_template(prompt_template(name)).render(values))[1]
+    """Return the text of a prompt with these values; a missing value is an error."""
+    # The whole file is the template, since it is cached as one.
+    text = _split_prompt(environment().get_template(prompt_template(name)).render(values))[1]
     return "".join(f"{escape_cell(line)}\n" for line in text.splitlines())
 
 
-def _parts(text: str) -> tuple[str, str]:
-    """The front matter and the body of a prompt."""
+def _split_prompt(text: str) -> tuple[str, str]:
+    """Return the front matter and the body."""
     _, front, body = text.split(_FENCE, 2)
     return front, body
 
 
 SYSTEM_PROMPT = "system"
-_USUAL = ServerRule().title
+_DEFAULT_TITLE = ServerRule().title
 
 
 class ResourceKind(Struct, frozen=True):
-    """A kind of resources."""
+    """A kind of resources of the server."""
 
     path: str
-    """Where they are, with names in braces for what differs."""
+    """Their path, with variables in braces."""
     holds: str
 
 
 class _ToolLine(Struct, frozen=True):
-    """What is said of a tool."""
+    """A tool in the system prompt."""
 
     name: str
     arguments: tuple[str, ...]
-    """Those that it needs."""
+    """The required ones."""
     example: str
     purpose: str
 
 
 def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[ResourceKind]) -> str:
-    """How to use a server that offers these tools and resources."""
+    """Return the instructions for a server with these tools and resources."""
 
     def tool_for(name: str) -> str:
         return f" (`{name}`)" if name in registry else ""
@@ -114,42 +115,27 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
     return render_prompt(
         SYSTEM_PROMPT,
         {
-            "title": _called(rule),
+            "title": "the Duvet MCP server" if rule.title == _DEFAULT_TITLE else rule.title,
             "description": rule.description.rstrip("."),
             "page_size": rule.page_size,
-            "tools": [_line(tool) for tool in registry],
+            "tools": [_describe_tool(tool) for tool in registry],
             "tool_for": tool_for,
             "resources": list(resources),
-            "prompts": _others(prompt_names()),
+            "prompts": [f"`{name}`" for name in prompt_names() if name != SYSTEM_PROMPT],
         },
     )
 
 
-def _called(rule: ServerRule) -> str:
-    """What the server is, where nobody has given it another name."""
-    return "the Duvet MCP server" if rule.title == _USUAL else rule.title
-
-
-def _others(names: Sequence[str]) -> list[str]:
-    return [f"`{name}`" for name in names if name != SYSTEM_PROMPT]
-
-
-def _line(tool: Tool) -> _ToolLine:
-    kind = inspect.type_info(tool.input)
-    assert isinstance(kind, inspect.StructType)
-    needed = tuple(field.encode_name for field in kind.fields if field.required)
-    example = json.encode(dict.fromkeys(needed, "...")).decode()
+def _describe_tool(tool: Tool) -> _ToolLine:
+    required = list_arguments(tool.input)[1]
+    example = json.encode(dict.fromkeys(required, "...")).decode()
     ##= man/spec/mcp.md#limits
     ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
-    return _ToolLine(tool.name, needed, example, _first_sentence(tool.description))
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".")
+    return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
 
 class PromptRequest(Struct, frozen=True):
-    """A prompt with all that it needs to be told."""
+    """A prompt with its arguments."""
 
     name: str
     given: Mapping[str, str]
@@ -157,38 +143,33 @@ class PromptRequest(Struct, frozen=True):
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
-    """The prompt of that name; QueryError where an argument is unknown, or one that it needs is missing."""
+    """Return the request; QueryError for an unknown argument, or a missing required one."""
     prompt = describe_prompt(name)
-    said = {key: value for key, value in given.items() if value.strip()}
-    _check(prompt, given, said)
-    return PromptRequest(name, said)
-
-
-def _check(prompt: Prompt, given: Mapping[str, str], said: Mapping[str, str]) -> None:
-    known = {argument.name: argument for argument in prompt.arguments}
+    values = {key: value for key, value in given.items() if value.strip()}
+    known = [argument.name for argument in prompt.arguments]
     ##= man/spec/mcp.md#prompts
     ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
-    for name in given:
-        if name not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
-            hint = suggest_nearest(name, list(known)) or takes
-            raise QueryError(f"the prompt {prompt.name} has no argument {quote_text(name)}", hint=hint)
+    for key in given:
+        if key not in known:
+            hint = suggest_nearest(key, known) or (f"it takes {', '.join(known)}" if known else "it takes none")
+            raise QueryError(f"the prompt {prompt.name} has no argument {quote_text(key)}", hint=hint)
     for argument in prompt.arguments:
-        if argument.required and argument.name not in said:
+        if argument.required and argument.name not in values:
             message = f"the prompt {prompt.name} needs the argument {quote_text(argument.name)}"
             raise QueryError(message, hint=argument.description)
+    return PromptRequest(name, values)
 
 
 def complete_prompt_argument(catalogue: Catalogue, argument: str, value: str) -> list[str]:
-    """What the argument of that name can be that begins so, in the order of the catalogue."""
+    """Return the values of an argument that begin like this, in the order of the catalogue."""
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.
     begin = value.lower()
-    return list(dict.fromkeys(one for one in _known(catalogue, argument) if one.lower().startswith(begin)))
+    return list(dict.fromkeys(one for one in _list_values(catalogue, argument) if one.lower().startswith(begin)))
 
 
-def _known(catalogue: Catalogue, argument: str) -> Iterable[str]:
+def _list_values(catalogue: Catalogue, argument: str) -> Iterable[str]:
     match argument:
         case "requirement":
             return (id[:SHORT_ID_DIGITS] for id in catalogue.ids)

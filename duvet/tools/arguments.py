@@ -87,6 +87,13 @@ def describe_conversion_error(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def require_argument(name: str, value: str, hint: str) -> str:
+    """Return the text without white space around it; MissingArgumentError if it is blank."""
+    if not value.strip():
+        raise MissingArgumentError(name, hint)
+    return value.strip()
+
+
 def _check_texts(values: Mapping[str, object], most: int | None) -> None:
     """Raise a ToolError for a value that is too deep, and for a text in it that is malformed or too long."""
     texts = [(name, text) for name, value in values.items() for text in _list_texts(name, value)]

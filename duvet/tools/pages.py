@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, TypeVar
 
@@ -27,13 +27,12 @@ from duvet.knowledge.pages.search import (
     extract_stems,
     find_passage,
     find_relevant_pages,
-)
-from duvet.knowledge.pages.search import (
-    search_pages as found_in,
+    search_pages,
 )
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, KnownSources, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
+from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.paging import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
@@ -42,7 +41,6 @@ from duvet.tools.tool import (
     MODELS_SERVICE,
     REST_SOURCE,
     ErrorCode,
-    MissingArgumentError,
     Pack,
     ResultPage,
     Tool,
@@ -64,12 +62,8 @@ class PageListRow(Struct, frozen=True):
     title: str
 
 
-def make_page_list_row(page: Page) -> PageListRow:
-    return PageListRow(page.slug, page.title)
-
-
 def load_page_collection(context: ProjectSnapshot) -> PageCollection:
-    """The pages, and how they hang together."""
+    """Return the pages with their links."""
     earlier = context.earlier(load_page_collection)
     project = context.project
     shelf = load_pages(project, find_page_files(project), earlier.store if earlier else None)
@@ -77,16 +71,16 @@ def load_page_collection(context: ProjectSnapshot) -> PageCollection:
 
 
 def load_page_index(context: ProjectSnapshot) -> PageIndex:
-    """The same, with the words in them."""
+    """Return the pages with the words in them."""
     return PageIndex(
         context.read(load_page_collection), lambda page: read_page_body(context, page), context.earlier(load_page_index)
     )
 
 
 def read_page_body(context: ProjectSnapshot, page: Page) -> str | None:
-    """The text of a page without its front matter; None where it is gone."""
+    """Return the text of a page without its front matter; None if the page is gone."""
     project = context.project
-    # What it looked like is on record already: the tree has nothing to add.
+    # The tree has recorded the page already.
     tree = project.disk if project.on_disk else project.tree
     with suppress(UnreadableError):
         return decode_page_body(tree.read(page.path), page.path)
@@ -98,23 +92,13 @@ async def answer_from_pages(
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
-    """What the pages answer; while they are read, others are not kept waiting."""
+    """Answer a question from the pages, which are read in a thread."""
     context = await ctx.reading()
     if not context.has_read(read):
         from anyio import to_thread
 
         await to_thread.run_sync(context.read, read)
     return await ctx.ask(lambda now: question(now, now.read(read)))
-
-
-def require_page_argument(argument: str, value: str, hint: str) -> str:
-    """What was given; an error where that is blank."""
-    ##= man/spec/pages.md#tools
-    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
-    ##% argument.
-    if not value.strip():
-        raise MissingArgumentError(argument, hint)
-    return value.strip()
 
 
 AI_UNAVAILABLE = "AI search is not available"
@@ -130,13 +114,17 @@ class AskPagesOutput(Struct, frozen=True):
     sources: tuple[PageListRow, ...]
 
 
-async def ask_pages(asked: AskPagesInput, ctx: CallContext) -> ToolAnswer:
-    """What a model makes of the pages."""
-    question = require_page_argument("question", asked.question, "ask something")
-    router = _router(ctx)
-    sources, rows = await answer_from_pages(
-        ctx, load_page_index, lambda context, known: _found(context, known, question)
-    )
+async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> ToolAnswer:
+    """Let a model answer from the most relevant pages."""
+    question = require_argument("question", arguments.question, "ask something")
+    router: StaticRouter | None = ctx.services.get(MODELS_SERVICE)
+    try:
+        if router is None:
+            raise NoModelError()
+        router.pick(ModelRequest(task=ASK_TASK))
+    except NoModelError as error:
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
+    sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
     if not sources:
         return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, KnownSources(sources), router)
@@ -146,31 +134,12 @@ async def ask_pages(asked: AskPagesInput, ctx: CallContext) -> ToolAnswer:
     return ToolAnswer(value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings))
 
 
-def _router(ctx: CallContext) -> StaticRouter:
-    router: StaticRouter | None = ctx.services.get(MODELS_SERVICE)
-    try:
-        if router is None:
-            raise NoModelError()
-        router.pick(ModelRequest(task=ASK_TASK))
-    except NoModelError as error:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
-    return router
-
-
-def _found(
-    context: ProjectSnapshot, known: PageIndex, question: str
-) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
+def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
     stems = extract_stems(question)
-    sources = fit_sources(_sources(known, question, stems), MAX_SOURCE_CHARACTERS)
-    # Two pages may have one title, but not one path.
-    slugs = {page.path: page for page in known.notes.pages}
-    return sources, tuple(PageListRow(slugs[one.file_path].slug, slugs[one.file_path].title) for one in sources)
 
-
-def _sources(known: PageIndex, question: str, stems: tuple[str, ...]) -> Iterator[AnswerSource]:
-    for page in find_relevant_pages(known, question):
-        text, lines = find_passage(known.read(page) or "", stems)
-        yield AnswerSource(
+    def make_source(page: Page) -> AnswerSource:
+        text, lines = find_passage(index.read(page) or "", stems)
+        return AnswerSource(
             number=0,
             kind="page",
             title=page.title,
@@ -179,6 +148,11 @@ def _sources(known: PageIndex, question: str, stems: tuple[str, ...]) -> Iterato
             line_number=1 + lines,
             text=text,
         )
+
+    sources = fit_sources(map(make_source, find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
+    # Two pages may share a title, but not a path.
+    pages = {page.path: page for page in index.notes.pages}
+    return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
 
 
 ASK = Tool(
@@ -195,14 +169,14 @@ ASK = Tool(
 PAGES_HINT = "list_pages has the slugs"
 
 
-_MOST = 4_000_000
-"""Characters, and bytes of JSON: no answer has more of the text."""
+_MAX_TEXT = 4_000_000
+"""The most characters, and bytes of JSON, of the text in an answer."""
 
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
     slug: SlugArgument
     offset: Annotated[int, Meta(ge=0, description="The character of the text to begin at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MOST, description="Characters of text")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=_MAX_TEXT, description="Characters of text")] | None = None
 
 
 class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -215,18 +189,24 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_offset: int | None = None
 
 
-async def get_page(asked: GetPageInput, ctx: CallContext) -> ToolAnswer:
-    """A page with its text and its links."""
-    slug = require_page_argument("slug", asked.slug, PAGES_HINT)
+async def get_page(arguments: GetPageInput, ctx: CallContext) -> ToolAnswer:
+    ##= man/spec/pages.md#tools
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
+    slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, known: PageCollection) -> ToolAnswer:
-        page = known.require(slug)
+    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+        page = pages.require(slug)
         text = read_page_body(context, page)
         if text is None:
             raise NotFoundError(f"Page '{page.slug}' not found", hint="it was removed a moment ago")
-        part = _part(text, asked, ctx.caller.face)
-        content = _sendable(part)
-        end = asked.offset + len(content)
+        part = _select_part(text, arguments, ctx.caller.face)
+        content = part
+        if len(json.encode(part)) > _MAX_TEXT:
+            content = part[
+                : bisect_right(range(len(part)), _MAX_TEXT, key=lambda end: len(json.encode(part[:end]))) - 1
+            ]
+        end = arguments.offset + len(content)
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
         more = f"The text goes on: give offset={end}{'' if is_cut else ', or a higher limit'}."
@@ -235,9 +215,9 @@ async def get_page(asked: GetPageInput, ctx: CallContext) -> ToolAnswer:
                 slug=page.slug,
                 title=page.title,
                 content=content,
-                outlinks=known.outlinks(page),
-                backlinks=known.backlinks(page),
-                requirements=find_page_requirements(known, page),
+                outlinks=pages.outlinks(page),
+                backlinks=pages.backlinks(page),
+                requirements=find_page_requirements(pages, page),
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
@@ -247,23 +227,16 @@ async def get_page(asked: GetPageInput, ctx: CallContext) -> ToolAnswer:
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-def _part(text: str, asked: GetPageInput, face: str) -> str:
+def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     ##= man/spec/pages.md#tools
     ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
     ##% and say where the rest begins.
-    rest = text[asked.offset :]
-    if asked.limit is not None:
-        return rest[: asked.limit]
+    rest = text[arguments.offset :]
+    if arguments.limit is not None:
+        return rest[: arguments.limit]
     if face != MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
         return rest
     return rest.encode()[:MAX_PAGE_BYTES].decode(errors="ignore")
-
-
-def _sendable(text: str) -> str:
-    """As much of it as an answer has room for."""
-    if len(json.encode(text)) <= _MOST:
-        return text
-    return text[: bisect_right(range(len(text)), _MOST, key=lambda end: len(json.encode(text[:end]))) - 1]
 
 
 GET_PAGE = Tool(
@@ -294,20 +267,19 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     requirements: tuple[PageRequirement, ...] | None = None
 
 
-async def get_connections(asked: GetConnectionsInput, ctx: CallContext) -> ToolAnswer:
-    """What a page hangs together with."""
-    slug = require_page_argument("slug", asked.slug, PAGES_HINT)
+async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> ToolAnswer:
+    slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, known: PageCollection) -> ToolAnswer:
-        page = known.require(slug)
-        graph = known.graph(page)
+    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+        page = pages.require(slug)
+        graph = pages.graph(page)
         return ToolAnswer(
             value=GetConnectionsOutput(
                 slug=page.slug,
-                outlinks=known.outlinks(page),
-                backlinks=known.backlinks(page),
+                outlinks=pages.outlinks(page),
+                backlinks=pages.backlinks(page),
                 local_graph=LocalGraph(graph.nodes, graph.edges),
-                requirements=find_page_requirements(known, page),
+                requirements=find_page_requirements(pages, page),
             )
         )
 
@@ -325,27 +297,23 @@ GET_CONNECTIONS = Tool(
 )
 
 
-_NAME = "list_pages"
+async def list_pages(arguments: ListArguments, ctx: CallContext) -> ToolAnswer:
+    """Return all pages, the newest first."""
 
-
-async def list_pages(asked: ListArguments, ctx: CallContext) -> ToolAnswer:
-    """All pages, the newest first."""
-
-    def question(context: ProjectSnapshot, known: PageCollection) -> ToolAnswer:
+    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
         size = 0 if ctx.caller.face == REST_SOURCE else context.page_size
-        wish = PageRequest((_NAME, replace(asked, limit=None, cursor=None)), asked.cursor, asked.limit, size)
-        rows, page = make_result_page(context.once(_rows), wish, key=lambda one: one.slug, row=lambda one: one)
+        asked = ("list_pages", replace(arguments, limit=None, cursor=None))
+        request = PageRequest(asked, arguments.cursor, arguments.limit, size)
+        rows, page = make_result_page(
+            pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)
+        )
         return ToolAnswer(value=rows, page=page, next_step=describe_rest(len(rows), page))
 
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-def _rows(context: ProjectSnapshot) -> list[PageListRow]:
-    return [make_page_list_row(page) for page in context.read(load_page_collection).pages]
-
-
 LIST_PAGES = Tool(
-    name=_NAME,
+    name="list_pages",
     title="List pages",
     description="The design notes, decisions and runbooks of the project, the newest first.",
     input=ListArguments,
@@ -359,12 +327,11 @@ class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="Words, or parts of words")]
 
 
-async def run_page_search(asked: SearchPagesInput, ctx: CallContext) -> ToolAnswer:
-    """The pages that hold all words of a query, the best first."""
-    query = require_page_argument("query", asked.query, "give a word")
+async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> ToolAnswer:
+    query = require_argument("query", arguments.query, "give a word")
 
-    def question(context: ProjectSnapshot, known: PageIndex) -> ToolAnswer:
-        hits = found_in(known, query)
+    def question(context: ProjectSnapshot, index: PageIndex) -> ToolAnswer:
+        hits = search_pages(index, query)
         return ToolAnswer(value=hits, page=ResultPage(len(hits)))
 
     return await answer_from_pages(ctx, load_page_index, question)

@@ -12,7 +12,6 @@ from duvet.knowledge.graph import (
     EdgeSelection,
     FoundNode,
     NodeView,
-    NodeWithEdges,
     RelatedNodes,
     Relationship,
     SubsystemQuery,
@@ -21,6 +20,7 @@ from duvet.knowledge.graph import (
     search_nodes,
 )
 from duvet.knowledge.reports import KnowledgeAnswer
+from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import (
     TOOL_LABELS,
@@ -29,11 +29,10 @@ from duvet.tools.knowledge.index import (
     compute_row_budget,
     limit_rows,
     limit_rows_by_size,
-    require_argument,
 )
 from duvet.tools.tool import ErrorCode, Tool, ToolAnswer
 
-_USUAL, _MOST = 50, 200
+_DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 
 
@@ -42,7 +41,7 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     relationships: Annotated[
         Literal["outgoing", "incoming", "all", "none"], Meta(description="Which edges of the node to tell of")
     ] = "outgoing"
-    limit: Annotated[int, Meta(ge=1, description="Edges", extra_json_schema={"maximum": _MOST})] = _USUAL
+    limit: Annotated[int, Meta(ge=1, description="Edges", extra_json_schema={"maximum": _MAX_EDGES})] = _DEFAULT_EDGES
 
 
 class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
@@ -50,26 +49,21 @@ class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     relationships: tuple[Relationship, ...]
 
 
-async def show_graph_node(asked: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
-    """A node of the graph with its edges."""
-    name, limit = require_argument("node_id", asked.node_id, _NODE_ID), cap_count(asked.limit, _MOST)
-    found = await ask_knowledge(
-        ctx, lambda known: find_node_edges(known.store, name, EdgeSelection(asked.relationships), limit)
-    )
-    edges = tuple(limit_rows_by_size(found.relationships, compute_row_budget(ctx.caller.audience, limit, _USUAL)))
-    is_cut = found.is_cut or len(edges) < len(found.relationships)
-    more = "give a higher limit" if limit < _MOST else "more of them are never told at once"
-    step = f"There are more edges than these {len(edges)}: {more}." if is_cut else _other_way(asked, found)
+async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
+    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), cap_count(arguments.limit, _MAX_EDGES)
+    selection = EdgeSelection(arguments.relationships)
+    found = await ask_knowledge(ctx, lambda known: find_node_edges(known.store, name, selection, limit))
+    budget = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
+    edges = tuple(limit_rows_by_size(found.relationships, budget))
+    step = ""
+    if found.is_cut or len(edges) < len(found.relationships):
+        more = "give a higher limit" if limit < _MAX_EDGES else "more of them are never told at once"
+        step = f"There are more edges than these {len(edges)}: {more}."
+    elif found.others:
+        count = f"{found.others} or more" if found.others == MAX_OTHERS else str(found.others)
+        direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"
+        step = f"{count} {direction} {'edge' if count == '1' else 'edges'}: relationships=all tells of them."
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
-
-
-def _other_way(asked: KmGraphNodeInput, found: NodeWithEdges) -> str:
-    """Which edges there are where none were found."""
-    if not found.others:
-        return ""
-    count = f"{found.others} or more" if found.others == MAX_OTHERS else str(found.others)
-    direction = "incoming" if asked.relationships == "outgoing" else "outgoing"
-    return f"{count} {direction} {'edge' if count == '1' else 'edges'}: relationships=all tells of them."
 
 
 GRAPH_NODE = Tool(
@@ -85,22 +79,21 @@ GRAPH_NODE = Tool(
 )
 
 
-_KM_GRAPH_SEARCH_MOST = 50
+_MAX_NODES = 50
 _TERM = "A part of a name or a path, or of the text of a requirement"
 
 
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
-    limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _KM_GRAPH_SEARCH_MOST})] = 20
+    limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
 
 
 class KmGraphSearchOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     results: tuple[FoundNode, ...]
 
 
-async def search_graph(asked: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
-    """The nodes that are called so."""
-    term, limit = require_argument("term", asked.term, _TERM), cap_count(asked.limit, _KM_GRAPH_SEARCH_MOST)
+async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
+    term, limit = require_argument("term", arguments.term, _TERM), cap_count(arguments.limit, _MAX_NODES)
     found = await ask_knowledge(ctx, lambda known: search_nodes(known.store, term, limit))
     step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
@@ -117,20 +110,20 @@ GRAPH_SEARCH = Tool(
 )
 
 
-_KM_GRAPH_SUBSYSTEM_USUAL, _KM_GRAPH_SUBSYSTEM_MOST, _DEEPEST = 25, 100, 5
+_DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
 _HALVES = 2
-"""The related nodes have one half of the room, the files the other; without files they have it all."""
+"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
 _NAME = "The name of the subsystem, in whatever case"
 
 
 class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(description=_NAME)]
     depth: Annotated[
-        int, Meta(ge=0, description="How many edges away a node may be", extra_json_schema={"maximum": _DEEPEST})
+        int, Meta(ge=0, description="How many edges away a node may be", extra_json_schema={"maximum": _MAX_HOPS})
     ] = 1
-    limit: Annotated[
-        int, Meta(ge=1, description="Related nodes", extra_json_schema={"maximum": _KM_GRAPH_SUBSYSTEM_MOST})
-    ] = _KM_GRAPH_SUBSYSTEM_USUAL
+    limit: Annotated[int, Meta(ge=1, description="Related nodes", extra_json_schema={"maximum": _MAX_RELATED})] = (
+        _DEFAULT_RELATED
+    )
     cursor: Annotated[str, Meta(description="Where to go on, as the last answer has it")] | None = None
     include_artifacts: (
         Annotated[
@@ -147,21 +140,20 @@ class KmGraphSubsystemOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     artifacts: tuple[NodeView, ...]
 
 
-async def show_subsystem(asked: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    """A subsystem with what is reached from it."""
-    name, limit = require_argument("name", asked.name, _NAME), cap_count(asked.limit, _KM_GRAPH_SUBSYSTEM_MOST)
-    has_files = asked.include_artifacts is not False
-    space = compute_row_budget(ctx.caller.audience, limit, _KM_GRAPH_SUBSYSTEM_USUAL)
-    wish = SubsystemQuery(
-        depth=cap_count(asked.depth, _DEEPEST),
+async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
+    name, limit = require_argument("name", arguments.name, _NAME), cap_count(arguments.limit, _MAX_RELATED)
+    has_files = arguments.include_artifacts is not False
+    space = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
+    query = SubsystemQuery(
+        depth=cap_count(arguments.depth, _MAX_HOPS),
         limit=limit,
         cut=lambda nodes: limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
-        cursor=asked.cursor,
+        cursor=arguments.cursor,
         include_artifacts=has_files,
     )
-    found = await ask_knowledge(ctx, lambda known: find_subsystem(known.store, name, wish))
+    found = await ask_knowledge(ctx, lambda known: find_subsystem(known.store, name, query))
     artifacts = limit_rows(
-        found.artifacts, MAX_SUBSYSTEM_ARTIFACTS if asked.include_artifacts else None, ctx.caller.audience, _HALVES
+        found.artifacts, MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None, ctx.caller.audience, _HALVES
     )
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."

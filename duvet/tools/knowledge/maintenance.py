@@ -29,8 +29,9 @@ from duvet.progress import CountedStep, Progress
 from duvet.store.errors import StoreError
 from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
+from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
-from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, make_store_refusal, require_argument
+from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, make_store_refusal
 from duvet.tools.knowledge.search import FEEDBACK_TOOL
 from duvet.tools.tool import SHELL_SOURCE, UPKEEP_SERVICE, ErrorCode, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import leads_into_folder
@@ -39,12 +40,11 @@ Result = TypeVar("Result")
 
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
-_OFTEN = 0.1
-"""Seconds between two accounts of how far a step is."""
+_REPORT_INTERVAL = 0.1
+"""Seconds between two progress reports of a step."""
 
 
 def require_maintenance(ctx: CallContext) -> Maintenance:
-    """What does it; ToolError where there is nothing of the kind."""
     found: Maintenance | None = ctx.services.get(UPKEEP_SERVICE)
     if found is None:
         raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
@@ -52,7 +52,7 @@ def require_maintenance(ctx: CallContext) -> Maintenance:
 
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """What comes of work in a thread of its own, while others are answered; ToolError where it can't be done."""
+    """Run work in a thread of its own; ToolError if the store can't be used."""
     from anyio import to_thread
 
     try:
@@ -61,20 +61,20 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
         raise make_store_refusal(error, ctx) from error
 
 
-async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: IngestOptions) -> IngestRun:
-    """The run, be it that it has failed; ToolError where there is nothing to tell of it."""
+async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: IngestOptions) -> IngestRun:
+    """Return the run, even one that failed; ToolError if it left no record."""
     from uuid import uuid4
 
-    wishes = replace(wishes, run_id=uuid4().hex, default_profile=_MANUAL)
+    options = replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
-            found = upkeep.ingest(wishes, _Telling(ctx))
+            found = upkeep.ingest(options, _CallProgress(ctx))
             return found.run
         except (StoreError, QueryError):
             raise
         except DuvetError:
-            failed = None if wishes.dry_run else upkeep.failed_run(wishes.run_id)
+            failed = None if options.dry_run else upkeep.failed_run(options.run_id)
             if failed is None:
                 raise
             return failed
@@ -85,8 +85,8 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, wishes: Inge
     return await run_in_thread(ctx, work)
 
 
-class _Telling(Progress):
-    """Tells the caller of each step, and stops the work once the call is cancelled."""
+class _CallProgress(Progress):
+    """Reports each step to the caller, and stops the work when the call is cancelled."""
 
     def __init__(self, ctx: CallContext) -> None:
         self._ctx = ctx
@@ -95,33 +95,32 @@ class _Telling(Progress):
 
     def begin(self, step: str) -> None:
         self._steps += 1
-        self.tell(0.0, step)
+        self.report(0.0, step)
 
     def counted(self, step: str, count: int) -> CountedStep:
         self.begin(step)
-        return _Parts(self, step, count)
+        return _CallStep(self, step, count)
 
-    def tell(self, share: float, step: str) -> None:
-        """So much of the step is done."""
+    def report(self, share: float, step: str) -> None:
+        """Report the share of a step that is done."""
         from anyio import from_thread
 
-        # A run is long, and whoever has called may have left.
         from_thread.check_cancelled()
         now = time.monotonic()
-        if self._ctx.caller.progress is ignore_progress or (share and now - self._last < _OFTEN):
+        if self._ctx.caller.progress is ignore_progress or (share and now - self._last < _REPORT_INTERVAL):
             return
         self._last = now
         with suppress(Exception):
-            # What goes wrong there is no reason to stop.
+            # A failed report is no reason to stop.
             from_thread.run(self._ctx.progress, self._steps + min(share, 0.999), None, step)
 
 
-class _Parts(CountedStep):
-    """Tells how many parts of a step are done."""
+class _CallStep(CountedStep):
+    """Reports the number of finished parts of a step."""
 
-    def __init__(self, telling: _Telling, step: str, count: int) -> None:
-        super().__init__(telling)
-        self._telling = telling
+    def __init__(self, progress: _CallProgress, step: str, count: int) -> None:
+        super().__init__(progress)
+        self._progress = progress
         self._step = step
         self._count = count
         self._done = 0
@@ -129,7 +128,7 @@ class _Parts(CountedStep):
     def advance(self, count: int = 1) -> None:
         self._done += count
         share = self._done / self._count if self._count else 0.0
-        self._telling.tell(share, f"{self._step}: {self._done} of {self._count}")
+        self._progress.report(share, f"{self._step}: {self._done} of {self._count}")
 
 
 _DESTINATION = (
@@ -142,51 +141,48 @@ class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
-    """The archive."""
-
     status: str = "ok"
     archive: str
-    """Its path in the project, or else on the machine."""
+    """The path in the project, or else an absolute path."""
     size: int
-    """In bytes."""
 
 
-async def trigger_backup(asked: KmBackupTriggerInput, ctx: CallContext) -> ToolAnswer:
-    """Make an archive of everything that is kept."""
+async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> ToolAnswer:
     upkeep = require_maintenance(ctx)
-    found = await run_in_thread(ctx, lambda: _made(upkeep, (asked.destination or "").strip()))
-    shown = os.path.relpath(found.path, upkeep.places.root)
-    archive = found.path if shown.startswith("..") else shown.replace(os.sep, "/")
+    found = await run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
+    path = os.path.relpath(found.path, upkeep.places.root)
+    archive = found.path if path.startswith("..") else path.replace(os.sep, "/")
     step = "`duvet restore` brings it back." if ctx.caller.face == SHELL_SOURCE else ""
     return ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
-def _made(upkeep: Maintenance, destination: str) -> Backup:
+def _create_backup(upkeep: Maintenance, destination: str) -> Backup:
     places = upkeep.places
-    at = os.path.join(places.root, destination) if destination else places.backups
-    _check(places, at, destination)
+    path = os.path.join(places.root, destination) if destination else places.backups
+    _check_backup_path(places, path, destination)
     try:
-        return create_backup(places, at, upkeep.now())
+        return create_backup(places, path, upkeep.now())
     except OutputExistsError as error:
         raise QueryError(f"{quote_text(shorten_text(destination))} is there already", hint=_DESTINATION) from error
 
 
-def _check(places: StorePaths, at: str, said: str) -> None:
+def _check_backup_path(places: StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
-    if "\0" in at or not any(leads_into_folder(folder, at) for folder in places.for_backups):
+    if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
-        raise QueryError(f"{quote_text(shorten_text(said) or BACKUPS_FOLDER)} is outside of the project", hint=hint)
-    check_backup_name(at)
-    more = "" if at.endswith(BACKUP_ENDINGS) else f"/{BACKUP_PREFIX}"
+        shown = quote_text(shorten_text(destination) or BACKUPS_FOLDER)
+        raise QueryError(f"{shown} is outside of the project", hint=hint)
+    check_backup_name(path)
+    more = "" if path.endswith(BACKUP_ENDINGS) else f"/{BACKUP_PREFIX}"
     try:
-        if leads_into_folder(places.backups, at):
-            # How one comes there is nobody's business but the configuration's.
-            check_destination(places.backups, os.path.relpath(at + more, places.backups).replace(os.sep, "/"))
+        if leads_into_folder(places.backups, path):
+            # The configuration is trusted with the way to its own folder.
+            check_destination(places.backups, os.path.relpath(path + more, places.backups).replace(os.sep, "/"))
             return
-        check_destination(places.root, said.rstrip("/") + more)
-        check_not_reserved(places, at)
+        check_destination(places.root, destination.rstrip("/") + more)
+        check_not_reserved(places, path)
     except QueryError as error:
         error.hint = _DESTINATION
         raise
@@ -209,7 +205,7 @@ BACKUP_TRIGGER = Tool(
 
 _REQUEST = "The request_id of the metadata that km-search has answered"
 _CHUNK = "The chunk_id of one of the results"
-_LONGEST, _MOST = 500, 16_384
+_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 
 
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -225,8 +221,6 @@ class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
-    """What was kept."""
-
     status: str = "ok"
     request_id: str
     chunk_id: str
@@ -237,54 +231,51 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
     source: str
 
 
-async def submit_feedback(asked: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
-    """Keep what somebody says of a result."""
-    request, chunk = _name("request_id", asked.request_id, _REQUEST), _name("chunk_id", asked.chunk_id, _CHUNK)
-    if asked.context is not None and len(json.encode(asked.context)) > _MOST:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"context has more than {_MOST:,} bytes", "say it in fewer words")
+async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
+    request = _require_id("request_id", arguments.request_id, _REQUEST)
+    chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
+    if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
+        message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
     upkeep = require_maintenance(ctx)
     vote = Vote(
         request_id=request,
         chunk_id=chunk,
-        vote=asked.vote,
-        note=asked.note,
-        context=asked.context,
+        vote=arguments.vote,
+        note=arguments.note,
+        context=arguments.context,
         timestamp=upkeep.now().isoformat(timespec="milliseconds"),
     )
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
     await run_in_thread(ctx, lambda: submit_vote(upkeep.places, vote))
-    warnings = filter(None, (_unsaid(vote), await _unknown(ctx, chunk)))
+    warnings = []
+    if vote.vote is None and not (vote.note or "").strip() and not vote.context:
+        warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
+    if not await _is_known_chunk(ctx, chunk):
+        warnings.append("No piece is called so now; what you say of it is kept all the same.")
     return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
 
 
-def _unsaid(vote: Vote) -> str:
-    """What to tell who says nothing."""
-    is_something = vote.vote is not None or (vote.note or "").strip() or vote.context
-    return "" if is_something else "That says nothing of the result: a vote from -1 to 1 or a note would."
-
-
-def _name(argument: str, value: str, hint: str) -> str:
+def _require_id(argument: str, value: str, hint: str) -> str:
     found = require_argument(argument, value, hint)
-    if len(found) > _LONGEST:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"{argument} has more than {_LONGEST} characters", hint)
+    if len(found) > _MAX_ID:
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
     return found
 
 
-async def _unknown(ctx: CallContext, chunk: str) -> str:
-    """What to say where there is no such piece."""
+async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
     path, _, ordinal = chunk.rpartition("::")
 
-    def is_known(known: OpenStore) -> bool:
+    def question(known: OpenStore) -> bool:
         return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
 
     try:
-        known = await ask_knowledge(ctx, is_known)
+        return await ask_knowledge(ctx, question)
     except ToolError:
-        # It is kept, and that is what counts.
-        return ""
-    return "" if known else "No piece is called so now; what you say of it is kept all the same."
+        # The vote is stored, which is the point of the call.
+        return True
 
 
 FEEDBACK_SUBMIT = Tool(
@@ -332,22 +323,21 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     run: RunRow
 
 
-async def trigger_ingest(asked: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
-    """Take everything in that has changed."""
-    if asked.paths is not None:
+async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
+    if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
-    profile = "" if asked.profile is None else require_profile(asked.profile)
-    wishes = IngestOptions(profile=profile, dry_run=asked.dry_run, dummy=asked.use_dummy_embeddings)
-    run = await run_ingest_or_fail(ctx, require_maintenance(ctx), wishes)
+    profile = "" if arguments.profile is None else require_profile(arguments.profile)
+    options = IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
+    run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
     last = make_run_row(run)
     flat = {name: value for name, value in asdict(last).items() if value != ""}
     status = SUCCESS_STATUS if run.success else FAILURE_STATUS
     return ToolAnswer(
-        value=KmIngestTriggerOutput(status=status, run=last, dry_run=asked.dry_run, **flat),
+        value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
         warning="; ".join(run.warnings),
         next_step="" if run.success else "What was known before is as it was.",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -12,12 +12,12 @@ from duvet.templates import environment, knowledge_template
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import TOOL_LABELS
-from duvet.tools.schemas import ArgumentLine, input_schema, make_argument_lines, output_schema
+from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 
 
 def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
-    # Most servers do without, and what these need takes time to import.
+    # Most servers don't enable this pack, and its imports take time.
     from duvet.tools.knowledge.graph import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM
     from duvet.tools.knowledge.maintenance import BACKUP_TRIGGER, FEEDBACK_SUBMIT, INGEST_TRIGGER
     from duvet.tools.knowledge.recipe_run import RECIPE_RUN
@@ -47,35 +47,31 @@ KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements a
 
 
 class ToolUsage(Struct, frozen=True):
-    """What a tool is for, and how it is called."""
+    """The usage of a tool, as `km-help` shows it."""
 
     description: str
     details: str
 
 
 def describe_usage(tool: Tool) -> ToolUsage:
-    """The same of a tool."""
-    return ToolUsage(tool.description, "\n".join(_details(tool)))
+    lines = [
+        f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
+        for one in make_argument_lines(input_schema(tool))
+    ]
+    return ToolUsage(tool.description, "\n".join([*lines, f"Scope: {tool.scope}."]))
 
 
 def render_usage(tools: Sequence[Tool]) -> str:
-    """All of them in one document in Markdown."""
+    """Return the usage of all tools as one Markdown document."""
     described = [
-        {"tool": tool, "arguments": list(list_arguments(tool)), "answers": list(output_schema(tool)["properties"])}
+        {
+            "tool": tool,
+            "arguments": list(make_argument_lines(input_schema(tool))),
+            "answers": list(output_schema(tool)["properties"]),
+        }
         for tool in tools
     ]
     return environment().get_template(knowledge_template()).render(tools=described)
-
-
-def _details(tool: Tool) -> Iterator[str]:
-    for one in list_arguments(tool):
-        yield f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
-    yield f"Scope: {tool.scope}."
-
-
-def list_arguments(tool: Tool) -> Iterator[ArgumentLine]:
-    """What there is to know of its arguments."""
-    return make_argument_lines(input_schema(tool))
 
 
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,17 +88,15 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     spec: str | UnsetType = UNSET
 
 
-async def show_help(asked: KmHelpInput, ctx: CallContext) -> ToolAnswer:
-    """How these tools are used."""
+async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
-    spec = render_usage(list(tools.values())) if asked.include_spec else UNSET
-    name = asked.tool.strip()
+    spec = render_usage(list(tools.values())) if arguments.include_spec else UNSET
+    name = arguments.tool.strip()
     if not name:
-        return ToolAnswer(
-            value=KmHelpOutput(tools={one: describe_usage(tool) for one, tool in tools.items()}, spec=spec)
-        )
+        usages = {name: describe_usage(tool) for name, tool in tools.items()}
+        return ToolAnswer(value=KmHelpOutput(tools=usages, spec=spec))
     if name not in tools:
         message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "name one of them, or none for all")

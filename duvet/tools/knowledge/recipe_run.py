@@ -8,8 +8,9 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field, to_builtins
 
+from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import TOOL_LABELS, require_argument
+from duvet.tools.knowledge.index import TOOL_LABELS
 from duvet.tools.tool import RECIPES_SERVICE, ErrorCode, Scope, Tool, ToolAnswer, ToolError
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
@@ -17,10 +18,10 @@ _NAME = "The name of the recipe, such as daily-health"
 
 
 class RecipeExecutor(Protocol):
-    """Runs recipes."""
+    """The service that runs recipes."""
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> WorkflowRun:
-        """What comes of the recipe; ToolError where it can't be begun."""
+        """Return the record of the run; ToolError if it can't be started."""
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,8 +30,6 @@ class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecipeStepResult(Struct, frozen=True, kw_only=True):
-    """What came of a step."""
-
     id: str
     status: str
     duration_seconds: float
@@ -50,13 +49,12 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     error: WorkflowFailure | UnsetType = UNSET
 
 
-async def run_recipe_tool(asked: KmRecipeRunInput, ctx: CallContext) -> ToolAnswer:
-    """What comes of a recipe."""
+async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> ToolAnswer:
     recipes: RecipeExecutor | None = ctx.services.get(RECIPES_SERVICE)
     if recipes is None:
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
-    name = require_argument("recipe", asked.recipe, _NAME)
-    run = await recipes.run(name, asked.vars, ctx)
+    name = require_argument("recipe", arguments.recipe, _NAME)
+    run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
     ##% step, and record the run like a workflow's.
@@ -66,13 +64,12 @@ async def run_recipe_tool(asked: KmRecipeRunInput, ctx: CallContext) -> ToolAnsw
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
     ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
-    where = f" in the step {run.error.step}" if run.error.step else ""
-    message = f"{name} failed{where}: {run.error.message}"
-    raise ToolError(ErrorCode(run.error.code.value), message, run.error.hint, details=to_builtins(done))
+    raise ToolError(
+        ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
+    )
 
 
 def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:
-    """What is told of a run."""
     return KmRecipeRunOutput(
         status=run.status,
         recipe=name,

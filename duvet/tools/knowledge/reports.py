@@ -13,7 +13,6 @@ from duvet.knowledge.reports import (
     COVERAGE_NAME,
     LIFECYCLE_NAME,
     CoverageReport,
-    IsolatedNode,
     LifecycleReport,
     PastCoverage,
     PastLifecycle,
@@ -41,27 +40,26 @@ from duvet.tools.knowledge.index import (
 from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
 
 
-def read_clock(ctx: CallContext) -> float:
-    """The time, in seconds."""
+def _read_clock(ctx: CallContext) -> float:
     facts: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
     return (facts.clock if facts else get_current_time)().timestamp()
 
 
-def require_run(facts: ProjectFacts) -> ProjectFacts:
-    """The same; ToolError where they come from no run."""
+def _require_run(facts: ProjectFacts) -> ProjectFacts:
+    """Return the same facts; ToolError if there was no ingest run."""
     if facts.run is None:
         raise ToolError(ErrorCode.UPSTREAM_ERROR, NOTHING_INGESTED, "have the project taken in, and ask again")
     return facts
 
 
-def describe_cut(whole: Struct, shown: Struct) -> str:
-    """What to say where lists of a report are cut."""
-    lengths = dict(_lists(whole))
-    found = [f"{count} of {lengths[name]} {name}" for name, count in _lists(shown) if count < lengths[name]]
+def _describe_cut(whole: Struct, shown: Struct) -> str:
+    """Return a note about the lists of a report that were cut."""
+    lengths = dict(_measure_lists(whole))
+    found = [f"{count} of {lengths[name]} {name}" for name, count in _measure_lists(shown) if count < lengths[name]]
     return f"Lists are cut, to {', '.join(found)}; limit gives as many as it says." if found else ""
 
 
-def _lists(report: Struct) -> Iterator[tuple[str, int]]:
+def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
     for name in report.__struct_fields__:
         value = getattr(report, name)
         if isinstance(value, tuple):
@@ -71,39 +69,33 @@ def _lists(report: Struct) -> Iterator[tuple[str, int]]:
 
 
 _ARTIFACTS, _OTHERS = 2, 4
-"""One half of the answer for all files, a quarter for the missing and for the removed ones."""
+"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
 
 
-class KmCoverageSummaryInput(Struct, frozen=True, forbid_unknown_fields=True):
+class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
     history: HistoryCount = 0
     limit: EntryCount | None = None
 
 
-async def report_coverage(asked: KmCoverageSummaryInput, ctx: CallContext) -> ToolAnswer:
-    """Which files were taken in."""
-    now = read_clock(ctx)
+async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
+    now = _read_clock(ctx)
 
     def question(known: OpenStore) -> CoverageReport:
-        facts = require_run(load_facts(known.store, known.rules.ingest, graph=False))
+        facts = _require_run(load_facts(known.store, known.rules.ingest, graph=False))
         report = make_coverage_report(facts, now)
-        if not asked.history:
-            return report
-        return replace(
-            report,
-            history=tuple(
-                read_report_history(known.store, COVERAGE_NAME, PastCoverage, cap_count(asked.history, MAX_HISTORY))
-            ),
-        )
+        count = cap_count(arguments.history, MAX_HISTORY)
+        past = read_report_history(known.store, COVERAGE_NAME, PastCoverage, count) if count else ()
+        return replace(report, history=tuple(past)) if count else report
 
     whole = await ask_knowledge(ctx, question)
-    face, limit = ctx.caller.audience, asked.limit
+    face, limit = ctx.caller.audience, arguments.limit
     report = replace(
         whole,
         artifacts=limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
         missing_artifacts=limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
         removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
     )
-    return ToolAnswer(value=report, warning=describe_cut(whole, report))
+    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
 KM_COVERAGE_SUMMARY = Tool(
@@ -111,7 +103,7 @@ KM_COVERAGE_SUMMARY = Tool(
     title="Coverage of the files",
     description="How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched "
     "and why, and which are gone.",
-    input=KmCoverageSummaryInput,
+    input=ReportInput,
     output=CoverageReport,
     handler=report_coverage,
     labels=TOOL_LABELS,
@@ -121,46 +113,27 @@ KM_COVERAGE_SUMMARY = Tool(
 _LISTS = 5
 
 
-class KmLifecycleReportInput(Struct, frozen=True, forbid_unknown_fields=True):
-    history: HistoryCount = 0
-    limit: EntryCount | None = None
-
-
-async def report_lifecycle(asked: KmLifecycleReportInput, ctx: CallContext) -> ToolAnswer:
-    """What wants to be looked after."""
-    now = read_clock(ctx)
+async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
+    now = _read_clock(ctx)
 
     def question(known: OpenStore) -> LifecycleReport:
-        found = make_lifecycle_report(require_run(load_facts(known.store, known.rules.ingest)), now)
-        if not asked.history:
-            return found
-        return replace(
-            found,
-            history=tuple(
-                read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, cap_count(asked.history, MAX_HISTORY))
-            ),
-        )
+        report = make_lifecycle_report(_require_run(load_facts(known.store, known.rules.ingest)), now)
+        count = cap_count(arguments.history, MAX_HISTORY)
+        past = read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, count) if count else ()
+        return replace(report, history=tuple(past)) if count else report
 
     whole = await ask_knowledge(ctx, question)
-    shown = _brief(whole, asked.limit, ctx.caller.audience)
-    return ToolAnswer(value=shown, warning=describe_cut(whole, shown))
-
-
-def _brief(whole: LifecycleReport, limit: int | None, face: str) -> LifecycleReport:
-    return replace(
+    face, limit = ctx.caller.audience, arguments.limit
+    share = _LISTS * len(whole.isolated)
+    report = replace(
         whole,
-        isolated=_isolated(whole.isolated, limit, face),
+        isolated={label: limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
         stale_docs=limit_rows(whole.stale_docs, limit, face, _LISTS),
         missing_tests=limit_rows(whole.missing_tests, limit, face, _LISTS),
         removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _LISTS),
         stale_requirements=limit_rows(whole.stale_requirements, limit, face, _LISTS),
     )
-
-
-def _isolated(
-    nodes: Mapping[str, tuple[IsolatedNode, ...]], limit: int | None, face: str
-) -> dict[str, tuple[IsolatedNode, ...]]:
-    return {label: limit_rows(some, limit, face, _LISTS * len(nodes)) for label, some in nodes.items()}
+    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
 LIFECYCLE_REPORT = Tool(
@@ -168,7 +141,7 @@ LIFECYCLE_REPORT = Tool(
     title="Lifecycle",
     description="Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files "
     "that are gone, and requirements whose citing files have all grown old.",
-    input=KmLifecycleReportInput,
+    input=ReportInput,
     output=LifecycleReport,
     handler=report_lifecycle,
     ##= man/spec/knowledge.md#reports
@@ -186,7 +159,7 @@ class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
-    """The fields of the run, and the same as `run`; of no run, whose it would have been."""
+    """The fields of the run, and the same as `run`; without a run, the requested profile."""
 
     status: str
     profile: str | UnsetType = UNSET
@@ -204,29 +177,25 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
     history: tuple[RunRow, ...] | UnsetType = UNSET
 
 
-async def show_ingest_status(asked: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
-    """How the last run went."""
-    profile = (asked.profile or "").strip() or None
-    runs = await _runs(ctx, profile, max(cap_count(asked.history, MAX_HISTORY), 1))
+async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
+    profile = (arguments.profile or "").strip() or None
+    limit = max(cap_count(arguments.history, MAX_HISTORY), 1)
+    runs: Sequence[IngestRun] = ()
+    try:
+        runs = await ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
+    except ToolError as error:
+        # Without a store there was certainly no run.
+        if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, StoreMissingError):
+            raise
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = make_run_row(runs[0])
     flat = {name: value for name, value in asdict(last).items() if value != ""}
-    past = tuple(map(make_run_row, runs)) if asked.history else UNSET
+    past = tuple(map(make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)
-
-
-async def _runs(ctx: CallContext, profile: str | None, limit: int) -> Sequence[IngestRun]:
-    """The last runs; none where there is no store, for that is known to be so."""
-    try:
-        return await ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
-    except ToolError as error:
-        if error.code is ErrorCode.UPSTREAM_ERROR and isinstance(error.__cause__, StoreMissingError):
-            return ()
-        raise
 
 
 INGEST_STATUS = Tool(

@@ -12,8 +12,9 @@ from duvet.knowledge.index import Maintenance
 from duvet.knowledge.reports import RunRow, make_run_row
 from duvet.knowledge.settings import IngestOptions
 from duvet.knowledge.uploads import StoredFile, StoredText
+from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, require_argument
+from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge
 from duvet.tools.knowledge.maintenance import SUCCESS_STATUS, require_maintenance, run_in_thread, run_ingest_or_fail
 from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError, make_tool_error
 
@@ -33,7 +34,7 @@ IngestArgument = Annotated[
 
 
 class StoreFileOutput(Struct, frozen=True, kw_only=True):
-    """Where the file is now, and what came of taking it in."""
+    """The stored file, and the ingest run after it."""
 
     status: str = SUCCESS_STATUS
     stored_path: str
@@ -43,9 +44,11 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
     ingest_run: RunRow | None
 
 
-async def finish_storing(ctx: CallContext, upkeep: Maintenance, stored: StoredFile, wanted: bool | None) -> ToolAnswer:
-    """What is answered, once the project was taken in where that is wanted; ToolError where that fails."""
-    run = await _ingested(ctx, upkeep, stored) if upkeep.content.ingests(wanted) else None
+async def _finish_storing(
+    ctx: CallContext, upkeep: Maintenance, stored: StoredFile, wants_ingest: bool | None
+) -> ToolAnswer:
+    """Return the answer after an ingest run, if one is wanted; ToolError if that fails."""
+    run = await _ingest(ctx, upkeep, stored) if upkeep.content.ingests(wants_ingest) else None
     return ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
@@ -54,51 +57,49 @@ async def finish_storing(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
             ingest_triggered=run is not None,
             ingest_run=run,
         ),
-        warning="" if run is None else await _missing(ctx, upkeep, stored),
+        warning="" if run is None else await _check_indexed(ctx, upkeep, stored),
     )
 
 
-async def _ingested(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> RunRow:
+async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> RunRow:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
+    cause: Exception | None = None
     try:
         run = await run_ingest_or_fail(ctx, upkeep, IngestOptions())
+        if run.success:
+            return make_run_row(run)
+        reason, hint = run.error, ""
     except ToolError as error:
-        raise _but_stored(stored, error.message, error.hint) from error
+        cause, reason, hint = error, error.message, error.hint
     except DuvetError as error:
-        raise _but_stored(stored, make_tool_error(error).message, error.hint) from error
-    if not run.success:
-        raise _but_stored(stored, run.error, "")
-    return make_run_row(run)
+        cause, reason, hint = error, make_tool_error(error).message, error.hint
+    message = f"{stored.relative_path} is stored, but the project could not be taken in: {reason}"
+    hint = hint or "put that right, and call km-ingest-trigger"
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, hint) from cause
 
 
-async def _missing(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> str:
-    """What to say where the file is not among what was taken in."""
+async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> str:
+    """Return a warning if the index doesn't contain the file."""
     path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
     try:
-        is_known = await ask_knowledge(ctx, lambda known: path in known.store.artifacts())
+        if await ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
+            return ""
     except ToolError:
-        # It is known what came of the run, and that is what counts.
-        return ""
-    if is_known:
+        # The run has succeeded, which is the point of the call.
         return ""
     why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
     return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
 
 
-def _but_stored(stored: StoredFile, reason: str, hint: str) -> ToolError:
-    message = f"{stored.relative_path} is stored, but the project could not be taken in: {reason}"
-    return ToolError(ErrorCode.UPSTREAM_ERROR, message, hint or "put that right, and call km-ingest-trigger")
-
-
-_LONGEST = 500_000
-"""Bytes. Line ends and quotes take twice as many in JSON, and over HTTP a request has at most 1 MiB."""
-_CONTENT = f"The text, in Markdown; at most {_LONGEST:,} bytes in UTF-8"
+_MAX_TEXT_BYTES = 500_000
+"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
+_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
 
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
-    content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _LONGEST})]
+    content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _MAX_TEXT_BYTES})]
     title: Annotated[str, Meta(description="What the text is called, and its file after that")] = ""
     destination: DestinationArgument | None = None
     subsystem: Annotated[str, Meta(description="The subsystem that it is about")] = ""
@@ -110,31 +111,32 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
-async def store_text(asked: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
-    """Write a text down where it is taken in."""
-    require_argument("content", asked.content, _CONTENT)
+async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
+    require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
     ##% to a file named after the title or the time.
-    if len(asked.content.encode()) > _LONGEST:
+    if len(arguments.content.encode()) > _MAX_TEXT_BYTES:
         hint = "store it in parts, or as a file with km-upload"
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"content has more than {_LONGEST:,} bytes", hint)
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
     upkeep = require_maintenance(ctx)
     text = StoredText(
-        content=asked.content,
-        title=asked.title.strip(),
-        subsystem=asked.subsystem.strip(),
-        tags=asked.tags,
-        metadata=asked.metadata,
+        content=arguments.content,
+        title=arguments.title.strip(),
+        subsystem=arguments.subsystem.strip(),
+        tags=arguments.tags,
+        metadata=arguments.metadata,
     )
 
-    def written() -> StoredFile:
+    def write() -> StoredFile:
         name = text.file_name(upkeep.now())
-        data, overwrite = text.document().encode(), asked.overwrite
-        return upkeep.content.store(data, asked.destination, name, overwrite=overwrite, is_made_up=not text.is_named)
+        data, overwrite = text.document().encode(), arguments.overwrite
+        return upkeep.content.store(
+            data, arguments.destination, name, overwrite=overwrite, is_made_up=not text.is_named
+        )
 
-    stored = await run_in_thread(ctx, written)
-    return await finish_storing(ctx, upkeep, stored, asked.ingest)
+    stored = await run_in_thread(ctx, write)
+    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
 STORETEXT = Tool(
@@ -151,7 +153,7 @@ STORETEXT = Tool(
     labels=TOOL_LABELS,
     safety_notes=("With overwrite it replaces a file.",),
     accountable=("destination", "overwrite", "ingest"),
-    longest=_LONGEST,
+    longest=_MAX_TEXT_BYTES,
 )
 
 
@@ -165,17 +167,16 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
-async def upload_file(asked: KmUploadInput, ctx: CallContext) -> ToolAnswer:
-    """Copy a file to where it is taken in."""
-    source, upkeep = require_argument("source_path", asked.source_path, _SOURCE), require_maintenance(ctx)
+async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
+    source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), require_maintenance(ctx)
 
-    def copied() -> StoredFile:
+    def copy() -> StoredFile:
         content = upkeep.content
         data = content.read(source, only_inside=bool(ctx.caller.holder))
-        return content.store(data, asked.destination, os.path.basename(source), overwrite=asked.overwrite)
+        return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
-    stored = await run_in_thread(ctx, copied)
-    return await finish_storing(ctx, upkeep, stored, asked.ingest)
+    stored = await run_in_thread(ctx, copy)
+    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
 UPLOAD = Tool(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ from duvet.tree.files import MemoryTree, Tree
 
 
 class SpecCatalogue(Library):
-    """Loads what the catalogue knows, each text once, and otherwise nothing from outside of the project."""
+    """Loads specifications of the catalogue, each text once, and no other files outside of the project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
@@ -47,7 +47,7 @@ class SpecCatalogue(Library):
 
     @cached_property
     def reachable(self) -> Tree:
-        """The files of the project as far as clients may name them."""
+        """The files that clients may name."""
         return FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
 
     @cached_property
@@ -57,94 +57,88 @@ class SpecCatalogue(Library):
     @cached_property
     def _by_path(self) -> dict[str, int]:
         last = sorted(enumerate(self.cards), key=lambda one: (-len(one[1].locator), -one[0]))
-        return {self._whole(card.path): number for number, card in last}
+        return {self._make_absolute(card.path): number for number, card in last}
 
     def number_of(self, locator: Locator) -> int | None:
-        """The specification of the catalogue with that name, or else with that text."""
+        """Return the index of the specification with that name, or else with that text."""
         number = self._by_name.get(locator.name)
-        return self._by_path.get(self._whole(self.path(locator))) if number is None else number
+        return self._by_path.get(self._make_absolute(self.path(locator))) if number is None else number
 
     def first_of(self, number: int) -> int:
-        """The one with the same text that has the shortest name, of which the others are second spellings."""
-        return self._by_path[self._whole(self.cards[number].path)]
+        """Return the index of the specification with the same text and the shortest name."""
+        return self._by_path[self._make_absolute(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
-        """A specification of the catalogue, with its text."""
+        """Return a specification of the catalogue with its text."""
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
 
     def load(self, locator: Locator) -> Specification:
         number = self.number_of(locator)
-        if number is None:
-            return self._unknown(locator)
-        known = self.known(number)
-        if locator.format not in (Format.AUTO, known.format):
-            return self._unkept(locator, known.path)
-        return known if known.locator == locator else replace(known, locator=locator)
-
-    def _unknown(self, locator: Locator) -> Specification:
         path = self.path(locator)
-        if locator.is_url and not self.tree.is_file(path):
+        if number is not None:
+            known = self.known(number)
+            if locator.format in (Format.AUTO, known.format):
+                return known if known.locator == locator else replace(known, locator=locator)
+            path = known.path
+        elif locator.is_url and not self.tree.is_file(path):
             raise FetchError(f"{locator.name} is no specification of this project")
-        if not locator.is_url and not self._may_be_read(path):
+        elif not locator.is_url and not self._may_be_read(path):
             raise UnreadableError("it is no specification of this project", path=path)
-        return self._unkept(locator, path)
-
-    def _unkept(self, locator: Locator, path: str) -> Specification:
-        # What anybody may ask for must not pile up.
         try:
             return self.load_from(path, locator)
         finally:
+            # Clients could name any number of specifications.
             self._parsed.clear()
 
     def _may_be_read(self, path: str) -> bool:
-        if self._whole(path) in self._by_path:
+        if self._make_absolute(path) in self._by_path:
             return True
-        # What is hidden is no specification, but may be a secret.
-        is_hidden = "/." in self._whole(path).removeprefix(self.cwd)
+        # A hidden file is no specification, but may be a secret.
+        is_hidden = "/." in self._make_absolute(path).removeprefix(self.cwd)
         return not is_hidden and is_inside_project(self.cwd, path)
 
-    def _whole(self, path: str) -> str:
+    def _make_absolute(self, path: str) -> str:
         return make_project_path(self.cwd, path)
 
 
-_LONGEST = 1000
-"""What is like a longer quote is not looked for: nobody wants to wait."""
-_LONG = 400
-"""What is like a longer quote is looked for in its own section alone."""
-_LIKENESS = 60
-_HINT = 600
+_MAX_COMPARED = 1000
+"""Longer quotes are not compared: that takes too long."""
+_MAX_COMPARED_EVERYWHERE = 400
+"""Longer quotes are compared in their own section only."""
+_MIN_SIMILARITY = 60
+_MAX_HINT = 600
 
 
 class NearestMatch(NamedTuple):
-    """A text, a section or a specification, and what to know about it, in a line."""
+    """The nearest text, section or specification, and a hint of one line."""
 
     text: str = ""
     hint: str = ""
 
 
 class NearestFinder:
-    """Looks for what was meant in the specifications of a project."""
+    """Finds the corrections of wrong citations in the specifications of a project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
-        self.shelf = context.once(SpecCatalogue)
+        self.specifications = context.once(SpecCatalogue)
         self.catalogue = context.catalogue
         self.texts = _Texts(context)
         self._by_code: dict[str, Callable[[Annotation], NearestMatch]] = {
-            rules.QUOTE_NOT_FOUND.code: self._quote,
-            rules.TARGET_UNKNOWN_SECTION.code: self._section,
-            rules.TARGET_NO_SECTION.code: self._section,
+            rules.QUOTE_NOT_FOUND.code: self._find_quote,
+            rules.TARGET_UNKNOWN_SECTION.code: self._find_section,
+            rules.TARGET_NO_SECTION.code: self._find_section,
         }
 
-    def to(self, code: str, annotation: Annotation) -> NearestMatch:
-        """What an annotation with this problem should say."""
-        if len(annotation.quote) > _LONGEST or len(annotation.target) > _LONGEST:
+    def find(self, code: str, annotation: Annotation) -> NearestMatch:
+        """Return the correction of an annotation with this problem."""
+        if len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
             return NearestMatch()
-        near = self._by_code.get(code, self._specification)(annotation)
-        return NearestMatch(near.text, shorten_text(escape_line_ends(near.hint), _HINT))
+        near = self._by_code.get(code, self._find_specification)(annotation)
+        return NearestMatch(near.text, shorten_text(escape_line_ends(near.hint), _MAX_HINT))
 
-    def _quote(self, annotation: Annotation) -> NearestMatch:
+    def _find_quote(self, annotation: Annotation) -> NearestMatch:
         answer = correct_drifted_quote(self.texts, annotation)
         spot = self.texts.spot(annotation)
         if spot is None or spot.section is None:
@@ -157,32 +151,31 @@ class NearestFinder:
             text = found[1].text if found else ""
         return NearestMatch(text, answer.hint)
 
-    def _section(self, annotation: Annotation) -> NearestMatch:
+    def _find_section(self, annotation: Annotation) -> NearestMatch:
         answer = correct_section(self.texts, annotation)
         spot = self.texts.spot(annotation)
         name, _, wanted = annotation.target.partition("#")
         near = SectionNames(spot.near.specification).nearest(wanted) if spot and wanted else []
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
-    def _specification(self, annotation: Annotation) -> NearestMatch:
-        name, _, wanted = annotation.target.partition("#")
-        number = next(iter(match_specifications(self.catalogue, name, self.shelf.project.root)), None)
-        number = self._called_like(name) if number is None else number
+    def _find_specification(self, annotation: Annotation) -> NearestMatch:
+        specifications = self.specifications
+        name, _, section = annotation.target.partition("#")
+        number = next(iter(match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
-            return NearestMatch()
-        known, locator = self.shelf.known(number), self.shelf.cards[number].locator
-        return NearestMatch(locator if find_section_index(known, wanted) is None else f"{locator}#{wanted}")
+            from rapidfuzz import fuzz, process
 
-    def _called_like(self, name: str) -> int | None:
-        from rapidfuzz import fuzz, process
-
-        names = [card.locator for card in self.shelf.cards]
-        found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_LIKENESS)
-        return found[2] if found else None
+            names = [card.locator for card in specifications.cards]
+            found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY)
+            if not found:
+                return NearestMatch()
+            number = found[2]
+        known, locator = specifications.known(number), specifications.cards[number].locator
+        return NearestMatch(locator if find_section_index(known, section) is None else f"{locator}#{section}")
 
 
 class _Known(Struct):
-    """What has been found out about a quote."""
+    """The cached facts about a quote."""
 
     quote: str
     stretches: dict[int, TextStretch | None] = {}
@@ -191,42 +184,42 @@ class _Known(Struct):
 
 
 class _Neighbourhood(Neighbourhood):
-    """Sections that are looked through once for a quote, and for a long one only where it should stand."""
+    """Compares sections with a quote once, and a long quote only with its own section."""
 
     weighs = False
     _last: _Known | None = None
 
     def near(self, section: int, quote: str) -> TextStretch | None:
-        known = self._of(quote).stretches
+        known = self._facts(quote).stretches
         if section not in known:
             known[section] = super().near(section, quote)
         return known[section]
 
     def likely(self, quote: str) -> list[tuple[float, int]]:
-        known = self._of(quote)
+        known = self._facts(quote)
         if known.likely is None:
-            known.likely = super().likely(quote) if len(quote) <= _LONG else []
+            known.likely = super().likely(quote) if len(quote) <= _MAX_COMPARED_EVERYWHERE else []
         return known.likely
 
     def holding(self, quote: str) -> list[int]:
-        known = self._of(quote)
+        known = self._facts(quote)
         if known.holding is None:
             known.holding = super().holding(quote)
         return known.holding
 
-    def _of(self, quote: str) -> _Known:
-        """What is known of this quote; that of another is forgotten."""
+    def _facts(self, quote: str) -> _Known:
+        """Return the facts about this quote, and forget those about another."""
         if self._last is None or quote != self._last.quote:
             self._last = _Known(quote)
         return self._last
 
 
 class _Texts(SpecificationTexts):
-    """The specifications of a catalogue, and no others to look for text in."""
+    """Searches texts in the specifications of a catalogue only."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
         super().__init__(context.project)
-        self.shelf = context.once(SpecCatalogue)
+        self.specifications = context.once(SpecCatalogue)
         self._indexes = context.once(group_requirements_by_section)
         self._requirements = context.catalogue.requirements
         self._neighbourhoods: dict[int, Neighbourhood] = {}
@@ -234,59 +227,45 @@ class _Texts(SpecificationTexts):
     def spot(self, annotation: Annotation) -> ResolvedTarget | None:
         name, _, wanted = annotation.target.partition("#")
         try:
-            locator = resolve_specification(name, annotation.format, self.shelf.cwd, self.shelf.reachable)
-            specification = self.shelf.load(locator)
+            locator = resolve_specification(
+                name, annotation.format, self.specifications.cwd, self.specifications.reachable
+            )
+            specification = self.specifications.load(locator)
         except DuvetError:
             return None
-        number = self.shelf.number_of(locator)
-        is_known = number is not None and self.shelf.known(number).format == specification.format
-        near = self._of(number) if is_known and number is not None else _Neighbourhood(specification)
+        number = self.specifications.number_of(locator)
+        is_known = number is not None and self.specifications.known(number).format == specification.format
+        near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
         return ResolvedTarget(near, find_section_index(specification, wanted))
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
-        for number, card in enumerate(self.shelf.cards):
-            near = self._of(number)
+        for number, card in enumerate(self.specifications.cards):
+            near = self._open_neighbourhood(number)
             if near is not but:
                 yield card.locator, near
 
-    def _of(self, number: int) -> Neighbourhood:
+    def _open_neighbourhood(self, number: int) -> Neighbourhood:
         if number not in self._neighbourhoods:
-            known = self.shelf.known(number)
-            self._neighbourhoods[number] = _Neighbourhood(known, self._sentences_of(number, known))
+            known = self.specifications.known(number)
+            indexes = {place: self._indexes.get((number, one.id), ()) for place, one in enumerate(known.sections)}
+            sentences = {
+                place: [self._requirements[index].text for index in found] for place, found in indexes.items() if found
+            }
+            self._neighbourhoods[number] = _Neighbourhood(known, sentences)
         return self._neighbourhoods[number]
-
-    def _sentences_of(self, number: int, known: Specification) -> dict[int, list[str]]:
-        found = ((place, self._indexes.get((number, one.id), ())) for place, one in enumerate(known.sections))
-        return {place: [self._requirements[index].text for index in indexes] for place, indexes in found if indexes}
 
 
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
 
-def parse_given_citations(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedText:
-    """The annotations of what was given, whose places are counted in the text that comes with them."""
-    if not _ENTRY.match(text):
-        return parse_pasted(path, text, styles)
-    annotations, problems = read_requirement_file(path, text.encode(errors="replace"))
-    # It stands in no folder yet: paths in it start where those of comments do.
-    return PastedText(text, [replace(one, from_file=False) for one in annotations], problems)
-
-
 _PATH = "\0"
-"""What the text of a citation is called; no target can name it."""
-_CHECKING_LONGEST = 500
-"""So many characters of an error are told."""
-_KEPT = 512
-_NO_TARGET = "no target can be read; it is written `spec#section`"
-
-_Spot = tuple[int, int]
-"""The indexes of a specification and of a section in it."""
-_Spans = list[Piece]
-"""Where the requirements of a section stand."""
+"""The path of a given citation, which no target can name."""
+_MAX_ERROR = 500
+_MAX_MATCHERS = 512
 
 
 class CitationVerdict(Struct, frozen=True, kw_only=True):
-    """What there is to say of a citation."""
+    """The result of checking a citation."""
 
     error: str = ""
     warning: str = ""
@@ -295,111 +274,99 @@ class CitationVerdict(Struct, frozen=True, kw_only=True):
 
 
 class CitationChecker:
-    """Looks at citations; what is read of the specifications is kept as long as they are what they are."""
+    """Checks citations against one snapshot of the project, and keeps the parsed specifications."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
-        self.shelf = context.once(SpecCatalogue)
+        self.specifications = context.once(SpecCatalogue)
         self.nearest = NearestFinder(context)
         config = context.project.config
         rules = [*context.project.options.sources, *(config.sources if config else ())]
         self.styles = tuple(dict.fromkeys(SourceStyle(rule.meta, rule.content) for rule in rules))
         self._indexes = context.once(group_requirements_by_section)
         self._requirements = context.catalogue.requirements
-        self._spans: dict[_Spot, _Spans] = {}
-        self._matchers = _Matchers()
+        self._spans: dict[tuple[int, int], list[Piece]] = {}
+        """The pieces of requirements, by the indexes of a specification and of a section in it."""
+        self._matchers: dict[int, QuoteMatcher] = {}
 
-    def verdict(self, citation: str, *, looks: bool = True) -> CitationVerdict:
-        """What there is to say of all that a text cites: of the first that is wrong, or of all of them.
+    def check(self, citation: str, *, looks: bool = True) -> CitationVerdict:
+        """Check all citations in a text; the verdict is that of the first wrong one, or of all of them.
 
-        It looks for what was meant, unless it is told not to, which takes longer than all the rest.
+        With `looks`, it includes the nearest correction, which takes longer than all the rest.
         """
-        found = parse_given_citations(_PATH, citation, self.styles)
-        wrong = [one for one in found.problems if one.severity is Severity.ERROR]
-        if wrong or not found.annotations:
-            return _unreadable([*wrong, *found.problems])
-        verdicts = []
-        for annotation in found.annotations:
-            verdict = self._of(annotation, found, looks=looks)
+        pasted = self._parse(citation)
+        wrong = [one for one in pasted.problems if one.severity is Severity.ERROR]
+        if wrong or not pasted.annotations:
+            first = next(iter([*wrong, *pasted.problems]), None)
+            reason = first.message if first else "no target can be read; it is written `spec#section`"
+            return CitationVerdict(error=f"{URL_NOT_FOUND}: {reason}", hint=first.hint if first else "")
+        warnings: list[str] = []
+        for annotation in pasted.annotations:
+            verdict = self._check_annotation(annotation, pasted, looks=looks)
             if verdict.error:
-                where = f" (line {annotation.line})" if len(found.annotations) > 1 else ""
-                return replace(verdict, error=shorten_text(verdict.error, _CHECKING_LONGEST) + where)
-            verdicts.append(verdict)
-        return _together(verdicts, found.problems)
+                where = f" (line {annotation.line})" if len(pasted.annotations) > 1 else ""
+                return replace(verdict, error=shorten_text(verdict.error, _MAX_ERROR) + where)
+            warnings.append(verdict.warning)
+        warnings += (one.message for one in pasted.problems)
+        return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
 
-    def _of(self, annotation: Annotation, pasted: PastedText, *, looks: bool) -> CitationVerdict:
-        tree = MemoryTree({_PATH: pasted.text.encode()}, self.shelf.reachable)
-        linked = link_annotations((annotation,), self.shelf, tree, self.shelf.cwd, Progress(), self._matchers.of)
+    def _parse(self, text: str) -> PastedText:
+        """Parse comments, or else entries of a requirement file."""
+        if not _ENTRY.match(text):
+            return parse_pasted(_PATH, text, self.styles)
+        annotations, problems = read_requirement_file(_PATH, text.encode(errors="replace"))
+        # Outside of a file, paths in it are relative to the project, as in comments.
+        return PastedText(text, [replace(one, from_file=False) for one in annotations], problems)
+
+    def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, looks: bool) -> CitationVerdict:
+        specifications = self.specifications
+        tree = MemoryTree({_PATH: pasted.text.encode()}, specifications.reachable)
+        linked = link_annotations(
+            (annotation,), specifications, tree, specifications.cwd, Progress(), self._make_matcher
+        )
         failure = linked.failures.get(0)
-        found = [(locator, match) for locator, matches in linked.matches.items() for match in matches]
-        for locator, match in found:
-            warnings = [restore_spelling(failure.message, annotation.target)] if failure else []
-            return self._matched(annotation, locator, match, warnings)
+        for locator, matches in linked.matches.items():
+            for match in matches:
+                warnings = [restore_spelling(failure.message, annotation.target)] if failure else []
+                warnings += self._find_warnings(annotation, locator, match)
+                return CitationVerdict(warning="; ".join(warnings))
         assert failure is not None
         ##= man/spec/mcp.md#tools
         ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
         ##% as an entry of a requirement file, and with code around them.
         error = describe_citation_error(Problem(failure.rule.code, failure.message), annotation.target)
-        near = self.nearest.to(failure.rule.code, annotation) if looks else NearestMatch()
+        near = self.nearest.find(failure.rule.code, annotation) if looks else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
 
-    def _matched(self, annotation: Annotation, locator: Locator, match: Match, warnings: list[str]) -> CitationVerdict:
-        number = self.shelf.number_of(locator)
+    def _find_warnings(self, annotation: Annotation, locator: Locator, match: Match) -> Iterator[str]:
+        number = self.specifications.number_of(locator)
         if number is not None:
-            number = self.shelf.first_of(number)
-            first = self.shelf.cards[number].locator
+            number = self.specifications.first_of(number)
+            first = self.specifications.cards[number].locator
             if first != locator.name:
                 ##= man/spec/trace.md#targets-and-quotes
                 ##% duvet SHOULD warn about two spellings of one specification.
-                warnings.append(f"this counts as another specification than {first}: name that one")
+                yield f"this counts as another specification than {first}: name that one"
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
-            warnings.append("this exception does not say why: add a line `reason=…`")
-        is_required = number is not None and self._is_required((number, match.section), match.pieces)
+            yield "this exception does not say why: add a line `reason=…`"
+        is_required = number is not None and self._is_required(number, match.section, match.pieces)
         if match.fit is not Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
-            warnings.append("these words stand in the section, but in no requirement")
-        return CitationVerdict(warning="; ".join(warnings))
+            yield "these words stand in the section, but in no requirement"
 
-    def _is_required(self, spot: _Spot, pieces: Sequence[Piece]) -> bool:
-        """Whether some of these bytes of a section belong to a requirement."""
-        if spot not in self._spans:
-            self._spans[spot] = self._spans_of(spot)
-        return any(one.start < other.end and other.start < one.end for one in self._spans[spot] for other in pieces)
+    def _is_required(self, number: int, index: int, pieces: Sequence[Piece]) -> bool:
+        """Return True if some of these pieces of a section belong to a requirement."""
+        if (number, index) not in self._spans:
+            section = self.specifications.known(number).sections[index]
+            matcher = QuoteMatcher(section)
+            places = (matcher.find(self._requirements[one].text) for one in self._indexes.get((number, section.id), []))
+            self._spans[number, index] = [piece for place in places if place is not None for piece in place[0]]
+        spans = self._spans[number, index]
+        return any(one.start < other.end and other.start < one.end for one in spans for other in pieces)
 
-    def _spans_of(self, spot: _Spot) -> _Spans:
-        number, index = spot
-        section = self.shelf.known(number).sections[index]
-        matcher = QuoteMatcher(section)
-        indexes = self._indexes.get((number, section.id), [])
-        found = (matcher.find(self._requirements[one].text) for one in indexes)
-        return [piece for place in found if place is not None for piece in place[0]]
-
-
-class _Matchers:
-    """What looks for quotes, for the last few sections that were asked for: to make one takes longer than to look."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, QuoteMatcher] = {}
-
-    def of(self, section: Section) -> QuoteMatcher:
-        # A section that is kept here is no other one while it is.
-        found = self._known.pop(id(section), None) or QuoteMatcher(section)
-        self._known[id(section)] = found
-        if len(self._known) > _KEPT:
-            del self._known[next(iter(self._known))]
+    def _make_matcher(self, section: Section) -> QuoteMatcher:
+        """Return the matcher of a section; the last ones are kept, for making one takes longer than using it."""
+        # A section that is kept here can't share its id with another.
+        found = self._matchers.pop(id(section), None) or QuoteMatcher(section)
+        self._matchers[id(section)] = found
+        if len(self._matchers) > _MAX_MATCHERS:
+            del self._matchers[next(iter(self._matchers))]
         return found
-
-
-def get_citation_checker(context: ProjectSnapshot) -> CitationChecker:
-    """The one that looks at the citations of this reading of the project."""
-    return context.once(CitationChecker)
-
-
-def _unreadable(problems: Sequence[Problem]) -> CitationVerdict:
-    """The verdict on a text in which no citation can be read."""
-    reason = problems[0].message if problems else _NO_TARGET
-    return CitationVerdict(error=f"{URL_NOT_FOUND}: {reason}", hint=problems[0].hint if problems else "")
-
-
-def _together(verdicts: Iterable[CitationVerdict], problems: Iterable[Problem]) -> CitationVerdict:
-    """The verdict on several citations that are all valid."""
-    warnings = [*(one.warning for one in verdicts), *(one.message for one in problems)]
-    return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from string import digits
 from typing import Annotated, Any
@@ -45,7 +45,7 @@ class CoverageSummaryInput(Struct, frozen=True):
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How many requirements there are, and how far they have got; what is left out is none."""
+    """Counts of requirements by progress; a count of 0 is left out."""
 
     id: str = ""
     level: str = ""
@@ -57,7 +57,7 @@ class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     excepted: int = 0
     not_applicable: int = 0
     percent: int | None = None
-    """Of the applicable ones, done."""
+    """The done share of the applicable ones."""
     levels: tuple[CoverageCounts, ...] = ()
 
 
@@ -66,68 +66,54 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
     specifications: tuple[CoverageCounts, ...] = ()
 
 
-def summarize_coverage(asked: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The numbers of all specifications, or of one."""
-    whole = context.once(_whole)
-    if asked.spec is None:
-        return context.once(_answer)
-    catalogue = context.catalogue
-    ids = {catalogue.specifications[index].id for index in require_specification(catalogue, asked.spec)}
+def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
+    if arguments.spec is None:
+        return context.once(_summarize_all)
+    whole, catalogue = context.once(_count_all), context.catalogue
+    ids = {catalogue.specifications[index].id for index in require_specification(catalogue, arguments.spec)}
     (one, *_) = [counts for counts in whole.specifications if counts.id in ids]
     return ToolAnswer(value=CoverageSummaryOutput(one))
 
 
-def _whole(context: ProjectSnapshot) -> CoverageSummaryOutput:
+def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
     check_requirements_known(context)
     catalogue = context.catalogue
     found: dict[int, list[RequirementCard]] = {index: [] for index in range(len(catalogue.specifications))}
     for card in catalogue.requirements:
         found[card.specification].append(card)
-    own = tuple(_counts(cards, id=catalogue.specifications[index].id) for index, cards in found.items())
-    return CoverageSummaryOutput(_counts(catalogue.requirements), own)
+    own = tuple(_count(cards, id=catalogue.specifications[index].id) for index, cards in found.items())
+    return CoverageSummaryOutput(_count(catalogue.requirements), own)
 
 
-def _counts(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
-    levels = tuple(_fields(one, level=one.level or NO_LEVEL) for one in count_by_level(cards))
-    return _fields(count_requirements(cards), id=id, levels=levels)
+def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
+    levels = tuple(_copy_counts(one, level=one.level or NO_LEVEL) for one in count_by_level(cards))
+    return _copy_counts(count_requirements(cards), id=id, levels=levels)
 
 
-def _fields(found: RequirementCounts, **more: Any) -> CoverageCounts:
+def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
     names = set(CoverageCounts.__struct_fields__) & set(RequirementCounts.__struct_fields__)
     return CoverageCounts(**{name: getattr(found, name) for name in names}, **more)
 
 
-def _answer(context: ProjectSnapshot) -> ToolAnswer:
-    """The whole, made shorter until it may be said."""
-    whole = context.once(_whole)
-    if _fits(whole) or not context.page_size:
+_TOTAL_ROOM = 1000
+"""More bytes than the counts of all requirements need."""
+
+
+def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
+    """Return the counts of all specifications, shortened to fit."""
+    whole = context.once(_count_all)
+    if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
     plain = CoverageSummaryOutput(whole.total, tuple(replace(one, levels=()) for one in whole.specifications))
     note = "Give spec for the levels of one specification."
-    if _fits(plain):
+    if len(json.encode(plain)) <= MAX_PAGE_BYTES:
         return ToolAnswer(value=plain, next_step=note)
-    shown = _shown(plain.specifications)
-    words = f"{len(shown)} of {len(plain.specifications)} specifications shown, those with most left to do. {note}"
+    ranked = sorted(
+        plain.specifications, key=lambda one: one.done + one.excepted + one.not_applicable - one.requirements
+    )
+    shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - _TOTAL_ROOM))
+    words = f"{len(shown)} of {len(ranked)} specifications shown, those with most left to do. {note}"
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
-
-
-def _shown(found: Iterable[CoverageCounts]) -> tuple[CoverageCounts, ...]:
-    """As many as may be, those with most left to do first."""
-    left, shown = MAX_PAGE_BYTES - _TOTAL, []
-    for one in sorted(found, key=lambda one: one.done + one.excepted + one.not_applicable - one.requirements):
-        left -= len(json.encode(one)) + 1
-        if left < 0:
-            break
-        shown.append(one)
-    return tuple(shown)
-
-
-_TOTAL = 1000
-"""More bytes than the numbers of all of them take."""
-
-
-def _fits(found: CoverageSummaryOutput) -> bool:
-    return len(json.encode(found)) <= MAX_PAGE_BYTES
 
 
 COVERAGE_SUMMARY = QueryTool(
@@ -140,17 +126,17 @@ COVERAGE_SUMMARY = QueryTool(
 )
 
 
-_MOST = 200_000
-_SHORT = 100
-"""So much of a requirement's text is told where there is no room for all of them: the text of the section has it."""
-_NAMED = 8
-_MOST_KEPT = 64
+_MAX_LIMIT = 200_000
+_SHORT_TEXT = 100
+"""Characters of a requirement's text if not all fit: the text of the section has them."""
+_MAX_SECTIONS = 8
+_MAX_CACHED = 64
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
     reference: Annotated[str, Meta(description="spec#section, a full path, or what stands there")]
     offset: Annotated[int, Meta(ge=0, description="The character of the text to begin at")] = 0
-    limit: Annotated[int, Meta(ge=1, le=_MOST, description="Characters of text")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=_MAX_LIMIT, description="Characters of text")] | None = None
 
 
 class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -163,32 +149,36 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_offset: int | None = None
 
 
-def get_section(asked: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
-    """A section with its text, or a part of that, and its requirements."""
-    spot = _spot(context.catalogue, context.find(asked.reference))
-    card = context.catalogue.specifications[spot.specification]
-    kept = context.once(_Kept)
-    text = kept.text(spot)
-    rows = kept.rows(spot) if not asked.offset else None
+def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
+    """Return a section with its text, or a part of that, and its requirements."""
+    offset, limit = arguments.offset, arguments.limit
+    section = _find_section(context.catalogue, context.find(arguments.reference))
+    card = context.catalogue.specifications[section.specification]
+    cache = context.once(_SectionCache)
+    text = cache.text(section)
+    rows = cache.rows(section) if not offset else None
     room = max(MAX_PAGE_BYTES - len(json.encode(rows)), MAX_PAGE_BYTES // 2)
-    content = _part(text, asked.offset, room) if asked.limit is None else text[asked.offset :][: asked.limit]
-    end = asked.offset + len(content)
+    content = _cut_text(text, offset, room) if limit is None else text[offset:][:limit]
+    end = offset + len(content)
+    step = f"{end} of {len(text)} characters shown; for more give offset={end}." if end < len(text) else ""
+    if offset >= len(text) and offset:
+        step = f"Nothing is left: the text has {len(text)} characters, and offset={offset} is past its end."
     return ToolAnswer(
         value=GetSectionOutput(
-            id=spot.section,
-            title=card.titles[spot.section],
+            id=section.section,
+            title=card.titles[section.section],
             content=content,
-            full_path=card.section_path(spot.section),
-            target=f"{card.locator}#{spot.section}",
+            full_path=card.section_path(section.section),
+            target=f"{card.locator}#{section.section}",
             requirements=rows,
             next_offset=end if end < len(text) else None,
         ),
-        next_step=_next_step(asked.offset, end, len(text)),
+        next_step=step,
     )
 
 
-def _spot(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
-    """The section that is meant, or that what is meant stands in."""
+def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
+    """Return the section of a reference; for a requirement or citation, the one that contains it."""
     match found:
         case SectionRef():
             return found
@@ -198,60 +188,50 @@ def _spot(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
         case CitationRef(numbers) if catalogue.citations[numbers[0]].is_valid:
             cited = catalogue.citations[numbers[0]]
             return SectionRef(cited.specification, cited.section)
-    raise ToolError(ErrorCode.INVALID_REQUEST, "this names no section", _sections(catalogue, found))
+    hint, number = "give spec#section", getattr(found, "specification", None)
+    if number is not None:
+        specification = catalogue.specifications[number]
+        sections = specification.sections
+        more = f" and {len(sections) - _MAX_SECTIONS} more" if len(sections) > _MAX_SECTIONS else ""
+        hint = f"{specification.id} has #{', #'.join(one.id for one in sections[:_MAX_SECTIONS])}{more}"
+    raise ToolError(ErrorCode.INVALID_REQUEST, "this names no section", hint)
 
 
-def _sections(catalogue: Catalogue, found: ResolvedReference) -> str:
-    number = getattr(found, "specification", None)
-    if number is None:
-        return "give spec#section"
-    card = catalogue.specifications[number]
-    more = f" and {len(card.sections) - _NAMED} more" if len(card.sections) > _NAMED else ""
-    return f"{card.id} has #{', #'.join(one.id for one in card.sections[:_NAMED])}{more}"
-
-
-class _Kept:
-    """What was read of the last few sections that were asked for: agents read on in one, part by part."""
+class _SectionCache:
+    """The texts and requirements of the last sections: agents read one part by part."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
-        self.text = lru_cache(maxsize=_MOST_KEPT)(partial(_text, context))
-        self.rows = lru_cache(maxsize=_MOST_KEPT)(partial(_rows, context))
+        self.text = lru_cache(maxsize=_MAX_CACHED)(partial(_read_text, context))
+        self.rows = lru_cache(maxsize=_MAX_CACHED)(partial(_list_requirements, context))
 
 
-def _text(context: ProjectSnapshot, spot: SectionRef) -> str:
-    known = context.once(SpecCatalogue).known(spot.specification)
-    return format_section_text(known.sections[known.by_id[spot.section]])
+def _read_text(context: ProjectSnapshot, section: SectionRef) -> str:
+    known = context.once(SpecCatalogue).known(section.specification)
+    return format_section_text(known.sections[known.by_id[section.section]])
 
 
-def _rows(context: ProjectSnapshot, spot: SectionRef) -> tuple[RequirementSummary, ...]:
-    indexes = context.once(group_requirements_by_section).get((spot.specification, spot.section), [])
+def _list_requirements(context: ProjectSnapshot, section: SectionRef) -> tuple[RequirementSummary, ...]:
+    indexes = context.once(group_requirements_by_section).get((section.specification, section.section), [])
     cards = [context.catalogue.requirements[index] for index in indexes]
     rows = [summarize_requirement(card) for card in cards]
     if len(json.encode(rows)) > MAX_PAGE_BYTES // 2:
-        rows = [summarize_requirement(card, _SHORT) for card in cards]
-    # The text of the section has them all.
+        rows = [summarize_requirement(card, _SHORT_TEXT) for card in cards]
     return tuple(take_fitting_rows(rows, MAX_PAGE_BYTES // 2))
 
 
-def _part(text: str, offset: int, room: int) -> str:
-    """What fits, up to the end of a line."""
+def _cut_text(text: str, offset: int, room: int) -> str:
+    """Return the part of the text that fits, up to the end of a line."""
     part = text[offset:].encode()[:room].decode(errors="ignore")
-    while part and _cost(part) > room:
-        part = part[: len(part) * room // _cost(part)]
+    while part and _estimate_cost(part) > room:
+        part = part[: len(part) * room // _estimate_cost(part)]
     if offset + len(part) == len(text):
         return part
     return part[: part.rfind("\n") + 1] or part
 
 
-def _cost(text: str) -> int:
-    """What agents pay for a text, in bytes of one that is made of words: dumps of octets are dearer."""
+def _estimate_cost(text: str) -> int:
+    """Return the bytes of prose that have as many tokens: dumps of octets cost more."""
     return len(text.encode()) + 3 * sum(map(text.count, digits))
-
-
-def _next_step(offset: int, end: int, total: int) -> str:
-    if offset >= total and offset:
-        return f"Nothing is left: the text has {total} characters, and offset={offset} is past its end."
-    return f"{end} of {total} characters shown; for more give offset={end}." if end < total else ""
 
 
 GET_SECTION = QueryTool(
@@ -273,19 +253,17 @@ class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
-def resolve_spec_id(asked: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The id of the specification that is called so."""
+def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
     catalogue = context.catalogue
-    found = match_specifications(catalogue, asked.url, context.project.root)
+    found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
         return ToolAnswer(value=ResolveSpecIdOutput(spec_id=catalogue.specifications[found[0]].id))
     ##= man/spec/mcp.md#tools
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
     ##% unknown URL with an `error` and the nearest names.
-    near = suggest_nearest(asked.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
-    return ToolAnswer(
-        value=ResolveSpecIdOutput(error=SPECIFICATION_NOT_FOUND), next_step=f"{near[:1].upper()}{near[1:]}"
-    )
+    near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
+    output = ResolveSpecIdOutput(error=SPECIFICATION_NOT_FOUND)
+    return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")
 
 
 RESOLVE_SPEC_ID = QueryTool(
