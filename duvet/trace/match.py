@@ -193,7 +193,7 @@ class NearQuoteFinder:
         self.view = view
         self._words = view.data.decode()
         normal, self._offsets, self._originals = normalise_with_map(self._words)
-        # Where the unbroken stretches of the normalised view begin there and in the view, in characters.
+        # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
         self._characters, self._normal_characters = CharacterMap(self._words), CharacterMap(normal)
         self._normal = SearchText(normal.encode())
         self.exact = SearchText(view.data)
@@ -221,15 +221,14 @@ class NearQuoteFinder:
 
     def _in_view(self, start: int, end: int) -> tuple[int, int]:
         """The bytes of the view for these bytes of the normalised view, in whole characters."""
-        low = self._original(self._normal_characters.at(start))
-        high = self._original(self._normal_characters.at(end - 1)) + 1
+        originals = []
+        for byte in (start, end - 1):
+            character = self._normal_characters.at(byte)
+            at = bisect_right(self._offsets, character) - 1
+            originals.append(self._originals[at] + character - self._offsets[at])
+        low, high = originals
         first = self._characters.byte(low)
-        return first, first + byte_length(self._words[low:high].rstrip(WHITESPACE))
-
-    def _original(self, offset: int) -> int:
-        """The character of the view for a character of the normalised view."""
-        at = bisect_right(self._offsets, offset) - 1
-        return self._originals[at] + offset - self._offsets[at]
+        return first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE))
 
 
 class QuoteMatcher:

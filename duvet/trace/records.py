@@ -261,31 +261,26 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
 
-_Statement = tuple[Match, str]
-"""The match of a stated requirement, and its text on one line."""
-
-
-def _group_equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
+def _group_equal(stating: list[tuple[Match, str]]) -> Iterator[list[tuple[Match, str]]]:
     """Group the statements whose texts differ only in spacing that doesn't count."""
     ##= man/spec/trace.md#requirements
     ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
     ##% requirement, and wrapping MUST NOT change its id.
-    groups: dict[tuple[int, str], list[_Statement]] = {}
-    for statement in stating:
-        match, text = statement
-        groups.setdefault((match.section, remove_spacing(text)), []).append(statement)
+    groups: dict[tuple[int, str], list[tuple[Match, str]]] = {}
+    for match, text in stating:
+        groups.setdefault((match.section, remove_spacing(text)), []).append((match, text))
     for alike in groups.values():
         if len(alike) == 1:
             yield alike
             continue
-        normal: dict[str, list[_Statement]] = {}
-        for statement in alike:
-            normal.setdefault(normalise(statement[1]), []).append(statement)
+        normal: dict[str, list[tuple[Match, str]]] = {}
+        for match, text in alike:
+            normal.setdefault(normalise(text), []).append((match, text))
         yield from normal.values()
 
 
 def _make_requirement(
-    coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]
+    coverage: Coverage, statements: list[tuple[Match, str]], annotations: tuple[Annotation, ...]
 ) -> Requirement:
     matches = tuple([match for match, _ in statements])
     tallies = [coverage.tallies[match.stating[0]] for match in matches]
@@ -293,16 +288,9 @@ def _make_requirement(
     if len(matches) > 1:
         ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
         related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
-    return Requirement(
-        coverage.specification,
-        coverage.specification.sections[matches[0].section],
-        statements[0][1],
-        max([annotations[id].level for id in ids]),
-        min(map(compute_state, tallies)),
-        matches,
-        ids,
-        related,
-    )
+    section, text = coverage.specification.sections[matches[0].section], statements[0][1]
+    level, state = max([annotations[id].level for id in ids]), min(map(compute_state, tallies))
+    return Requirement(coverage.specification, section, text, level, state, matches, ids, related)
 
 
 def compute_state(tally: Tally) -> State:
