@@ -70,7 +70,7 @@ class LineRun(Struct, frozen=True):
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Whether the file contains a prefix; most don't, and need no further look."""
+    """True if the file contains a prefix; most don't, and need no further look."""
     return meta.encode() in data or content.encode() in data
 
 

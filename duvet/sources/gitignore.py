@@ -139,7 +139,7 @@ class IgnoredPaths:
         """The folder of a repository that all its working trees share, by its top; empty if there is none."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """Whether git ignores the path or a folder around it."""
+        """True if git ignores the path or a folder around it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
@@ -153,7 +153,7 @@ class IgnoredPaths:
         return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_named(self, path: str, top: str) -> bool:
-        """Whether the nearest file with a matching line ignores the path; folders end with a slash."""
+        """True if the nearest file with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
