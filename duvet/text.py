@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import TypeVar
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
@@ -17,6 +18,8 @@ WHITESPACE = (
     "\u2028\u2029\u202f\u205f\u3000"
 )
 BOM = "\ufeff"
+
+_Item = TypeVar("_Item")
 
 
 def trim(text: str) -> str:
@@ -173,6 +176,24 @@ def remove_spacing(text: str) -> str:
     if text.isascii():
         return text.encode().translate(None, _SPLITTING).decode()
     return "".join(text.split())
+
+
+def group_equal_texts(items: Iterable[_Item], text_of: Callable[[_Item], str]) -> Iterator[list[_Item]]:
+    """Group the items whose texts differ only in spacing that doesn't count."""
+    ##= man/spec/trace.md#requirements
+    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
+    ##% requirement, and wrapping MUST NOT change its id.
+    groups: dict[str, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(remove_spacing(text_of(item)), []).append(item)
+    for alike in groups.values():
+        if len(alike) == 1:
+            yield alike
+            continue
+        normal: dict[str, list[_Item]] = {}
+        for item in alike:
+            normal.setdefault(normalise(text_of(item)), []).append(item)
+        yield from normal.values()
 
 
 def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:

@@ -80,7 +80,7 @@ class SpecificationTexts:
         return ResolvedTarget(self._neighbourhood(specification), find_section_index(specification, section))
 
     def is_valid(self, annotation: Annotation) -> bool:
-        """Whether the section that an annotation names contains its quote."""
+        """True if the section that an annotation names contains its quote."""
         spot = self.spot(annotation)
         return spot is not None and spot.section is not None and spot.near.holds(spot.section, annotation.quote)
 
@@ -314,7 +314,7 @@ class AnnotationFixer:
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:
-        """Whether the annotation is right in this text and all others are unchanged."""
+        """True if the annotation is right in this text and all others are unchanged."""
         ##= man/spec/validate.md#fixes
         ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it
         ##% runs again.
@@ -346,7 +346,7 @@ def _without_place(annotation: Annotation) -> Annotation:
 
 
 def _is_dangerous(annotation: Annotation, correction: Correction) -> bool:
-    """Whether the new words could end the comment, or continue its last line."""
+    """True if the new words could end the comment, or continue its last line."""
     pairs = [(annotation.target, correction.target), (annotation.quote, correction.quote)]
     changes = [(old, new) for old, new in pairs if new is not None]
     return any(new.count(mark) != old.count(mark) for old, new in changes for mark in _MARKS) or any(

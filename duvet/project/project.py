@@ -100,17 +100,17 @@ class Project:
         """The configuration, or None if there is none; ProblemsError if it is invalid."""
         if self.on_disk and not (self.tree.exists("") and os.path.isdir(self.disk.at(""))):
             raise UnreadableError("there is no such folder", path=self.root)
-        path = self._config_path()
-        return read_config(self.tree.read(path), path, self.environ) if path else None
-
-    def _config_path(self) -> str | None:
         named = self.options.config_path
         if named is None:
-            return CONFIG_PATH if self.tree.exists(CONFIG_PATH) else None
-        # One file has one name: extracted requirements are found again below it.
-        path = posixpath.normpath(named.replace(os.sep, "/"))
-        whole = posixpath.normpath(posixpath.join(self.root, path))
-        return whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
+            path = CONFIG_PATH
+            if not self.tree.exists(path):
+                return None
+        else:
+            # One file has one name: extracted requirements are found again below it.
+            path = posixpath.normpath(named.replace(os.sep, "/"))
+            whole = posixpath.normpath(posixpath.join(self.root, path))
+            path = whole.removeprefix(f"{self.root}/") if whole.startswith(f"{self.root}/") else path
+        return read_config(self.tree.read(path), path, self.environ)
 
     @cached_property
     def library(self) -> Library:

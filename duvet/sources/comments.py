@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet import rules
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
@@ -41,19 +42,17 @@ def make_finder(meta: str, content: str) -> AnnotationFinder:
     ##% text MUST start the next one.
     run = rf"{_REST}(?:\n{_BLANKS}{first}{_REST})*"
     if len(possible) == 2 and meta not in content and content not in meta:
-        run = rf"(?:{_usual(*possible)}(?!\n{_BLANKS}{first})|{run})"
+        # The usual form: a target, lines with fields, a quote that begins with text.
+        meta_sign, content_sign = possible
+        fields = rf"(?:\n{_BLANKS}{meta_sign}{_REST})*"
+        text = rf"{_INK}{_REST}(?:\n{_BLANKS}{content_sign}{_REST})*"
+        usual = (
+            rf"(?<={meta_sign}){_BLANKS}(?P<target>{_INK}{_REST})(?P<fields>{fields})"
+            rf"\n{_BLANKS}(?P<quote>{content_sign}{_BLANKS}(?P<text>{text}))"
+        )
+        run = rf"(?:{usual}(?!\n{_BLANKS}{first})|{run})"
     texts = rf"{re.escape(content)}{_BLANKS}([^\n]*{_INK})"
     return AnnotationFinder(re.compile(first + run).finditer, re.compile(texts).findall, content.rstrip(WHITESPACE))
-
-
-def _usual(meta: str, content: str) -> str:
-    """What follows the first prefix of a usual run: a target, lines with fields, a quote that begins with text."""
-    fields = rf"(?:\n{_BLANKS}{meta}{_REST})*"
-    text = rf"{_INK}{_REST}(?:\n{_BLANKS}{content}{_REST})*"
-    return (
-        rf"(?<={meta}){_BLANKS}(?P<target>{_INK}{_REST})(?P<fields>{fields})"
-        rf"\n{_BLANKS}(?P<quote>{content}{_BLANKS}(?P<text>{text}))"
-    )
 
 
 class LineRun(Struct, frozen=True):
@@ -71,7 +70,7 @@ class LineRun(Struct, frozen=True):
 
 
 def may_have_annotations(data: bytes, meta: str, content: str) -> bool:
-    """Whether the file contains a prefix; most don't, and need no further look."""
+    """True if the file contains a prefix; most don't, and need no further look."""
     return meta.encode() in data or content.encode() in data
 
 
@@ -195,35 +194,11 @@ def parse_field(text: str, start: int) -> CommentField:
 
 
 class AnnotationFields(Struct):
-    """The fields of a block."""
+    """The fields of a block, in an annotation without path, line and quote."""
 
-    kind: Kind
-    target: str = ""
+    annotation: Annotation
     target_at: tuple[int, int] = (0, 0)
-    level: Level = Level.AUTO
-    format: Format = Format.AUTO
-    reason: str = ""
-    feature: str = ""
-    tracking_issue: str = ""
     problems: tuple[Problem, ...] = ()
-
-    def annotation(
-        self, path: str, line: int, target: str, quote: str, blob_link: str | None, source: Source
-    ) -> Annotation:
-        return Annotation(
-            path,
-            line,
-            self.kind,
-            target,
-            quote,
-            self.level,
-            self.format,
-            self.reason,
-            self.feature,
-            self.tracking_issue,
-            blob_link=blob_link,
-            source=source,
-        )
 
 
 def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
@@ -232,7 +207,9 @@ def read_fields(path: str, text: str, fields: list[CommentField], default: Kind)
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations
         ##% An annotation without a type MUST have the type of its source, or else be a citation.
-        return AnnotationFields(default, first.value, (first.start, first.start + len(first.value)))
+        return AnnotationFields(
+            Annotation("", 0, default, first.value, ""), (first.start, first.start + len(first.value))
+        )
     return _FieldReader(path, text).read(fields, default)
 
 
@@ -257,8 +234,9 @@ class _FieldReader:
         reason, feature, issue = (
             " ".join(field.value for field in by_key.get(key, ())) for key in ("reason", "feature", "tracking-issue")
         )
+        annotation = Annotation("", 0, kind, target.value, "", level, format, reason, feature, issue)
         span = (target.value_start, target.value_start + len(target.value))
-        return AnnotationFields(kind, target.value, span, level, format, reason, feature, issue, tuple(self.problems))
+        return AnnotationFields(annotation, span, tuple(self.problems))
 
     def _group(self, fields: list[CommentField]) -> dict[str, list[CommentField]]:
         ##= man/spec/trace.md#annotations
@@ -331,15 +309,28 @@ def parse_usual_run(path: str, run: LineRun, style: SourceStyle, finder: Annotat
     start = found.start("target")
     end = found.start("quote") + len(quote)
     source = Source(start, start + len(target), start, end, found.start("text"), end)
-    return parsed.annotation(path, run.line, target, " ".join(finder.texts(quote)), style.blob_link, source)
+    return Annotation(
+        path,
+        run.line,
+        parsed.kind,
+        target,
+        " ".join(finder.texts(quote)),
+        parsed.level,
+        parsed.format,
+        parsed.reason,
+        parsed.feature,
+        parsed.tracking_issue,
+        blob_link=style.blob_link,
+        source=source,
+    )
 
 
 @lru_cache(maxsize=512)
-def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> AnnotationFields | None:
+def _parse_usual_fields(kind: Kind, meta: str, fields: str) -> Annotation | None:
     """The fields below a target, which recur often; None if they have a problem."""
     texts = [line.lstrip(WHITESPACE)[len(meta) :].strip(WHITESPACE) for line in fields.split("\n")[1:]]
     parsed = read_fields("", "", [parse_field("", 0), *(parse_field(text, 0) for text in texts)], kind)
-    return None if parsed.problems else parsed
+    return None if parsed.problems else parsed.annotation
 
 
 # Text this close below a target without a quote probably belongs to it.
@@ -381,7 +372,8 @@ def parse_block(
     start, end = metas[0].start, (contents or metas)[-1].end
     source = Source(*fields.target_at, start, end, *((contents[0].start, end) if contents else (0, 0)))
     quote = " ".join([token.text for token in contents])
-    return [fields.annotation(path, metas[0].line, fields.target, quote, style.blob_link, source)]
+    line, link = metas[0].line, style.blob_link
+    return [replace(fields.annotation, path=path, line=line, quote=quote, blob_link=link, source=source)]
 
 
 def _without_target(path: str, text: str, block: AnnotationBlock, before: AnnotationBlock | None) -> Problem:

@@ -54,7 +54,11 @@ def _rule(line: bytes) -> tuple[bytes, bool] | None:
     """The expression of a line, and whether it ignores what it matches; None if it matches nothing."""
     if line.startswith(b"#"):
         return None
-    pattern = _without_blanks(line.removesuffix(b"\r"))
+    line = line.removesuffix(b"\r")
+    pattern = line.rstrip(b" ")
+    # A blank after a backslash stays.
+    is_escaped = (len(pattern) - len(pattern.rstrip(b"\\"))) % 2
+    pattern = line[: len(pattern) + is_escaped]
     ignored = not pattern.startswith(b"!")
     pattern = pattern.removeprefix(b"!")
     end = rb"(?<!/)/" if pattern.endswith(b"/") else rb"(?<!/)/?"
@@ -65,13 +69,6 @@ def _rule(line: bytes) -> tuple[bytes, bool] | None:
         return (rb"(?:.*/)?" + _expression(pattern, names_folders=False) + end, ignored) if pattern else None
     except _NothingError:
         return None
-
-
-def _without_blanks(line: bytes) -> bytes:
-    """The line without trailing blanks, except one after a backslash."""
-    pattern = line.rstrip(b" ")
-    is_escaped = (len(pattern) - len(pattern.rstrip(b"\\"))) % 2
-    return line[: len(pattern) + is_escaped]
 
 
 def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
@@ -139,9 +136,10 @@ class IgnoredPaths:
         self._folders: dict[str, tuple[bool, str]] = {}
         """Whether a folder is ignored, and the top of its repository."""
         self._tops: dict[str, str] = {}
+        """The folder of a repository that all its working trees share, by its top; empty if there is none."""
 
     def hides(self, path: str, is_folder: bool) -> bool:
-        """Whether git ignores the path or a folder around it."""
+        """True if git ignores the path or a folder around it."""
         whole = posixpath.join(self._repository.start, path)
         if "/." in whole:
             whole = posixpath.normpath(whole)
@@ -155,7 +153,7 @@ class IgnoredPaths:
         return known[0] or self._is_named(f"{whole}/" if is_folder else whole, known[1])
 
     def _is_named(self, path: str, top: str) -> bool:
-        """Whether the nearest file with a matching line ignores the path; folders end with a slash."""
+        """True if the nearest file with a matching line ignores the path; folders end with a slash."""
         start = len(path)
         while start > len(top):
             start = path.rfind("/", 0, start - 1) + 1
@@ -164,7 +162,9 @@ class IgnoredPaths:
             verdict = self._verdict(f"{path[:start]}.gitignore", path[start:])
             if verdict is not None:
                 return verdict
-        own = self._own(top)
+        if top not in self._tops:
+            self._tops[top] = self._repository.shared(self._repository.own(top))
+        own = self._tops[top]
         return bool(own and self._verdict(f"{own}/info/exclude", path[len(top) :]))
 
     def _verdict(self, file: str, path: str) -> bool | None:
@@ -183,8 +183,3 @@ class IgnoredPaths:
         inside = folder.startswith(self._repository.start)
         found = self._repository.top(self._repository.start if inside else folder)
         return found or (self._repository.start if inside else "/")
-
-    def _own(self, top: str) -> str:
-        if top not in self._tops:
-            self._tops[top] = self._repository.shared(self._repository.own(top))
-        return self._tops[top]

@@ -68,7 +68,13 @@ def compile_pattern(text: str) -> PathPattern:
 
 def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
     """A test for the paths that a pattern matches, and for everything in folders that it matches."""
-    return re.compile("|".join(map(_path_expression, patterns)) or "(?!)", re.DOTALL).fullmatch
+    expressions = []
+    for pattern in patterns:
+        if pattern.components:
+            *folders, last = pattern.components
+            inner = "".join(["(?:.*/)?" if one.is_recursive else f"{one.expression}/" for one in folders])
+            expressions.append(f"{pattern.root}{inner}{'.+' if last.is_recursive else last.expression}(?:/.*)?")
+    return re.compile("|".join(expressions) or "(?!)", re.DOTALL).fullmatch
 
 
 def _check(text: str) -> None:
@@ -92,26 +98,22 @@ def _component(name: str, pattern: str, offset: int) -> PatternComponent:
         return PatternComponent()
     if not _SPECIAL.search(name):
         return PatternComponent(literal=name, expression=re.escape(name))
-    expression = "".join([_translated(token, pattern, offset) for token in _TOKEN.finditer(name)])
+    expression = ""
+    for token in _TOKEN.finditer(name):
+        if token["open"]:
+            # The bracket that closes it is behind a slash.
+            raise PatternError(pattern, offset + token.start(), "invalid range pattern")
+        if token["star"] or token["any"]:
+            expression += "[^/]*" if token["star"] else "[^/]"
+        elif token["one"] or token["none"]:
+            expression += _character_class(token["one"] or token["none"], negated=token["none"] is not None)
+        else:
+            expression += re.escape(token[0])
     suffix = _SUFFIX_ONLY.fullmatch(name)
     if suffix:
         ending = suffix[1]
         return PatternComponent(matches=lambda name: name.endswith(ending), expression=expression)
     return PatternComponent(matches=re.compile(expression, re.DOTALL).fullmatch, expression=expression)
-
-
-def _translated(token: re.Match[str], pattern: str, offset: int) -> str:
-    match token.lastgroup:
-        case "star":
-            return "[^/]*"
-        case "any":
-            return "[^/]"
-        case "one" | "none":
-            return _character_class(token["one"] or token["none"], negated=token["none"] is not None)
-        case "open":
-            # The bracket that closes it is behind a slash.
-            raise PatternError(pattern, offset + token.start(), "invalid range pattern")
-    return re.escape(token[0])
 
 
 def _character_class(inside: str, *, negated: bool) -> str:
@@ -128,14 +130,6 @@ def _character_class(inside: str, *, negated: bool) -> str:
     if not choices:
         return "[^/]" if negated else "(?!)"
     return f"(?!/)[{'^' if negated else ''}{''.join(choices)}]"
-
-
-def _path_expression(pattern: PathPattern) -> str:
-    if not pattern.components:
-        return "(?!)"
-    *folders, last = pattern.components
-    inner = "".join(["(?:.*/)?" if one.is_recursive else f"{one.expression}/" for one in folders])
-    return f"{pattern.root}{inner}{'.+' if last.is_recursive else last.expression}(?:/.*)?"
 
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
@@ -184,29 +178,25 @@ class _Walk:
         while self.todo:
             folder, index, above = self.todo.pop()
             component = self.components[index]
-            if component.literal is not None:
-                self._literal(_start(folder) + component.literal, index)
+            is_last = index + 1 == len(self.components)
+            start = make_path_start(folder)
+            if component.is_recursive:
+                self._match_any_depth(folder, index, above)
+            elif component.literal is not None:
+                path = start + component.literal
+                if not is_last:
+                    self.todo.append((path, index + 1, ()))
+                elif self.tree.exists(path):
+                    self.found.add(path)
             elif component.matches is not None:
-                self._listed(folder, component.matches, index)
-            else:
-                self._at_any_depth(folder, index, above)
+                names = [entry for entry in self._entries(folder) if component.matches(entry.name)]
+                if is_last:
+                    self.found.update(start + entry.name for entry in names)
+                else:
+                    self.todo += [(start + entry.name, index + 1, ()) for entry in names if is_folder(entry)]
         return self.found
 
-    def _literal(self, path: str, index: int) -> None:
-        if index + 1 < len(self.components):
-            self.todo.append((path, index + 1, ()))
-        elif self.tree.exists(path):
-            self.found.add(path)
-
-    def _listed(self, folder: str, matches: PathPredicate, index: int) -> None:
-        start = _start(folder)
-        names = [entry for entry in self._entries(folder) if matches(entry.name)]
-        if index + 1 == len(self.components):
-            self.found.update(start + entry.name for entry in names)
-        else:
-            self.todo += [(start + entry.name, index + 1, ()) for entry in names if is_folder(entry)]
-
-    def _at_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
+    def _match_any_depth(self, folder: str, index: int, above: tuple[object, ...]) -> None:
         ##= man/spec/trace.md#sources
         ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains
         ##% itself once.
@@ -214,7 +204,7 @@ class _Walk:
         test = rest[0].matches if len(rest) == 1 else None
         if rest and test is None:
             self.todo.append((folder, index + 1, ()))
-        start = _start(folder)
+        start = make_path_start(folder)
         folders: list[tuple[str, bool]] = []
         for entry in self._entries(folder):
             if test is not None and test(entry.name):
@@ -223,7 +213,7 @@ class _Walk:
                 folders.append((start + entry.name, entry.is_symlink()))
         # In one order everywhere, because which link comes first decides where a folder is entered.
         for path, is_link in sorted(folders):
-            inside = self._entered(folder, path, is_link, above)
+            inside = self._enter(folder, path, is_link, above)
             if inside is not None:
                 self.todo.append((path, index, inside))
                 if not rest:
@@ -236,20 +226,27 @@ class _Walk:
             ##% run that is still writing.
             yield from (entry for entry in self.tree.entries(folder) if not is_unfinished(entry.name))
         except DuvetError as error:
-            self._unreadable(error)
+            self._report_unreadable(error)
 
-    def _entered(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
+    def _enter(self, folder: str, path: str, is_link: bool, above: tuple[object, ...]) -> tuple[object, ...] | None:
         """The folders around the content of the path; None if the path leads back into one of them."""
         if not is_link and not above:
             return above
         try:
-            around = above or tuple(map(self.tree.identity, _prefixes(folder)))
+            root = "/" if folder.startswith("/") else ""
+            folders = [root, *(folder[: end.start()] for end in _END.finditer(folder))]
+            around = above or tuple(map(self.tree.identity, folders))
             identity = self.tree.identity(path)
         except DuvetError as error:
-            self._unreadable(error)
+            self._report_unreadable(error)
             return None
         if identity in around:
-            self._tell_loop((around[-1], path.rpartition("/")[2]), path)
+            link = (around[-1], path.rpartition("/")[2])
+            # A link is reported once, however many paths lead to it.
+            if link not in self.looped:
+                self.looped.add(link)
+                message = "this link leads back to a folder around it; it is not entered"
+                self.report(rules.LINK_LOOP.problem(message, path))
             return None
         # Behind a link, a folder that another link has led to is not entered again: packages that link to one another
         # would be walked in every order.
@@ -259,24 +256,13 @@ class _Walk:
             self.linked.add(identity)
         return (*around, identity)
 
-    def _tell_loop(self, link: object, path: str) -> None:
-        if link not in self.looped:
-            self.looped.add(link)
-            self.report(rules.LINK_LOOP.problem("this link leads back to a folder around it; it is not entered", path))
-
-    def _unreadable(self, error: DuvetError) -> None:
+    def _report_unreadable(self, error: DuvetError) -> None:
         self.report(rules.FILE_UNREADABLE.problem(error.message, error.path))
 
 
-def _start(folder: str) -> str:
+def make_path_start(folder: str) -> str:
+    """The beginning of all paths in the folder."""
     return f"{folder}/" if folder and not folder.endswith("/") else folder
-
-
-def _prefixes(folder: str) -> Iterator[str]:
-    """The folder and all folders around it, from the root on."""
-    yield "/" if folder.startswith("/") else ""
-    for end in _END.finditer(folder):
-        yield folder[: end.start()]
 
 
 def parse_legacy_pattern(pattern: str) -> SourceRule:

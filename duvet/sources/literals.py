@@ -67,7 +67,7 @@ def _by_extension() -> dict[str, LiteralFamily]:
 
 
 def may_have_literals(path: str) -> bool:
-    """Whether the multi-line literals of the file's language are known."""
+    """True if the multi-line literals of the file's language are known."""
     return _family(path) is not None
 
 

@@ -12,7 +12,7 @@ from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Place, Problem
 from duvet.sources.comments import SourceStyle, may_have_annotations, scan_comments
-from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, match_any
+from duvet.sources.glob import PathPattern, PatternError, compile_pattern, expand_pattern, make_path_start, match_any
 from duvet.text import decode_utf8, path_key
 from duvet.tree.files import FolderMembership, Tree, TreeEntry, is_folder
 
@@ -37,7 +37,7 @@ class FilteredTree:
         return self.tree.exists(path) and not self.hides(path, False)
 
     def entries(self, folder: str) -> Iterator[TreeEntry]:
-        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        start = make_path_start(folder)
         for entry in self.tree.entries(folder):
             if not self.hides(start + entry.name, is_folder(entry)):
                 yield entry
@@ -156,7 +156,7 @@ class InnerTree(FilteredTree):
         if not self.inside.has_folder(folder):
             self.report(folder)
             return
-        start = f"{folder}/" if folder and not folder.endswith("/") else folder
+        start = make_path_start(folder)
         for entry in self.tree.entries(folder):
             if is_folder(entry):
                 path = start + entry.name

@@ -210,7 +210,7 @@ def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
 
 
 def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
-    """Whether an extraction wrote exactly this file; files that people wrote or changed are theirs."""
+    """True if an extraction wrote exactly this file; files that people wrote or changed are theirs."""
     ##= man/spec/trace.md#requirements
     ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
     ##% `--prune`.

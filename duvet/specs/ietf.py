@@ -121,7 +121,7 @@ def _numbers_of(number: str) -> SectionNumbers | None:
 
 
 def _is_odd(title: str) -> bool:
-    """Whether the title comes from a table of contents, a table or code."""
+    """True if the title comes from a table of contents, a table or code."""
     if "....." in title or ". . ." in title or " . . " in title or _WIDE in title:
         return True
     return title.startswith(";") or title.endswith(("{", "[", "(", ";"))

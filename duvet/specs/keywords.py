@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.text import WHITESPACE, find_line_index, line_starts, normalise, remove_spacing
+from duvet.text import WHITESPACE, find_line_index, group_equal_texts, line_starts
 
 _NEGATED = ("MUST", "SHALL", "SHOULD")
 _WORDS = {
@@ -60,7 +60,7 @@ def find_keywords(text: str) -> Iterator[Keyword]:
 
 
 def _is_apart(text: str, start: int, end: int) -> bool:
-    """Whether the keyword is a word of its own in a text with letters of any script."""
+    """True if no letters of any script touch the keyword."""
     before, after = text[start - 1 : start], text[end : end + 1]
     return not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end)))
 
@@ -169,7 +169,7 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     """The requirements of a section in the order of its text, without repetitions."""
     text = _text(section)
     found = []
-    for group in _group_equal(_sentences(text)):
+    for group in group_equal_texts(_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
         ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the
         ##% level of its strongest keyword.
@@ -202,25 +202,6 @@ def _sentences(text: str) -> list[_Sentence]:
         _Sentence(start, tuple([it for line in text[start:end].split("\n") if (it := line.strip(WHITESPACE))]), held)
         for (start, end), held in spans.items()
     ]
-
-
-def _group_equal(sentences: list[_Sentence]) -> Iterator[list[_Sentence]]:
-    """Group the sentences that differ only in spacing that doesn't count."""
-    ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement, and wrapping MUST NOT change its id.
-    for alike in _group(sentences, [remove_spacing("".join(each.pieces)) for each in sentences]):
-        if len(alike) == 1:
-            yield alike
-        else:
-            yield from _group(alike, [normalise("\n".join(each.pieces)) for each in alike])
-
-
-def _group(sentences: list[_Sentence], keys: list[str]) -> Iterable[list[_Sentence]]:
-    groups: dict[str, list[_Sentence]] = {}
-    for sentence, key in zip(sentences, keys, strict=True):
-        groups.setdefault(key, []).append(sentence)
-    return groups.values()
 
 
 def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:

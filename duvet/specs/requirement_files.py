@@ -158,7 +158,7 @@ def _make_annotation(
 
 @lru_cache(maxsize=256)
 def _is_complete(kind: Kind, keys: tuple[str, ...]) -> bool:
-    """Whether a table has all required keys and no unsupported ones."""
+    """True if a table has all required keys and no unsupported ones."""
     unfit = {"tags", *(["tracking_issue"] if "tracking-issue" in keys else [])}
     return set(REQUIRED_FIELDS[kind]) <= set(keys) <= set(FIELDS_BY_KIND[kind]) - unfit
 

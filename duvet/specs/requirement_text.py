@@ -42,13 +42,6 @@ def render_toml_file(target: str, section: Section, found: Sequence[ExtractedSen
     return _render(_make_parts(target, section, found), found)
 
 
-def make_requirement_annotations(
-    path: str, target: str, section: Section, found: Sequence[ExtractedSentence]
-) -> list[Annotation]:
-    """The annotations of the requirement file of a section, without writing or parsing it."""
-    return _annotate(path, target, _make_parts(target, section, found), found)
-
-
 def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSentence]) -> bytes:
     """A Rust module with a comment for each requirement."""
     # Rust doesn't allow a carriage return in a doc comment.

@@ -211,12 +211,10 @@ class CountedRequirement(Protocol):
     """A requirement, or its card."""
 
     @property
-    def level(self) -> Level:
-        """How strongly it binds."""
+    def level(self) -> Level: ...
 
     @property
-    def state(self) -> State:
-        """What it has got so far."""
+    def state(self) -> State: ...
 
 
 _Table = dict[Level, list[int]]

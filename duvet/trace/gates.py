@@ -196,7 +196,7 @@ class RequirementsByTarget:
         return sorted({index for spot in spots if spot in self._stated for index in self._stated[spot]})
 
     def is_unavailable(self, target: str) -> bool:
-        """Whether its specification could not be loaded, which is reported elsewhere."""
+        """True if its specification could not be loaded, which is reported elsewhere."""
         name = target.partition("#")[0]
         return bool(self.unavailable) and not self.unavailable.isdisjoint((name, self._elsewhere(name)))
 

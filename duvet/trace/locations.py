@@ -22,11 +22,11 @@ class SourceText(Struct, frozen=True):
     starts: tuple[int, ...]
 
     def is_blank(self, number: int) -> bool:
-        """Whether the line is blank or outside the file."""
+        """True if the line is blank or outside the file."""
         return not 0 < number <= len(self.lines) or not trim(self.lines[number - 1])
 
     def has_code(self, number: int) -> bool:
-        """Whether the line has letters or digits, and not only comment signs."""
+        """True if the line has letters or digits, and not only comment signs."""
         return any(char.isalnum() for char in self.lines[number - 1])
 
 

@@ -65,28 +65,11 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-class CharacterMap:
-    """Maps characters to UTF-8 bytes; only characters of several bytes are looked at one by one."""
-
-    def __init__(self, text: str) -> None:
-        self._wide: list[int] = []
-        self._more: list[int] = [0]
-        """The bytes by which the first n of these exceed one byte each."""
-        if not text.isascii():
-            wide = [(found.start(), len(found[0].encode()) - 1) for found in re.finditer(r"[^\x00-\x7f]", text)]
-            self._wide = [place for place, _ in wide]
-            self._more = list(accumulate([more for _, more in wide], initial=0))
-        self._bytes = [place + more for place, more in zip(self._wide, self._more, strict=False)]
-        """The UTF-8 offsets of these."""
-
-    def byte(self, character: int) -> int:
-        return character + self._more[bisect_left(self._wide, character)]
-
-    def at(self, byte: int) -> int:
-        """The character that contains the byte."""
-        count = bisect_right(self._bytes, byte)
-        # What all bytes of the last wide one exceed one byte by is taken off its first bytes, too.
-        return max(byte - self._more[count], self._wide[count - 1]) if count else byte
+def _character_at(data: bytes, byte: int) -> int:
+    """The index of the character that contains the byte."""
+    while byte > 0 and data[byte] & 0xC0 == 0x80:
+        byte -= 1
+    return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
 
 
 class SearchText:
@@ -113,7 +96,7 @@ class SearchText:
             at = self.data.find(part, at + 1)
 
     def split(self, quote: bytes) -> int:
-        """Where to cut a quote of two or more bytes, so that one of its parts has few places."""
+        """The place to cut a quote of two or more bytes, so that both parts have few places."""
         return len(quote) // 2
 
 
@@ -192,9 +175,8 @@ class NearQuoteFinder:
     def __init__(self, view: SectionView) -> None:
         self.view = view
         self._words = view.data.decode()
+        # The offsets, in characters, at which unbroken parts begin in the normalised view and in the view.
         normal, self._offsets, self._originals = normalise_with_map(self._words)
-        # Where the unbroken stretches of the normalised view begin there and in the view, in characters.
-        self._characters, self._normal_characters = CharacterMap(self._words), CharacterMap(normal)
         self._normal = SearchText(normal.encode())
         self.exact = SearchText(view.data)
         """Searches the view as it is."""
@@ -221,15 +203,14 @@ class NearQuoteFinder:
 
     def _in_view(self, start: int, end: int) -> tuple[int, int]:
         """The bytes of the view for these bytes of the normalised view, in whole characters."""
-        low = self._original(self._normal_characters.at(start))
-        high = self._original(self._normal_characters.at(end - 1)) + 1
-        first = self._characters.byte(low)
-        return first, first + byte_length(self._words[low:high].rstrip(WHITESPACE))
-
-    def _original(self, offset: int) -> int:
-        """The character of the view for a character of the normalised view."""
-        at = bisect_right(self._offsets, offset) - 1
-        return self._originals[at] + offset - self._offsets[at]
+        originals = []
+        for byte in (start, end - 1):
+            character = _character_at(self._normal.data, byte)
+            at = bisect_right(self._offsets, character) - 1
+            originals.append(self._originals[at] + character - self._offsets[at])
+        low, high = originals
+        first = byte_length(self._words[:low])
+        return first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE))
 
 
 class QuoteMatcher:
@@ -259,7 +240,7 @@ class QuoteMatcher:
 
 _BLANK = re.compile(b" ")
 _FIRST, _MOST = 24, 256
-"""How many bytes words are ordered by at first, and how many where that does not do."""
+"""The bytes that words are sorted by at first, and for equal ones."""
 
 
 class OrderRange(NamedTuple):
@@ -287,12 +268,12 @@ class WordOrder:
     def range(self, part: bytes) -> OrderRange:
         """The range for the first word that begins in the part; unknown if none does."""
         shift = part.find(b" ") + 1
-        wanted = part[shift : shift + _MOST]
-        if not shift or not wanted:
+        word = part[shift : shift + _MOST]
+        if not shift or not word:
             return OrderRange(0, sys.maxsize, 0)
-        key = self._bytes(0, len(wanted))
-        low = bisect_left(self._places, wanted, key=key)
-        return OrderRange(low, bisect_right(self._places, wanted, low, key=key) - low, shift)
+        key = self._bytes(0, len(word))
+        low = bisect_left(self._places, word, key=key)
+        return OrderRange(low, bisect_right(self._places, word, low, key=key) - low, shift)
 
     def starts(self, range: OrderRange) -> list[int]:
         """The possible places of the part."""

@@ -47,7 +47,7 @@ class TextStretch(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is similar to the quote, and all other text is twice as far from it."""
+        """True if it is similar to the quote, and all other text is twice as far from it."""
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% when exactly one correction fits.
@@ -119,7 +119,7 @@ class TextWords:
         return TextStretch(text, score, second, self._is_whole(quote, start, end))
 
     def _is_whole(self, quote: list[str], start: int, end: int) -> bool:
-        """Whether the words at both ends of the quote stay, or give way to a whole sentence.
+        """True if the words at both ends of the quote stay, or give way to a whole sentence.
 
         One word at an end may differ, unless it belongs to the neighbouring sentence.
         """
@@ -213,7 +213,7 @@ def _bare(word: str) -> str:
 
 
 def _has_other_start(quote: list[str], found: list[str]) -> bool:
-    """Whether the first words differ by more than the order of two."""
+    """True if the first words differ by more than the order of two."""
     return quote[0] != found[0] and found[:2] != quote[1::-1]
 
 
@@ -268,7 +268,7 @@ class Neighbourhood:
         return [index for index in candidates if self.holds(index, quote)]
 
     def holds(self, section: int, quote: str) -> bool:
-        """Whether the section contains the quote without any edit; an empty quote names its title."""
+        """True if the section contains the quote without any edit; an empty quote names its title."""
         found = QuoteMatcher(self.specification.sections[section]).find(quote)
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 

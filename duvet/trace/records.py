@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from itertools import chain
@@ -12,7 +12,7 @@ from msgspec import Struct
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Level, Place, Problem, Rank, Section, Specification
 from duvet.rules import Rule
-from duvet.text import find_place, make_text_id, normalise, remove_spacing
+from duvet.text import find_place, group_equal_texts, make_text_id
 from duvet.tree.files import Tree
 
 
@@ -72,7 +72,7 @@ TITLE_LINE = -1
 
 
 class Fit(Rank):
-    """How a quote was found, best first."""
+    """The way in which a quote was found, best first."""
 
     EXACT = 0
     NORMALISED = 1
@@ -135,7 +135,7 @@ SegmentsByLine = dict[int, tuple[Segment, ...]]
 
 
 class Coverage(Struct, frozen=True):
-    """What the annotations of a trace cover in one specification."""
+    """The coverage of one specification by the annotations of a trace."""
 
     specification: Specification
     matches: tuple[Match, ...]
@@ -158,7 +158,7 @@ class Trace(Struct, frozen=True):
 
 
 class Status(Rank):
-    """What a requirement has got so far, worst first."""
+    """The progress of a requirement, worst first."""
 
     NOT_STARTED = 0
     IN_PROGRESS = 1
@@ -257,35 +257,19 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]
-    found = [_make_requirement(coverage, statements, annotations) for statements in _group_equal(stating)]
+    found = [
+        _make_requirement(coverage, statements, annotations)
+        for statements in group_equal_texts(stating, _section_and_text)
+    ]
     return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
 
 
-_Statement = tuple[Match, str]
-"""The match of a stated requirement, and its text on one line."""
-
-
-def _group_equal(stating: list[_Statement]) -> Iterator[list[_Statement]]:
-    """Group the statements whose texts differ only in spacing that doesn't count."""
-    ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement, and wrapping MUST NOT change its id.
-    groups: dict[tuple[int, str], list[_Statement]] = {}
-    for statement in stating:
-        match, text = statement
-        groups.setdefault((match.section, remove_spacing(text)), []).append(statement)
-    for alike in groups.values():
-        if len(alike) == 1:
-            yield alike
-            continue
-        normal: dict[str, list[_Statement]] = {}
-        for statement in alike:
-            normal.setdefault(normalise(statement[1]), []).append(statement)
-        yield from normal.values()
+def _section_and_text(statement: tuple[Match, str]) -> str:
+    return f"{statement[0].section}\0{statement[1]}"
 
 
 def _make_requirement(
-    coverage: Coverage, statements: list[_Statement], annotations: tuple[Annotation, ...]
+    coverage: Coverage, statements: list[tuple[Match, str]], annotations: tuple[Annotation, ...]
 ) -> Requirement:
     matches = tuple([match for match, _ in statements])
     tallies = [coverage.tallies[match.stating[0]] for match in matches]
@@ -293,16 +277,9 @@ def _make_requirement(
     if len(matches) > 1:
         ids = tuple(sorted(chain.from_iterable([match.stating for match in matches])))
         related = tuple(sorted(set(chain.from_iterable([tally.related for tally in tallies]))))
-    return Requirement(
-        coverage.specification,
-        coverage.specification.sections[matches[0].section],
-        statements[0][1],
-        max([annotations[id].level for id in ids]),
-        min(map(compute_state, tallies)),
-        matches,
-        ids,
-        related,
-    )
+    section, text = coverage.specification.sections[matches[0].section], statements[0][1]
+    level, state = max([annotations[id].level for id in ids]), min(map(compute_state, tallies))
+    return Requirement(coverage.specification, section, text, level, state, matches, ids, related)
 
 
 def compute_state(tally: Tally) -> State:

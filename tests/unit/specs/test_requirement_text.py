@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
 from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked
-from duvet.specs.requirement_text import make_requirement_annotations as annotations_of
 from duvet.specs.requirement_text import make_requirement_file, render_rust_file, render_toml_file
 from duvet.text import trim
 
@@ -94,7 +93,7 @@ def test_annotations_are_those_that_reading_gives(
 ) -> None:
     whole = section(title, lines)
     data = render_toml_file(target, whole, found)
-    made = annotations_of("x.toml", target, whole, found)
+    made = make_requirement_file("x.toml", target, whole, found)[1]
     assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
     assert make_requirement_file("x.toml", target, whole, found) == (data, made)
 
@@ -106,7 +105,7 @@ def test_annotations_of_real_requirements(shared: Path) -> None:
         for id, expected in document["requirements"].items():
             found = [ExtractedSentence(Level[level], tuple(quote.strip("\n").split("\n"))) for level, quote in expected]
             whole = section("Title", text[:3000].split("\n"), id)
-            made = annotations_of("x.toml", TARGET, whole, found)
+            made = make_requirement_file("x.toml", TARGET, whole, found)[1]
             assert (made, []) == read_requirement_file("x.toml", render_toml_file(TARGET, whole, found))
 
 
