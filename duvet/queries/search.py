@@ -12,7 +12,7 @@ from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries.embeddings import Embedder, VectorSpace
-from duvet.queries.full_text import MAX_QUERY_CHARACTERS, MatchSpans, RequirementIndex, make_storable, parse_query
+from duvet.queries.full_text import MatchSpans, RequirementIndex
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.queries.references import (
@@ -31,6 +31,7 @@ from duvet.trace.locations import ProjectFiles
 from duvet.trace.names import find_section, find_sections, match_whole_specifications
 from duvet.tree.cache import ResultCache, make_cache_key
 from duvet.tree.record import digest_content
+from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
 
 if TYPE_CHECKING:
     from duvet.queries.vector_matrix import Matrix

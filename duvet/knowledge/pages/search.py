@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,14 +13,14 @@ from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection, PageStore
 from duvet.knowledge.pages.page import Page
-from duvet.queries.full_text import parse_query
+from duvet.words import compose, parse_query
 
 _END = "\n"
 
 
 def fold_text(text: str) -> str:
     """The text as it is compared: without case, and with one spelling for each character."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
+    return compose(text).lower()
 
 
 def flatten_text(text: str) -> str:
@@ -239,7 +238,7 @@ def _exact_first(index: PageIndex, pages: list[Page], phrase: str) -> Iterator[P
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
     """What stands around the hit in a text, or how it begins where there is none in it."""
-    shown = text if text.isascii() else unicodedata.normalize("NFC", text)
+    shown = compose(text)
     start, end = _hit(shown, phrase, words)
     first, last = max(start - _BEFORE, 0), min(end + _AFTER, len(shown))
     if start == end:

@@ -19,12 +19,12 @@ from duvet.knowledge.retrieval.query import (
     compute_result_limit,
     make_filters,
 )
-from duvet.queries.full_text import STOP_WORDS
 from duvet.store.protocol import Store
 from duvet.store.records import Artifact, Chunk, ChunkFilters, Relation
-from duvet.store.text_index import (
-    MAX_INDEXED_CHARACTERS,
+from duvet.words import (
+    MAX_QUERY_CHARACTERS,
     MAX_QUERY_WORDS,
+    STOP_WORDS,
     extract_index_words,
     extract_query_words,
     join_name,
@@ -78,7 +78,7 @@ def _things(store: Store, name: str, filters: ChunkFilters) -> Iterator[int]:
         yield from store.declaring(_QUALIFIED.split(name)[-1], filters)
 
 
-_CUT = f"only the first {MAX_INDEXED_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+_CUT = f"only the first {MAX_QUERY_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
 
 
 class SearchQuestion(Struct, frozen=True, kw_only=True):
@@ -100,7 +100,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 def prepare_question(asked: SearchRequest, now: float) -> SearchQuestion:
     """What counts of it."""
-    text = asked.query[:MAX_INDEXED_CHARACTERS]
+    text = asked.query[:MAX_QUERY_CHARACTERS]
     words, is_cut = extract_query_words(asked.query)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
