@@ -17,11 +17,11 @@ from duvet.console.options import CATALOGUE_KEY, open_blobs, open_project, requi
 from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import is_stderr_writable, print_line
+from duvet.http_client import SystemClock
 from duvet.knowledge.index import Knowledge, KnowledgeSettings
 from duvet.knowledge.maintenance.feedback import AuditEntry, find_store_paths
 from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
-from duvet.llm.http import ProviderClient
-from duvet.llm.records import SystemClock
+from duvet.llm.endpoint import ProviderClient
 from duvet.llm.router import StaticRouter, ignore_log
 from duvet.model import ProblemsError
 from duvet.progress import Progress

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, to_builtins
@@ -12,16 +12,21 @@ from msgspec.structs import fields, replace
 
 from duvet.config.settings import Secret
 from duvet.errors import QueryError
-from duvet.llm.endpoint import is_local_address, is_safe_address, parse_base_url
-from duvet.llm.records import Clock, SystemClock, shorten_to_line, strip_invisible
+from duvet.http_client import (
+    Clock,
+    HttpClient,
+    HttpReply,
+    SystemClock,
+    UnreachableError,
+    is_local_address,
+    is_safe_address,
+    parse_base_url,
+    retry,
+)
+from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
-from duvet.version import VERSION
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
-
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
@@ -102,19 +107,11 @@ _PASSING = (502, 503, 504)
 _ELSE = "is it a duvet server, and of this version?"
 
 
-class GatewayReply(Struct, frozen=True):
-    """A status, what says when to come again, and a body."""
-
-    status: int
-    retry_after: str
-    body: bytes
-
-
 class TemporaryGatewayError(ToolError):
     """A failure that may be over in a moment."""
 
 
-def parse_reply(reply: GatewayReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
+def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     """What the tool has answered there; ToolError where it has failed, or where this is no answer of it."""
     value = _object(reply.body)
     if reply.status != 200:
@@ -130,7 +127,7 @@ def parse_reply(reply: GatewayReply, tool: Tool, gateway: Gateway) -> ToolAnswer
     )
 
 
-def _failure(reply: GatewayReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
+def _failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
     """What it refuses, in its words where it speaks as a server of ours."""
     code, message, hint = _told(value)
     if not code:
@@ -138,7 +135,7 @@ def _failure(reply: GatewayReply, value: Mapping[str, Any], tool: Tool, gateway:
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
-    kind = TemporaryGatewayError if reply.status in _PASSING and reply.retry_after else ToolError
+    kind = TemporaryGatewayError if reply.status in _PASSING and reply.headers.get("retry-after") else ToolError
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
         shown = gateway.shown(tool.scope)
@@ -224,84 +221,52 @@ class GatewayConnection:
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or SystemClock()
-        self._found: AsyncClient | None = None
+        self._http = HttpClient()
 
     async def call(self, tool: Tool, given: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """What the tool answers there; ToolError where it doesn't."""
+        """Return the answer of the gateway; raises ToolErrors."""
         import anyio
 
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
+        pauses = iter(_PAUSES if tool.only_reads else ())
+        body = json.encode({"tool": tool.name, "input": given})
+        ##= man/spec/gateway.md#forwarding
+        ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
+        ##% after `server.toolTimeout` or, for changes, 30 minutes.
         with anyio.move_on_after(seconds):
-            return await self._tried(tool, self._body(tool, given), ctx)
+            return await retry(
+                lambda: self._send(tool, body, ctx),
+                TemporaryGatewayError,
+                lambda error, attempt: next(pauses, None),
+                self._clock,
+            )
         hint = "try again later" if tool.only_reads else "the server may still be at it: ask it before you try again"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway has not answered within {seconds:g} seconds", hint)
 
     async def aclose(self) -> None:
-        """Hang up."""
-        found, self._found = self._found, None
-        if found is not None:
-            await found.aclose()
+        await self._http.aclose()
 
-    async def _tried(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
-        ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
-        ##% after `server.toolTimeout` or, for changes, 30 minutes.
-        for pause in _PAUSES if tool.only_reads else ():
-            try:
-                return parse_reply(await self._sent(tool, body, ctx), tool, self.gateway)
-            except TemporaryGatewayError:
-                await self._clock.sleep(pause)
-        return parse_reply(await self._sent(tool, body, ctx), tool, self.gateway)
-
-    async def _sent(self, tool: Tool, body: bytes, ctx: CallContext) -> GatewayReply:
-        import httpx2
-
+    async def _send(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
         token = self.gateway.token(tool.scope)
-        shown = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
-        headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience, **shown}
+        headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience}
+        if token is not None:
+            headers["authorization"] = f"Bearer {token.reveal()}"
+        url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
-            request = self._client.build_request(
-                "POST", f"{self.gateway.base}{GATEWAY_PATH}", headers=headers, content=body
-            )
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            try:
-                return await _read(response)
-            finally:
-                await response.aclose()
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            # What the client says of it may quote what was sent.
-            message = f"the gateway can't be reached: {type(error).__name__}"
+            reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
+        except UnreachableError as error:
             raise TemporaryGatewayError(
-                ErrorCode.UPSTREAM_ERROR, message, f"is {GATEWAY_VARIABLE} right, and the server up?"
+                ErrorCode.UPSTREAM_ERROR,
+                f"the gateway can't be reached: {error}",
+                f"is {GATEWAY_VARIABLE} right, and the server up?",
             ) from None
-
-    def _body(self, tool: Tool, given: Mapping[str, Any]) -> bytes:
-        return json.encode({"tool": tool.name, "input": given})
-
-    @property
-    def _client(self) -> AsyncClient:
-        import httpx2
-
-        if self._found is None:
-            headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": f"duvet/{VERSION}"}
-            # To this machine nothing goes through a proxy, which would see the token. The call has a limit as a whole.
-            self._found = httpx2.AsyncClient(
-                headers=headers, timeout=None, follow_redirects=False, trust_env=not self.gateway.is_local
-            )
-        return self._found
-
-
-async def _read(response: Response) -> GatewayReply:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        message = "the gateway answers compressed, which it was not asked for"
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
-    data = bytearray()
-    async for chunk in response.aiter_raw():
-        data += chunk
-        if len(data) > MAX_REPLY_BYTES:
+        if reply.is_compressed:
+            message = "the gateway answers compressed, which it was not asked for"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
+        if reply.is_cut:
             message = f"the gateway answers more than {MAX_REPLY_BYTES:,} bytes"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, such as by `limit`")
-    return GatewayReply(response.status_code, response.headers.get("retry-after", ""), bytes(data))
+        return parse_reply(reply, tool, self.gateway)
 
 
 KM_SEARCH_NAME = "km-search"

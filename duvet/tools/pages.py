@@ -25,7 +25,7 @@ from duvet.knowledge.pages.search import (
 from duvet.knowledge.pages.search import (
     search_pages as found_in,
 )
-from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, KnownSources, answer_question, fit_sources
+from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.tools.call_context import CallContext
@@ -133,7 +133,7 @@ async def ask_pages(asked: AskPagesInput, ctx: CallContext) -> ToolAnswer:
     )
     if not sources:
         return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
-    found = await answer_question(question, KnownSources(sources), router)
+    found = await answer_question(question, sources, router)
     ##= man/spec/pages.md#tools
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
     ##% calling one when it finds no page.
