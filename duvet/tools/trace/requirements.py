@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from duvet.errors import NotFoundError
 from duvet.model import Level
 from duvet.queries.details import make_detail
-from duvet.queries.full_text import OpenIndex
+from duvet.queries.full_text import RequirementIndex
 from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
@@ -412,8 +412,8 @@ def search_requirements(asked: SearchRequirementsInput, context: ProjectSnapshot
     return make_requirement_list_answer(context, _NAME, asked, found.indexes, [*_notes(context, asked.query, found)])
 
 
-def _index(context: ProjectSnapshot) -> OpenIndex:
-    return OpenIndex(context.catalogue, context.memory)
+def _index(context: ProjectSnapshot) -> RequirementIndex:
+    return RequirementIndex(context.catalogue, context.memory)
 
 
 def _notes(context: ProjectSnapshot, query: str, found: SearchHits) -> Iterator[str]:
