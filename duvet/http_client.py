@@ -145,7 +145,7 @@ def parse_base_url(base: str) -> SplitResult | None:
 
 
 def is_safe_address(parts: SplitResult) -> bool:
-    """Whether secrets can be sent there: over HTTPS, or to this machine."""
+    """Return True if secrets can be sent there: over HTTPS, or to this machine."""
     return parts.scheme == "https" or is_local_address(parts)
 
 

@@ -51,7 +51,7 @@ class ProviderKey(Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """Whether a header can contain it."""
+        """True if a header can contain it."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
@@ -76,7 +76,7 @@ def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> P
 
 
 def is_default_provider(section: ProviderSection) -> bool:
-    """Whether it is the provider that its kind is named after."""
+    """Return True for the provider that its kind is named after."""
     defaults = PROVIDER_DEFAULTS.get(section.kind)
     return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
 

@@ -151,14 +151,7 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
 
 def _count_coverage(catalogue: Catalogue) -> CoverageCount:
     *_, total = compute_level_totals(catalogue.requirements)
-    return CoverageCount(
-        requirements=total.requirements,
-        applicable=total.applicable,
-        done=total.done,
-        excepted=total.excepted,
-        not_applicable=total.not_applicable,
-        words=total.words,
-    )
+    return CoverageCount(**{name: getattr(total, name) for name in CoverageCount.__struct_fields__})
 
 
 def _make_changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -> tuple[RequirementChange, ...]:

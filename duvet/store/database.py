@@ -1,20 +1,18 @@
-"""A sqlite connection with plain errors, the schema, and the encoding of values."""
+"""A sqlite connection with plain errors, the schema, and compressed texts."""
 
 from __future__ import annotations
 
-import json
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from itertools import islice
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import msgspec
 from msgspec import DecodeError, Struct, msgpack
 
+from duvet.store import codec
 from duvet.store.errors import (
     StoreBusyError,
     StoreStamp,
@@ -23,7 +21,7 @@ from duvet.store.errors import (
     translate_decoding_errors,
     translate_errors,
 )
-from duvet.store.records import NodeLabel, Relation, SymbolKind, SymbolLanguage
+from duvet.store.records import NodeLabel, Relation
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -153,164 +151,60 @@ SCHEMA_VERSION: Final = 5
 PAGE_SIZE: Final = 32768
 """Texts and vectors of files have some kilobytes: small pages would waste every other byte."""
 
-STATE_TABLE = "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)"
-ARTIFACT_TABLE = """CREATE TABLE artifact(
+STATEMENTS = (
+    "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)",
+    """CREATE TABLE artifact(
 id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, subsystem TEXT NOT NULL,
 criticality TEXT NOT NULL, namespace TEXT NOT NULL, tags BLOB, digest BLOB NOT NULL, git_commit BLOB NOT NULL,
-git_timestamp REAL, first INTEGER NOT NULL, count INTEGER NOT NULL, skipped TEXT NOT NULL)"""
-TRAIT_TABLE = (
-    "CREATE TABLE trait(what INTEGER, value TEXT, artifact INTEGER, PRIMARY KEY(what, value, artifact)) WITHOUT ROWID"
-)
-PIECE_TABLE = """CREATE TABLE piece(
+git_timestamp REAL, first INTEGER NOT NULL, count INTEGER NOT NULL, skipped TEXT NOT NULL)""",
+    "CREATE TABLE trait(what INTEGER, value TEXT, artifact INTEGER, PRIMARY KEY(what, value, artifact)) WITHOUT ROWID",
+    """CREATE TABLE piece(
 number INTEGER PRIMARY KEY, artifact INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-line_start INTEGER NOT NULL, line_end INTEGER NOT NULL)"""
-DICTIONARY_TABLE = "CREATE TABLE dictionary(data BLOB NOT NULL)"
-TEXT_TABLE = "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)"
-VECTORS_TABLE = "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)"
-SYMBOL_TABLE = """CREATE TABLE symbol(
+line_start INTEGER NOT NULL, line_end INTEGER NOT NULL)""",
+    "CREATE TABLE dictionary(data BLOB NOT NULL)",
+    "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)",
+    """CREATE TABLE symbol(
 artifact INTEGER, ordinal INTEGER, name TEXT, qualified_name TEXT NOT NULL, folded TEXT,
 kind NOT NULL, language NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
-PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID"""
-SYMBOL_NAME_INDEX = "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))"
-NODE_TABLE = """CREATE TABLE node(
+PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID""",
+    "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))",
+    """CREATE TABLE node(
 id INTEGER PRIMARY KEY, label INTEGER NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, folded TEXT,
-properties BLOB, UNIQUE(label, key))"""
-EDGE_TABLE = """CREATE TABLE edge(
+properties BLOB, UNIQUE(label, key))""",
+    """CREATE TABLE edge(
 source INTEGER, relation INTEGER, target INTEGER, properties BLOB,
-PRIMARY KEY(source, relation, target)) WITHOUT ROWID"""
-EDGE_BACK_INDEX = "CREATE INDEX edge_back ON edge(target, relation, source)"
-RUN_TABLE = "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)"
-REPORT_TABLE = (
-    "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)"
+PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
+    "CREATE INDEX edge_back ON edge(target, relation, source)",
+    "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID",
+    # Only the set of words of each chunk: texts are in their own table, and marked words store frequencies.
+    "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
 )
-KEPT_TABLE = "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID"
-# Only the set of words of each chunk: texts are in their own table, and marked words store frequencies (see text_index).
-FOUND_TABLE = (
-    "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')"
-)
-
-STATEMENTS = (
-    STATE_TABLE, ARTIFACT_TABLE, TRAIT_TABLE, PIECE_TABLE, DICTIONARY_TABLE, TEXT_TABLE, VECTORS_TABLE, SYMBOL_TABLE, SYMBOL_NAME_INDEX, NODE_TABLE, EDGE_TABLE, EDGE_BACK_INDEX, RUN_TABLE, REPORT_TABLE, KEPT_TABLE, FOUND_TABLE,
-)  # fmt: skip
+"""The schema, which is compared with the text that the file stores."""
 SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
 """Tables that FTS5 creates for itself."""
 
-LABEL_NUMBERS: Final = {
-    NodeLabel.SUBSYSTEM: 1,
-    NodeLabel.SOURCE_FILE: 2,
-    NodeLabel.TEST_CASE: 3,
-    NodeLabel.DESIGN_DOC: 4,
-    NodeLabel.CONFIG_FILE: 5,
-    NodeLabel.ARTIFACT: 6,
-    NodeLabel.SPECIFICATION: 7,
-    NodeLabel.SECTION: 8,
-    NodeLabel.REQUIREMENT: 9,
-}
+# The order of labels and relations is part of the schema.
+_LABELS = (
+    NodeLabel.SUBSYSTEM, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.DESIGN_DOC, NodeLabel.CONFIG_FILE,
+    NodeLabel.ARTIFACT, NodeLabel.SPECIFICATION, NodeLabel.SECTION, NodeLabel.REQUIREMENT,
+)  # fmt: skip
+_RELATIONS = (
+    Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES, Relation.DEPENDS_ON, Relation.LINKS_TO, Relation.CITES,
+    Relation.PART_OF, Relation.WRITTEN_IN,
+)  # fmt: skip
+LABEL_NUMBERS: Final = {label: number for number, label in enumerate(_LABELS, 1)}
 LABEL_OF: Final = {number: label for label, number in LABEL_NUMBERS.items()}
-RELATION_NUMBERS: Final = {
-    Relation.BELONGS_TO: 1,
-    Relation.DESCRIBES: 2,
-    Relation.VALIDATES: 3,
-    Relation.DEPENDS_ON: 4,
-    Relation.LINKS_TO: 5,
-    Relation.CITES: 6,
-    Relation.PART_OF: 7,
-    Relation.WRITTEN_IN: 8,
-}
+RELATION_NUMBERS: Final = {relation: number for number, relation in enumerate(_RELATIONS, 1)}
 RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.items()}
-SUBSYSTEM_TRAIT, NAMESPACE_TRAIT, TAG_TRAIT = 1, 2, 3
-"""The kinds of traits, by which files are filtered."""
 
 
-_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
-"""Frequent words, which are stored as numbers; their order is part of the schema."""
-_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
-_HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-MAX_PIECES = 1 << 20
-"""More than any file has."""
+class Trait(IntEnum):
+    """The kinds of traits, by which files are filtered."""
 
-
-def encode_text(text: str) -> str | bytes:
-    """Encode a text; one that is not valid Unicode, such as the name of a file, becomes bytes."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
-    return text
-
-
-def decode_text(value: object) -> str:
-    return value if isinstance(value, str) else decode_bytes(value).decode(errors="surrogatepass")
-
-
-def encode_word(word: str) -> int | str | bytes:
-    """Encode the kind or language of a symbol."""
-    return _CODES.get(word) or encode_text(word)
-
-
-def decode_word(value: object) -> str:
-    return _WORDS[value - 1] if isinstance(value, int) else decode_text(value)
-
-
-def encode_hex(text: str) -> str | bytes:
-    """Encode hex digits in half the space."""
-    return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
-
-
-def decode_hex(value: object) -> str:
-    return value if isinstance(value, str) else decode_bytes(value).hex()
-
-
-def decode_count(value: object, most: int = 1 << 62) -> int:
-    """Check a count; a damaged column may contain anything, which is a ValueError here and below."""
-    if isinstance(value, int) and 0 <= value <= most:
-        return value
-    raise ValueError(f"{value!r:.40} is no number of anything")
-
-
-def decode_numbers(values: Sequence[object]) -> list[int]:
-    return [decode_count(value) for value in values]
-
-
-def decode_piece_range(first: object, count: object) -> range:
-    """Return the numbers of a file's chunks."""
-    start = decode_count(first, 1 << 60)
-    return range(start, start + decode_count(count, MAX_PIECES))
-
-
-def decode_time(value: object) -> float | None:
-    if value is None or (isinstance(value, (int, float)) and isfinite(value)):
-        return value
-    raise ValueError(f"{value!r:.40} is no time")
-
-
-def decode_bytes(value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    raise ValueError(f"{value!r:.40} stands where bytes should")
-
-
-def pack_record(value: object) -> bytes:
-    """Encode a record as JSON, even with strings that are not valid Unicode."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value)).encode()
-
-
-def unpack_record(data: bytes, kind: type[Value]) -> Value:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(data), kind)
-
-
-def decode_properties(data: bytes | None) -> dict[str, Any]:
-    return unpack_record(data, dict[str, Any]) if data else {}
+    SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
 
 
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
@@ -331,7 +225,7 @@ class TextWriter:
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._dictionary = database.read_one(lambda row: decode_bytes(*row), "SELECT data FROM dictionary") or b""
+        self._dictionary = database.read_one(lambda row: codec.decode_bytes(*row), "SELECT data FROM dictionary") or b""
         self._samples: list[str] = []
         self._count = 0
 
@@ -361,8 +255,8 @@ def read_file_text(database: Database, id: int) -> TitledText:
     if row is None:
         return TitledText()
     with translate_decoding_errors(database.path):
-        decompressor = zlib.decompressobj(zdict=decode_bytes(row[1] or b""))
-        data = decompressor.decompress(decode_bytes(row[0]), _MAX_TEXT_BYTES)
+        decompressor = zlib.decompressobj(zdict=codec.decode_bytes(row[1] or b""))
+        data = decompressor.decompress(codec.decode_bytes(row[0]), _MAX_TEXT_BYTES)
         if not decompressor.eof:
             raise zlib.error("a text is not whole")
         try:
@@ -387,7 +281,7 @@ class StoreState(NamedTuple):
 
 def read_state(database: Database) -> StoreState:
     state = database.read_one(
-        lambda row: StoreState(decode_text(row[0]), *map(decode_count, row[1:])),
+        lambda row: StoreState(codec.decode_text(row[0]), *map(codec.decode_count, row[1:])),
         "SELECT revision, next, total FROM state",
     )
     if state is None:

@@ -208,7 +208,7 @@ def _drop_tables(database: Database) -> None:
 
 
 def can_be_replaced(path: str) -> bool:
-    """Whether a damaged store is certainly ours, by its header or its place."""
+    """Return True if a damaged store is certainly ours, by its header or its place."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreRule().path}"):
         return not os.path.isdir(path)

@@ -62,7 +62,7 @@ class Store(Protocol):
         """Return the chunks of a file, in their order."""
 
     def lacks_times(self) -> bool:
-        """Whether any file with chunks has no time."""
+        """Return True if any file with chunks has no time."""
 
     def has_symbols(self) -> bool: ...
 

@@ -8,22 +8,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
+from duvet.store import codec
 from duvet.store.database import (
     BUSY_TIMEOUT,
-    NAMESPACE_TRAIT,
-    SUBSYSTEM_TRAIT,
-    TAG_TRAIT,
     Database,
     TextWriter,
-    decode_bytes,
-    decode_count,
-    decode_piece_range,
-    encode_hex,
-    encode_text,
-    encode_word,
-    pack_record,
+    Trait,
     read_state,
-    unpack_record,
 )
 from duvet.store.errors import (
     STORE_FILE_ENDINGS,
@@ -32,8 +23,8 @@ from duvet.store.errors import (
     make_busy_error,
     translate_errors,
 )
-from duvet.store.graph import GraphTables, write_graph
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
+from duvet.store.tables import write_graph
 from duvet.store.text_index import ChunkIndexer, ChunkSearch
 from duvet.words import fold_name
 
@@ -56,7 +47,7 @@ StoreMoment = tuple[object, ...]
 """A token for one state of a store."""
 
 
-class SqliteStore(GraphTables, ChunkSearch):
+class SqliteStore(ChunkSearch):
     """A store in a sqlite file; usable from any thread, but only from one at a time."""
 
     @property
@@ -68,7 +59,9 @@ class SqliteStore(GraphTables, ChunkSearch):
         return self.database.is_current
 
     def kept(self, name: str) -> bytes | None:
-        return self.database.read_one(lambda row: decode_bytes(*row), "SELECT data FROM kept WHERE name = ?", name)
+        return self.database.read_one(
+            lambda row: codec.decode_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
+        )
 
     def close(self) -> None:
         self.database.close()
@@ -85,14 +78,14 @@ class SqliteStore(GraphTables, ChunkSearch):
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
-        name = None if profile is None else encode_text(profile)
+        name = None if profile is None else codec.encode_text(profile)
         return self.database.read(
-            lambda row: unpack_record(decode_bytes(*row), IngestRun), query, name, name, max(limit, 0)
+            lambda row: codec.unpack_record(codec.decode_bytes(*row), IngestRun), query, name, name, max(limit, 0)
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
         query = "SELECT data FROM report WHERE name = ? ORDER BY id DESC LIMIT ?"
-        return self.database.read(lambda row: zlib.decompress(decode_bytes(*row)), query, name, max(limit, 0))
+        return self.database.read(lambda row: zlib.decompress(codec.decode_bytes(*row)), query, name, max(limit, 0))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -212,7 +205,9 @@ class SqliteWriter:
 
     def put_run(self, run: IngestRun) -> None:
         with self._part(changes=False) as database:
-            database.run("INSERT INTO run(profile, data) VALUES (?, ?)", encode_text(run.profile), pack_record(run))
+            database.run(
+                "INSERT INTO run(profile, data) VALUES (?, ?)", codec.encode_text(run.profile), codec.pack_record(run)
+            )
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
@@ -242,9 +237,9 @@ class SqliteWriter:
     def _find(self, path: str) -> tuple[int, range] | None:
         """Return the row id of a file and the numbers of its chunks."""
         return self.database.read_one(
-            lambda row: (decode_count(row[0]), decode_piece_range(*row[1:])),
+            lambda row: (codec.decode_count(row[0]), codec.decode_piece_range(*row[1:])),
             "SELECT id, first, count FROM artifact WHERE path = ?",
-            encode_text(path),
+            codec.encode_text(path),
         )
 
     def _forget(self, path: str) -> None:
@@ -274,38 +269,38 @@ class SqliteWriter:
 
 def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
     return (
-        encode_text(artifact.path),
+        codec.encode_text(artifact.path),
         artifact.kind.value,
-        encode_text(artifact.subsystem),
-        encode_text(artifact.criticality),
-        encode_text(artifact.namespace),
-        pack_record(artifact.tags) if artifact.tags else None,
-        encode_hex(artifact.digest),
-        encode_hex(artifact.git_commit),
+        codec.encode_text(artifact.subsystem),
+        codec.encode_text(artifact.criticality),
+        codec.encode_text(artifact.namespace),
+        codec.pack_record(artifact.tags) if artifact.tags else None,
+        codec.encode_hex(artifact.digest),
+        codec.encode_hex(artifact.git_commit),
         artifact.git_timestamp,
-        encode_text(artifact.skipped),
+        codec.encode_text(artifact.skipped),
     )
 
 
 def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
     """Encode what files are filtered by."""
     if artifact.subsystem:
-        yield SUBSYSTEM_TRAIT, encode_text(fold_name(artifact.subsystem))
+        yield Trait.SUBSYSTEM, codec.encode_text(fold_name(artifact.subsystem))
     if artifact.namespace:
-        yield NAMESPACE_TRAIT, encode_text(fold_name(artifact.namespace))
+        yield Trait.NAMESPACE, codec.encode_text(fold_name(artifact.namespace))
     for tag in artifact.tags:
-        yield TAG_TRAIT, encode_text(fold_name(tag))
+        yield Trait.TAG, codec.encode_text(fold_name(tag))
 
 
 def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
     """Encode a symbol, without the names that follow from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
-        None if symbol.name == qualified.rpartition(".")[2] else encode_text(symbol.name),
-        encode_text(qualified),
-        None if folded == qualified else encode_text(folded),
-        encode_word(symbol.kind.lower()),
-        encode_word(symbol.language.lower()),
+        None if symbol.name == qualified.rpartition(".")[2] else codec.encode_text(symbol.name),
+        codec.encode_text(qualified),
+        None if folded == qualified else codec.encode_text(folded),
+        codec.encode_word(symbol.kind.lower()),
+        codec.encode_word(symbol.language.lower()),
         symbol.line_start,
         symbol.line_end,
     )

@@ -8,25 +8,19 @@ from heapq import nlargest
 from itertools import chain
 from math import log
 
-from duvet.store.chunks import ChunkTables, decode_symbol_name
+from duvet.store import codec
 from duvet.store.database import (
     LABEL_NUMBERS,
-    NAMESPACE_TRAIT,
     RELATION_NUMBERS,
-    SUBSYSTEM_TRAIT,
-    TAG_TRAIT,
     Database,
     DatabaseRow,
-    decode_count,
-    decode_piece_range,
-    decode_text,
-    encode_text,
-    encode_word,
+    Trait,
     make_placeholders,
     read_state,
 )
 from duvet.store.protocol import ScoredChunks
 from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation
+from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 # Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
@@ -139,7 +133,7 @@ def _strip_ending(name: str) -> str:
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
-class ChunkSearch(ChunkTables):
+class ChunkSearch(StoreTables):
     """The part of a store that finds chunks by words, names and filters."""
 
     _flush: Callable[[], None] | None = None
@@ -174,7 +168,7 @@ class ChunkSearch(ChunkTables):
         self._settle()
         numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
-            lambda row: (decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
+            lambda row: (codec.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
@@ -186,7 +180,9 @@ class ChunkSearch(ChunkTables):
             return _select(exact, allowed)
         query = fold_name(path)
         numbers = self._marked_chunks(_FILE_MARK, path.rpartition("/")[2])
-        paths = self.database.read_many(lambda row: (decode_count(row[0]), decode_text(row[1])), _PATHS, numbers)
+        paths = self.database.read_many(
+            lambda row: (codec.decode_count(row[0]), codec.decode_text(row[1])), _PATHS, numbers
+        )
         found = {number for number, known in paths if _is_path_called(fold_name(known), query)}
         return _select([number for number in numbers if number in found], allowed)
 
@@ -214,7 +210,7 @@ class ChunkSearch(ChunkTables):
         values = list(chain.from_iterable(values for _, values in conditions))
         if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
             return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
-        ranges = self.database.read(lambda row: decode_piece_range(*row), _FILTERED_FILES.format(where), *values)
+        ranges = self.database.read(lambda row: codec.decode_piece_range(*row), _FILTERED_FILES.format(where), *values)
         return list(chain.from_iterable(ranges))
 
     def _file_conditions(self, filters: ChunkFilters) -> Iterator[SqlCondition]:
@@ -222,7 +218,7 @@ class ChunkSearch(ChunkTables):
             yield self._subsystem_condition(_fold(filters.subsystems))
         if filters.kinds:
             yield _is_in("artifact.kind", _fold(filters.kinds))
-        for trait, names in ((NAMESPACE_TRAIT, filters.namespaces), (TAG_TRAIT, filters.tags)):
+        for trait, names in ((Trait.NAMESPACE, filters.namespaces), (Trait.TAG, filters.tags)):
             if names:
                 values = _fold(names)
                 yield _TRAIT.format(trait, make_placeholders(values)), values
@@ -231,15 +227,17 @@ class ChunkSearch(ChunkTables):
 
     def _subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
         subsystems = self.database.read(
-            lambda row: (decode_count(row[0]), [*map(decode_text, row[1:])]),
+            lambda row: (codec.decode_count(row[0]), [*map(codec.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
             LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
         )
-        nodes = [id for id, spellings in subsystems if any(encode_text(fold_name(one)) in names for one in spellings)]
+        nodes = [
+            id for id, spellings in subsystems if any(codec.encode_text(fold_name(one)) in names for one in spellings)
+        ]
         ##= man/spec/knowledge.md#search
         ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
         ##% apply to one symbol.
-        own = _TRAIT.format(SUBSYSTEM_TRAIT, make_placeholders(names))
+        own = _TRAIT.format(Trait.SUBSYSTEM, make_placeholders(names))
         return f"({own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
 
 
@@ -311,7 +309,7 @@ def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
         if names:
-            yield _is_in(f"symbol.{column}", [encode_word(name) for name in dict.fromkeys(map(fold_name, names))])
+            yield _is_in(f"symbol.{column}", [codec.encode_word(name) for name in dict.fromkeys(map(fold_name, names))])
 
 
 def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
@@ -319,15 +317,15 @@ def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
 
 
 def _fold(names: Iterable[str]) -> Sequence[object]:
-    return [encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
+    return [codec.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
 
 
 def _decode_number(row: DatabaseRow) -> int:
-    return decode_count(*row)
+    return codec.decode_count(*row)
 
 
 def _is_path_called(path: str, query: str) -> bool:
-    """Whether a query is the path, its end, or the path below further folders, with or without the ending."""
+    """Return True if a query is the path, its end, or the path below further folders, with or without the ending."""
     folder, _, name = path.rpartition("/")
     stripped = f"{folder}/{_strip_ending(name)}"
     return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,11 +31,11 @@ from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
-_SHAPE = f"give it as https://HOST[:PORT][/PATH]; secrets are told by {READER_TOKEN} and {ADMIN_TOKEN}"
+_URL_HINT = f"give it as https://HOST[:PORT][/PATH]; secrets are told by {READER_TOKEN} and {ADMIN_TOKEN}"
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
-    """Where it is, and the tokens that there are for it."""
+    """The address of another server, and the tokens for it."""
 
     base: str
     reader: Secret | None = None
@@ -47,29 +48,24 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether it is on this machine."""
+        """True for a server on this machine."""
         return is_local_address(urlsplit(self.base))
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The names of the tokens that there are."""
+        """The names of the tokens that are set."""
         named = ((READER_TOKEN, self.reader), (ADMIN_TOKEN, self.admin))
         return tuple(name for name, token in named if token is not None)
 
     def token(self, scope: Scope) -> Secret | None:
-        """What is shown where a tool of this scope is called."""
+        """Return the token for calls of a tool of this scope."""
         ##= man/spec/gateway.md#forwarding
         ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward
         ##% maintainers' tools without the admin's token.
         return self.admin if scope is Scope.MAINTAINER else self.reader or self.admin
 
-    def shown(self, scope: Scope) -> str:
-        """The name of that token; empty where there is none."""
-        token = self.token(scope)
-        return "" if token is None else READER_TOKEN if token is self.reader else ADMIN_TOKEN
-
     def withheld(self, tool: Tool) -> WithheldReason | None:
-        """Why nobody here can have a tool called there."""
+        """Return the reason why nobody here can call the tool there."""
         if tool.scope is Scope.READER or self.admin is not None:
             return None
         code = ErrorCode.UNAUTHORIZED if self.reader is None else ErrorCode.FORBIDDEN
@@ -79,32 +75,27 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
 
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
-    """The gateway behind a URL; QueryError where it can't be one."""
+    """Return the gateway at a URL; QueryError for a malformed or unsafe one."""
     base = url.strip().rstrip("/")
     parts = parse_base_url(base)
     if parts is None:
-        raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_SHAPE)
+        raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     if not is_safe_address(parts):
-        raise QueryError(
-            f"{GATEWAY_VARIABLE} is not https",
-            hint="http:// is for servers on this machine: others would see the tokens",
-        )
-    return Gateway(base=base, reader=_secret(reader), admin=_secret(admin))
-
-
-def _secret(token: str | None) -> Secret | None:
-    return None if token is None else Secret(token)
+        hint = "http:// is for servers on this machine: others would see the tokens"
+        raise QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
+    secrets = [None if token is None else Secret(token) for token in (reader, admin)]
+    return Gateway(base=base, reader=secrets[0], admin=secrets[1])
 
 
 HIDDEN_TOKEN = "***"
-_SHORTEST = 4
-"""A shorter secret stands in any text."""
-_LONGEST = 1000
-_PASSING = (502, 503, 504)
-_ELSE = "is it a duvet server, and of this version?"
+_SHORTEST_HIDDEN = 4
+"""Shorter secrets occur in any text."""
+_MAX_WORDS = 1000
+_TEMPORARY_STATUSES = (502, 503, 504)
+_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
 
 
 class TemporaryGatewayError(ToolError):
@@ -112,128 +103,109 @@ class TemporaryGatewayError(ToolError):
 
 
 def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
-    """What the tool has answered there; ToolError where it has failed, or where this is no answer of it."""
-    value = _object(reply.body)
-    if reply.status != 200:
-        raise _failure(reply, value, tool, gateway)
-    if value.get("status") != "ok" or "result" not in value:
-        raise _nonsense(tool)
+    """Return the answer of the tool; ToolError if it failed, or if this is not an answer of it."""
     try:
-        found = convert(value["result"], tool.output)
-    except (MsgspecError, RecursionError):
-        raise _nonsense(tool) from None
-    return ToolAnswer(
-        value=found, warning=_words(value.get("warning"), gateway), next_step=_words(value.get("next_step"), gateway)
-    )
+        value = json.decode(reply.body)
+    except (MsgspecError, UnicodeDecodeError, RecursionError):
+        value = None
+    value = value if isinstance(value, dict) else {}
+    if reply.status != 200:
+        raise _parse_failure(reply, value, tool, gateway)
+    with suppress(MsgspecError, RecursionError):
+        if value.get("status") == "ok" and "result" in value:
+            return ToolAnswer(
+                value=convert(value["result"], tool.output),
+                warning=_clean(value.get("warning"), gateway),
+                next_step=_clean(value.get("next_step"), gateway),
+            )
+    message = f"the gateway answers something else than {tool.name} does"
+    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "is it a duvet server, and of this version?")
 
 
-def _failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
-    """What it refuses, in its words where it speaks as a server of ours."""
-    code, message, hint = _told(value)
-    if not code:
-        return _stranger(reply.status)
+def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
+    """Return the error of the gateway in its own words; of another kind of server, only the status."""
+    error = value.get("error")
+    # Over REST, code and hint stand beside the message.
+    parts = error if isinstance(error, dict) else {**value, "message": error}
+    code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
+    if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
+        return _make_status_error(reply.status)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
-    kind = TemporaryGatewayError if reply.status in _PASSING and reply.headers.get("retry-after") else ToolError
+    kind = (
+        TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
+    )
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
-        shown = gateway.shown(tool.scope)
-        hint = f"is {shown} what that server wants to be shown?" if shown else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
-    return kind(known, _words(message, gateway), _words(hint, gateway), _details(value, gateway))
+        token = gateway.token(tool.scope)
+        name = READER_TOKEN if token is gateway.reader else ADMIN_TOKEN
+        hint = (
+            f"is {name} what that server wants to be shown?"
+            if token is not None
+            else f"set {READER_TOKEN} or {ADMIN_TOKEN}"
+        )
+    details = value.get("details")
+    if details is not None:
+        details = json.decode(_hide_tokens(json.encode(details).decode(), gateway))
+    return kind(known, _clean(message, gateway), _clean(hint, gateway), details)
 
 
-def _told(value: Mapping[str, Any]) -> tuple[str, str, str]:
-    """The code, message and hint, beside each other or within `error`."""
-    error = value.get("error")
-    within = error if isinstance(error, dict) else {**value, "message": error}
-    code, message, hint = (within.get(name) for name in ("code", "message", "hint"))
-    if value.get("status") != "error" or not isinstance(code, str) or not isinstance(message, str):
-        return "", "", ""
-    return code, message, hint if isinstance(hint, str) else ""
-
-
-def _stranger(status: int) -> ToolError:
+def _make_status_error(status: int) -> ToolError:
     if 300 <= status < 400:
         hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
         return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({status})", hint)
-    kind = TemporaryGatewayError if status in _PASSING else ToolError
-    return kind(
-        ErrorCode.UPSTREAM_ERROR,
-        f"the gateway answers with the status {status}",
-        f"is {GATEWAY_VARIABLE} right, and the server up?",
-    )
+    kind = TemporaryGatewayError if status in _TEMPORARY_STATUSES else ToolError
+    return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {status}", _CHECK_SERVER)
 
 
-def _details(value: Mapping[str, Any], gateway: Gateway) -> object:
-    """What it tells programs of a failure."""
-    found = value.get("details")
-    if found is None:
-        return None
-    text = json.encode(found).decode()
-    return json.decode(_hidden(text, gateway))
+def _clean(text: object, gateway: Gateway) -> str:
+    # Tokens go before the text is cut, which might leave most of one.
+    return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
 
 
-def _object(body: bytes) -> Mapping[str, Any]:
-    try:
-        value = json.decode(body)
-    except (MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _words(text: object, gateway: Gateway) -> str:
-    # What is cut first may leave most of a token.
-    return shorten_to_line(_hidden(strip_invisible(text), gateway), _LONGEST) if isinstance(text, str) else ""
-
-
-def _hidden(text: str, gateway: Gateway) -> str:
-    """The text without the tokens that were shown there."""
+def _hide_tokens(text: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
     ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
     ##% be read, the folder of the project or the text of exceptions.
     for token in (gateway.reader, gateway.admin):
-        if token is not None and len(token.reveal()) >= _SHORTEST:
+        if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
                 text = text.replace(form, HIDDEN_TOKEN)
     return text
 
 
-def _nonsense(tool: Tool) -> ToolError:
-    return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway answers something else than {tool.name} does", _ELSE)
-
-
 GATEWAY_PATH = "/api/mcp"
 AUDIENCE_HEADER = "x-duvet-audience"
-"""The header that says for whom an answer is."""
+"""The header that names the face of the client behind this server."""
 MAX_REPLY_BYTES = 32 << 20
-"""So large an answer may be: so large one of our own may be, too."""
+"""The limit of our own answers, too."""
 MAX_WORK_SECONDS = 1800.0
-"""Seconds that a tool may take that changes something."""
-_PAUSES = (0.2, 0.6)
+"""Seconds for a tool that changes something."""
+_RETRY_PAUSES = (0.2, 0.6)
 
 
 class GatewayConnection:
-    """Has tools called there; its connections stay open until it is closed."""
+    """Calls tools of a gateway; its connections stay open until it is closed."""
 
     def __init__(self, gateway: Gateway, seconds: float, clock: Clock | None = None) -> None:
-        """So many seconds a tool may take that only reads, with all that is tried again."""
+        """`seconds` is the time limit of a tool that only reads, including retries."""
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or SystemClock()
         self._http = HttpClient()
 
-    async def call(self, tool: Tool, given: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
-        """Return the answer of the gateway; raises ToolErrors."""
+    async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
+        """Return the answer of the tool; ToolError if it fails or can't be reached."""
         import anyio
 
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
-        pauses = iter(_PAUSES if tool.only_reads else ())
-        body = json.encode({"tool": tool.name, "input": given})
-        ##= man/spec/gateway.md#forwarding
-        ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
-        ##% after `server.toolTimeout` or, for changes, 30 minutes.
+        body = json.encode({"tool": tool.name, "input": arguments})
+        pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
+            ##= man/spec/gateway.md#forwarding
+            ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
+            ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
             return await retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
@@ -248,18 +220,14 @@ class GatewayConnection:
 
     async def _send(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
         token = self.gateway.token(tool.scope)
-        headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience}
-        if token is not None:
-            headers["authorization"] = f"Bearer {token.reveal()}"
+        authorization = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
+        headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience, **authorization}
         url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
         except UnreachableError as error:
-            raise TemporaryGatewayError(
-                ErrorCode.UPSTREAM_ERROR,
-                f"the gateway can't be reached: {error}",
-                f"is {GATEWAY_VARIABLE} right, and the server up?",
-            ) from None
+            message = f"the gateway can't be reached: {error}"
+            raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
         if reply.is_compressed:
             message = "the gateway answers compressed, which it was not asked for"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
@@ -271,46 +239,43 @@ class GatewayConnection:
 
 KM_SEARCH_NAME = "km-search"
 LOCAL_TOOLS = ("km-help",)
-"""What is answered here: it tells of what there is here."""
+"""Tools that describe what is enabled here."""
 
 
 def make_forwarding_pack(line: GatewayConnection) -> Pack:
-    """The same pack, called there."""
-    return replace(KNOWLEDGE, tools=partial(_tools, line))
+    """Return the knowledge pack with its calls forwarded."""
+    return replace(KNOWLEDGE, tools=partial(_make_tools, line))
 
 
-def _tools(line: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
-    found = KNOWLEDGE.tools
+def _make_tools(line: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
+    tools = KNOWLEDGE.tools
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
     ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
     ##% `duvet recipe run`.
-    every = found(settings) if callable(found) else found
-    return [tool if tool.name in LOCAL_TOOLS else _forwarded(tool, line) for tool in every]
+    return [
+        tool if tool.name in LOCAL_TOOLS else _forward(tool, line)
+        for tool in (tools(settings) if callable(tools) else tools)
+    ]
 
 
-def _forwarded(tool: Tool, line: GatewayConnection) -> Tool:
-    async def handle(asked: Struct, ctx: CallContext) -> ToolAnswer:
-        found = await line.call(tool, _given(asked), ctx)
-        return await _prompting(found, ctx) if tool.name == KM_SEARCH_NAME else found
+def _forward(tool: Tool, line: GatewayConnection) -> Tool:
+    async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
+        answer = await line.call(tool, _list_given(request), ctx)
+        if tool.name == KM_SEARCH_NAME:
+            from duvet.knowledge.retrieval.query import SearchResponse
+            from duvet.tools.knowledge.search import add_feedback_hint
+
+            if isinstance(answer.value, SearchResponse):
+                return replace(answer, value=await add_feedback_hint(answer.value, ctx))
+        return answer
 
     return replace(tool, handler=handle, withheld=line.gateway.withheld(tool))
 
 
-async def _prompting(found: ToolAnswer, ctx: CallContext) -> ToolAnswer:
-    from duvet.knowledge.retrieval.query import SearchResponse
-    from duvet.tools.knowledge.search import add_feedback_hint
-
-    return (
-        replace(found, value=await add_feedback_hint(found.value, ctx))
-        if isinstance(found.value, SearchResponse)
-        else found
-    )
-
-
-def _given(asked: Struct) -> dict[str, Any]:
-    """What was said of the arguments: what wasn't is for that server to decide."""
-    values = ((field, getattr(asked, field.name)) for field in fields(asked))
+def _list_given(request: Struct) -> dict[str, Any]:
+    """Return the arguments that differ from their defaults, which the other server decides about."""
+    values = ((field, getattr(request, field.name)) for field in fields(request))
     return {
         field.encode_name: to_builtins(value)
         for field, value in values

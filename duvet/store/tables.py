@@ -1,12 +1,12 @@
-"""Nodes and edges in the tables of the index, and walks along them."""
+"""Files, chunks, symbols, vectors, nodes and edges in the tables of the index."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from duvet.store.chunks import ChunkTables
+from duvet.store import codec
 from duvet.store.database import (
     LABEL_NUMBERS,
     LABEL_OF,
@@ -14,20 +14,37 @@ from duvet.store.database import (
     RELATION_OF,
     Database,
     DatabaseRow,
-    decode_count,
-    decode_properties,
-    decode_text,
-    encode_text,
+    TitledText,
     make_placeholders,
-    pack_record,
+    read_file_text,
 )
 from duvet.store.errors import translate_decoding_errors
 from duvet.store.protocol import EdgeEnds
-from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
+from duvet.store.records import (
+    KIND_LABELS,
+    Artifact,
+    Chunk,
+    FileKind,
+    GraphEdge,
+    GraphHop,
+    GraphNode,
+    IngestedFile,
+    NodeLabel,
+    Relation,
+    Symbol,
+    TextPiece,
+    VectorSegment,
+)
 from duvet.words import fold_name
 
 GraphItem = TypeVar("GraphItem", GraphNode, GraphEdge)
 SqlValues = tuple[object, ...]
+
+_ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
+_PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
+start, end, line_start, line_end FROM piece WHERE number IN ({})"""
+_CHUNK_NODES = """SELECT artifact.id, kind, path, number - first, start, end, line_start, line_end
+FROM artifact JOIN piece ON number >= first AND number < first + count"""
 
 _NODE_FIELDS = "node.label, node.key, node.name, node.properties"
 _NODE = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
@@ -68,22 +85,161 @@ _UPDATE_EDGES = (
 _BATCH = 1000
 
 
-class GraphTables(ChunkTables):
-    """The part of a store that answers for the graph; chunks are nodes, but only stored as chunks."""
+class _ChunkRow(NamedTuple):
+    number: int
+    artifact: int
+    ordinal: int
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+
+
+class ChunkNode(NamedTuple):
+    """A chunk as a node of the graph, with its file."""
+
+    label: NodeLabel
+    path: str
+    node: GraphNode
+
+
+class StoreTables:
+    """The part of a store that reads files, chunks and the graph; chunks are nodes, but only stored as chunks."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def artifacts(self) -> Mapping[str, Artifact]:
+        found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
+        # Sorted again: sqlite puts paths that are not UTF-8, which are blobs, last.
+        return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
+
+    def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
+        """Return the files with these row ids."""
+        query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
+        rows = self.database.read_many(lambda row: (codec.decode_count(row[0]), _decode_artifact(row[1:])), query, ids)
+        return dict(rows)
+
+    def ingested_file(self, id: int, numbers: range) -> IngestedFile:
+        """Return a file as it was put, without its vectors."""
+        text = read_file_text(self.database, id)
+        files = self.artifacts_by_id([id])
+        with translate_decoding_errors(self.database.path):
+            artifact = files[id]
+        rows = self.database.read(
+            codec.decode_numbers,
+            "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number",
+            numbers.start,
+            numbers.stop,
+        )
+        pieces = tuple(_make_piece(row, text, ordinal) for ordinal, row in enumerate(rows))
+        return IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=tuple(self._symbols(id)))
+
+    def chunk_numbers(self, path: str) -> Sequence[int]:
+        query = "SELECT first, count FROM artifact WHERE path = ?"
+        return self.database.read_one(
+            lambda row: codec.decode_piece_range(*row), query, codec.encode_text(path)
+        ) or range(0)
+
+    def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
+        database = self.database
+        rows = database.read_many(lambda row: _ChunkRow(*codec.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
+        places = {place.number: place for place in rows}
+        ids = dict.fromkeys(place.artifact for place in places.values())
+        files = self.artifacts_by_id(ids)
+        with translate_decoding_errors(database.path):
+            artifacts = {id: files[id] for id in ids}
+        texts = {id: read_file_text(database, id) for id in ids}
+        symbols = {id: self._symbols(id) for id in ids}
+        chunks: list[Chunk] = []
+        for place in (places[number] for number in numbers if number in places):
+            text = texts[place.artifact]
+            piece = _make_piece(place[3:], text, place.ordinal)
+            chunks.append(
+                Chunk(
+                    number=place.number,
+                    ordinal=place.ordinal,
+                    piece=piece,
+                    artifact=artifacts[place.artifact],
+                    text=text.whole[piece.start : piece.end],
+                    symbols=tuple(
+                        symbol
+                        for symbol in symbols[place.artifact]
+                        if symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start
+                    ),
+                )
+            )
+        return chunks
+
+    def _symbols(self, id: int) -> Sequence[Symbol]:
+        query = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
+        WHERE artifact = ? ORDER BY ordinal"""
+        return self.database.read(_decode_symbol, query, id)
+
+    def has_symbols(self) -> bool:
+        return self.database.row("SELECT 1 FROM symbol LIMIT 1") is not None
+
+    def lacks_times(self) -> bool:
+        query = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
+        return self.database.row(query) is not None
+
+    def segments(self) -> Iterator[VectorSegment]:
+        query = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
+        WHERE count > 0 ORDER BY first"""
+
+        def decode(row: DatabaseRow) -> VectorSegment:
+            first, count, rows = row
+            return VectorSegment(
+                tuple(codec.decode_piece_range(first, min(count, len(codec.decode_bytes(rows))))), rows
+            )
+
+        return self.database.read_each(decode, query)
+
+    def chunk_node(self, key: str) -> ChunkNode | None:
+        """Return the chunk with an id, `path::ordinal`."""
+        path, _, ordinal = key.rpartition("::")
+        if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
+            return None
+        query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
+        return next(self._chunk_nodes(self.database.rows(query, codec.encode_text(path), int(ordinal))), None)
+
+    def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
+        """Return the first chunks of a file with this label."""
+        kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
+        query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({make_placeholders(kinds)}) ORDER BY number LIMIT ?"
+        return self._chunk_nodes(self.database.rows(query, codec.encode_text(path), *kinds, limit) if kinds else ())
+
+    def all_chunk_nodes(self) -> Iterator[ChunkNode]:
+        return self._chunk_nodes(self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number"))
+
+    def _chunk_nodes(self, rows: Iterable[DatabaseRow]) -> Iterator[ChunkNode]:
+        current, text = 0, TitledText()
+        for row in rows:
+            with translate_decoding_errors(self.database.path):
+                id, ordinal, *fields = codec.decode_numbers((row[0], *row[3:]))
+                label, path = KIND_LABELS[FileKind(row[1])], codec.decode_text(row[2])
+            if id != current:
+                current, text = id, read_file_text(self.database, id)
+            piece = _make_piece(fields, text, ordinal)
+            properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
+            node = GraphNode(label=NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties)
+            yield ChunkNode(label, path, node)
 
     def node(self, label: NodeLabel, key: str) -> GraphNode | None:
         if label is NodeLabel.CHUNK:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
         number = LABEL_NUMBERS[label]
-        found = self.database.read_one(_decode_node, _NODE, number, encode_text(key))
+        found = self.database.read_one(_decode_node, _NODE, number, codec.encode_text(key))
         if found is not None or label is not NodeLabel.SUBSYSTEM:
             return found
         folded, query = fold_name(key), "SELECT key FROM node WHERE label = ? ORDER BY key"
-        keys = self.database.read(lambda row: decode_text(*row), query, number)
+        keys = self.database.read(lambda row: codec.decode_text(*row), query, number)
         spelling = next((one for one in keys if fold_name(one) == folded), None)
         return (
-            spelling if spelling is None else self.database.read_one(_decode_node, _NODE, number, encode_text(spelling))
+            spelling
+            if spelling is None
+            else self.database.read_one(_decode_node, _NODE, number, codec.encode_text(spelling))
         )
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
@@ -120,10 +276,10 @@ class GraphTables(ChunkTables):
             end, relation = _decode_node(tuple(node)), RELATION_OF[number]
             source, target = (id, end.id) if out else (end.id, id)
             return GraphEdge(
-                source=source, relation=relation, target=target, properties=decode_properties(properties)
+                source=source, relation=relation, target=target, properties=codec.decode_properties(properties)
             ), end
 
-        return self.database.read(decode, query, LABEL_NUMBERS[label], encode_text(key), *numbers, limit)
+        return self.database.read(decode, query, LABEL_NUMBERS[label], codec.encode_text(key), *numbers, limit)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
         return {
@@ -135,7 +291,7 @@ class GraphTables(ChunkTables):
         if label is None or label is NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], encode_text(key))
+        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], codec.encode_text(key))
         if start is None:
             return []
         level = {start[0]: GraphHop(start[1])}
@@ -166,14 +322,14 @@ class GraphTables(ChunkTables):
         for id, node in database.read_many(_decode_numbered_node, query, best):
             with translate_decoding_errors(database.path):
                 _, is_back, number, here, data = best[id]
-                properties = decode_properties(data)
+                properties = codec.decode_properties(data)
             before = level[here]
             source, target = (node, before.node) if is_back else (before.node, node)
             edge = GraphEdge(source=source.id, relation=RELATION_OF[number], target=target.id, properties=properties)
             yield id, GraphHop(node, edge, before)
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        folded = encode_text(fold_name(term))
+        folded = codec.encode_text(fold_name(term))
         return [
             node
             for label in dict.fromkeys(labels)
@@ -215,10 +371,10 @@ def _encode_node(node: GraphNode) -> SqlValues | None:
     folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
     return (
         LABEL_NUMBERS[node.label],
-        encode_text(node.key),
-        encode_text(node.name),
-        None if folded == node.key else encode_text(folded),
-        pack_record(node.properties) if node.properties else None,
+        codec.encode_text(node.key),
+        codec.encode_text(node.name),
+        None if folded == node.key else codec.encode_text(folded),
+        codec.pack_record(node.properties) if node.properties else None,
     )
 
 
@@ -228,11 +384,11 @@ def _encode_edge(edge: GraphEdge) -> SqlValues | None:
         return None
     return (
         RELATION_NUMBERS[edge.relation],
-        pack_record(edge.properties) if edge.properties else None,
+        codec.pack_record(edge.properties) if edge.properties else None,
         LABEL_NUMBERS[source],
-        encode_text(source_key),
+        codec.encode_text(source_key),
         LABEL_NUMBERS[target],
-        encode_text(target_key),
+        codec.encode_text(target_key),
     )
 
 
@@ -248,16 +404,59 @@ def _number_relations(relations: Sequence[Relation]) -> list[int]:
 def _decode_node(row: DatabaseRow) -> GraphNode:
     label, key, name, properties = row
     return GraphNode(
-        label=LABEL_OF[label], key=decode_text(key), name=decode_text(name), properties=decode_properties(properties)
+        label=LABEL_OF[label],
+        key=codec.decode_text(key),
+        name=codec.decode_text(name),
+        properties=codec.decode_properties(properties),
     )
 
 
 def _decode_numbered_node(row: DatabaseRow) -> tuple[int, GraphNode]:
-    return decode_count(row[0]), _decode_node(row[1:])
+    return codec.decode_count(row[0]), _decode_node(row[1:])
 
 
 def _decode_edge(row: DatabaseRow) -> tuple[int, int, int, bytes | None]:
     here, relation, there, properties = row
     if relation not in RELATION_OF:
         raise LookupError("an edge is none")
-    return decode_count(here), relation, decode_count(there), properties
+    return codec.decode_count(here), relation, codec.decode_count(there), properties
+
+
+def decode_symbol_name(name: object, qualified: object) -> str:
+    """Return the stored name, or by default the last part of the qualified name."""
+    return codec.decode_text(qualified).rpartition(".")[2] if name is None else codec.decode_text(name)
+
+
+def _decode_artifact(row: DatabaseRow) -> Artifact:
+    path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
+    return Artifact(
+        path=codec.decode_text(path),
+        kind=FileKind(kind),
+        subsystem=codec.decode_text(subsystem),
+        criticality=codec.decode_text(criticality),
+        namespace=codec.decode_text(namespace),
+        tags=codec.unpack_record(tags, tuple[str, ...]) if tags else (),
+        digest=codec.decode_hex(digest),
+        git_commit=codec.decode_hex(commit),
+        git_timestamp=codec.decode_time(timestamp),
+        chunk_count=codec.decode_count(count, codec.MAX_PIECES),
+        skipped=codec.decode_text(skipped),
+    )
+
+
+def _decode_symbol(row: DatabaseRow) -> Symbol:
+    name, qualified, kind, language, start, end = row
+    return Symbol(
+        name=decode_symbol_name(name, qualified),
+        qualified_name=codec.decode_text(qualified),
+        kind=codec.decode_word(kind),
+        language=codec.decode_word(language),
+        line_start=codec.decode_count(start),
+        line_end=codec.decode_count(end),
+    )
+
+
+def _make_piece(fields: Sequence[int], text: TitledText, ordinal: int) -> TextPiece:
+    start, end, line_start, line_end = fields
+    title = text.titles[ordinal] if ordinal < len(text.titles) else ""
+    return TextPiece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
