@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +27,6 @@ from duvet.llm.ask import (
     ASK_TASK,
     NOTHING_FOUND,
     AnswerSource,
-    KnownSources,
     ModelAnswer,
     ProjectRetriever,
     answer_question,
@@ -111,7 +110,7 @@ def run_ask(question: str, model: str | None, config: str | None, format: str, w
     try:
         # To ask takes modules that nobody needs who is told how to set a model up.
         router.pick(ModelRequest(model=model, task=ASK_TASK))
-        found = _asked(question, KnownSources(sources), router, model)
+        found = _asked(question, sources, router, model)
     except (NoModelError, ModelError):
         ##= man/spec/ask.md#answers
         ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
@@ -133,12 +132,12 @@ def _retrieval(catalogue: Catalogue) -> ProjectRetriever:
     return ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, memory), files, load)
 
 
-def _asked(question: str, known: KnownSources, router: StaticRouter, model: str | None) -> ModelAnswer:
+def _asked(question: str, sources: Sequence[AnswerSource], router: StaticRouter, model: str | None) -> ModelAnswer:
     import anyio
 
     async def run() -> ModelAnswer:
         try:
-            return await answer_question(question, known, router, model=model)
+            return await answer_question(question, sources, router, model=model)
         finally:
             await router.aclose()
 

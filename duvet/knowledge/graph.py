@@ -14,8 +14,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.store.protocol import GraphHop, Store
-from duvet.store.records import GraphEdge, GraphNode, NodeLabel, Relation
+from duvet.store.protocol import Store
+from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation
 from duvet.text import escape_line_ends, quote_text, shorten_text
 from duvet.trace.names import suggest_nearest
 

@@ -22,12 +22,12 @@ from duvet.knowledge.search_query import (
     compute_result_limit,
     make_filters,
 )
-from duvet.queries.full_text import STOP_WORDS
 from duvet.store.protocol import Store
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation
-from duvet.store.text_index import (
-    MAX_INDEXED_CHARACTERS,
+from duvet.words import (
+    MAX_QUERY_CHARACTERS,
     MAX_QUERY_WORDS,
+    STOP_WORDS,
     extract_index_words,
     extract_query_words,
     join_name,
@@ -206,7 +206,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
     """Split a query into words and names, with a warning about each part that is ignored."""
-    text = request.query[:MAX_INDEXED_CHARACTERS]
+    text = request.query[:MAX_QUERY_CHARACTERS]
     words, is_cut = extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
@@ -216,7 +216,7 @@ def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
     warnings = []
     if is_cut:
         warnings.append(
-            f"only the first {MAX_INDEXED_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+            f"only the first {MAX_QUERY_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
         )
     if not words:
         warnings.append("the query has no word in it")

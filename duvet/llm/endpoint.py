@@ -1,55 +1,38 @@
-"""Addresses and keys of providers."""
+"""Endpoints of providers: their addresses and keys, and calls to them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from ipaddress import ip_address
-from urllib.parse import SplitResult, urlsplit
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 
 from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.config.settings import Secret
 from duvet.errors import DuvetError
-from duvet.llm.records import strip_invisible
+from duvet.http_client import Clock, HttpClient, HttpReply, UnreachableError, is_safe_address, parse_base_url, retry
+from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
 
-
-def parse_base_url(base: str) -> SplitResult | None:
-    """The parts of a URL of the web that holds neither a user, nor a query, nor a fragment; None where it is none."""
-    try:
-        parts = urlsplit(base)
-        is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    is_plain = base.isascii() and base.isprintable() and not set(base) & set(" \\?#") and "@" not in parts.netloc
-    return parts if is_one and is_plain else None
-
-
-def is_safe_address(parts: SplitResult) -> bool:
-    """Whether nobody else hears what is sent there: it is encrypted, or stays on this machine."""
-    return parts.scheme == "https" or is_local_address(parts)
-
-
-def is_local_address(parts: SplitResult) -> bool:
-    """Whether it is on this machine."""
-    host = parts.hostname or ""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
+_MAX_REFUSAL_BYTES = 64 * 1024
 HIDDEN_KEY = "***"
-"""Stands in the place of what is covered up."""
-_SHORTEST = 4
-"""Anything shorter stands in any text."""
+_MIN_HIDDEN = 4
+"""A shorter key occurs in any text, and is not replaced."""
+_MIN_HIDDEN_PART = 8
+"""A shorter part of a URL is no secret, and occurs in many words."""
+_MAX_WAIT = 30.0
+"""The longest `Retry-After` in seconds that is waited for."""
+_FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
+_DAY = 86_400
+_SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The provider that a kind is named after: where it is, and which variable mostly holds its key."""
+    """The URL of the provider that a kind is named after, and the usual variable of its key."""
 
     base_url: str
     variable: str
@@ -62,26 +45,26 @@ PROVIDER_DEFAULTS: Mapping[ProviderKind, ProviderDefaults] = {
 
 
 class ProviderKey(Secret):
-    """The key of a provider, and what has to be done to keep it."""
+    """The key of a provider."""
 
     __slots__ = ()
 
     @property
     def is_sendable(self) -> bool:
-        """Whether a header can carry it."""
+        """True if a header can contain it."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
-        """The text with the secret covered up, and without what can't be seen where that takes it apart."""
-        if len(self._text) < _SHORTEST:
+        """Return the text with the key covered up, even where invisible characters interrupt it."""
+        if len(self._text) < _MIN_HIDDEN:
             return text
-        # What is shown of a text has nothing in it that can't be seen: the secret would be one again.
+        # Texts are shown without invisible characters, which would restore the key.
         cleaned = strip_invisible(text)
         return cleaned.replace(self._text, HIDDEN_KEY) if self._text in cleaned else text
 
 
 def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
-    """The key of a provider whose variables are expanded; that of the environment only where it belongs."""
+    """Return the configured key of a provider or, for a default provider, that of the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
         ##= man/spec/ask.md#keys
@@ -93,17 +76,13 @@ def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> P
 
 
 def is_default_provider(section: ProviderSection) -> bool:
-    """Whether it is the provider that its kind is named after."""
-    usual = PROVIDER_DEFAULTS.get(section.kind)
-    return usual is not None and (section.base_url or usual.base_url).rstrip("/") == usual.base_url
-
-
-_LONG = 8
-"""Shorter parts of a URL stand in many words, and are no secrets."""
+    """Return True for the provider that its kind is named after."""
+    defaults = PROVIDER_DEFAULTS.get(section.kind)
+    return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
 
 
 class Endpoint(Struct, frozen=True):
-    """Where a provider answers, with what it wants to be shown, and how much patience there is for it."""
+    """The address and key of a provider, with its time limit and number of retries."""
 
     name: str
     base: str
@@ -113,49 +92,165 @@ class Endpoint(Struct, frozen=True):
 
     @property
     def origin(self) -> str:
-        """Its host without any path."""
         parts = urlsplit(self.base)
         return f"{parts.scheme}://{parts.netloc}"
 
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on this machine."""
-        return is_local_address(urlsplit(self.base))
-
     def without_key(self, text: str) -> str:
-        """What it says, decoded: as JSON has it, a key can be written in many ways."""
+        """Cover up the key in a decoded answer; JSON could write it in many ways."""
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         return self.key.hidden_in(text) if self.key else text
 
     def without_address(self, text: str) -> str:
-        """What it says of an error, cleaned, without the key and without where it is."""
-        pieces = "|".join(map(re.escape, sorted(self._telling, key=len, reverse=True)))
-        return re.sub(pieces, HIDDEN_KEY, strip_invisible(self.without_key(text)), flags=re.IGNORECASE)
-
-    @property
-    def _telling(self) -> set[str]:
-        """The parts of its URL that tell where it is, or may be a secret."""
-        parts = urlsplit(self.base)
-        pieces = [parts.netloc, parts.hostname or "", *parts.path.split("/")]
-        return {self.base, self.origin, *[piece for piece in pieces if len(piece) >= _LONG]}
+        """Cover up the key and the parts of the URL in an error message."""
+        url = urlsplit(self.base)
+        parts = {
+            part for part in (url.netloc, url.hostname or "", *url.path.split("/")) if len(part) >= _MIN_HIDDEN_PART
+        }
+        pattern = "|".join(map(re.escape, sorted({self.base, self.origin, *parts}, key=len, reverse=True)))
+        return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.without_key(text)), flags=re.IGNORECASE)
 
 
 def make_endpoint(name: str, section: ProviderSection, key: ProviderKey | None) -> Endpoint:
-    """The endpoint of a provider; DuvetError where nothing may be sent there."""
+    """Return the endpoint of a provider, or raise a DuvetError if nothing may be sent there."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
-    _check(name, base)
-    if key is not None and not key.is_sendable:
-        raise DuvetError(f"the key of {name} can't be sent: it holds blanks, or what is not ASCII")
-    return Endpoint(name, base, key, section.timeout, section.retries)
-
-
-def _check(name: str, base: str) -> None:
     parts = parse_base_url(base)
-    # The URL itself is not told: it may hold a password.
+    # The message doesn't quote the URL: it may contain a password.
     if parts is None:
         raise DuvetError(f"the baseUrl of {name} is not one", hint="give it as https://HOST/PATH, and a key as apiKey")
     ##= man/spec/ask.md#keys
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     if not is_safe_address(parts):
         raise DuvetError(f"the baseUrl of {name} is not https", hint="http:// is for models on this machine")
+    if key is not None and not key.is_sendable:
+        raise DuvetError(f"the key of {name} can't be sent: it holds blanks, or what is not ASCII")
+    return Endpoint(name, base, key, section.timeout, section.retries)
+
+
+class ProviderClient:
+    """Calls providers; its connections stay open until it is closed."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._http = HttpClient()
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
+        """Return the answer to a JSON body, with retries; raises a ModelError."""
+        import anyio
+
+        try:
+            content = json.encode(body)
+        except UnicodeEncodeError:
+            raise ModelError(ModelFault.REFUSED, "what is asked holds characters that are none") from None
+        headers = {**headers, "content-type": "application/json"}
+
+        def pause(error: TemporaryModelError, attempt: int) -> float | None:
+            seconds = min(_FIRST_PAUSE * 2.0 ** (attempt - 1), _MAX_PAUSE) if error.wait is None else error.wait
+            is_over = attempt > endpoint.retries or seconds > min(_MAX_WAIT, endpoint.timeout)
+            return None if is_over else seconds
+
+        ##= man/spec/ask.md#calls
+        ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks
+        ##% within reason, and give up when the provider's time limit is over.
+        with anyio.move_on_after(endpoint.timeout):
+            return await retry(
+                lambda: self._send(endpoint, "POST", f"{endpoint.base}{path}", headers, content),
+                TemporaryModelError,
+                pause,
+                self.clock,
+            )
+        raise _make_timeout_error(endpoint, endpoint.timeout)
+
+    async def get(
+        self,
+        endpoint: Endpoint,
+        url: str,
+        headers: Mapping[str, str],
+        seconds: float,
+        max_bytes: int = MAX_RESPONSE_BYTES,
+    ) -> bytes:
+        """Return what is at a URL of the provider, without retries."""
+        import anyio
+
+        with anyio.move_on_after(seconds):
+            return await self._send(endpoint, "GET", url, headers, None, max_bytes)
+        raise _make_timeout_error(endpoint, seconds)
+
+    async def _send(
+        self,
+        endpoint: Endpoint,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        max_bytes: int = MAX_RESPONSE_BYTES,
+    ) -> bytes:
+        name = endpoint.name
+        try:
+            reply = await self._http.send(
+                method, url, headers, content, max_bytes=max_bytes, max_error_bytes=_MAX_REFUSAL_BYTES
+            )
+        except UnreachableError as error:
+            hint = f"is `providers.{name}.baseUrl` right, and up?"
+            raise TemporaryModelError(ModelFault.UNAVAILABLE, f"{name} can't be reached: {error}", hint=hint) from None
+        if reply.status != 200:
+            raise _make_refusal(endpoint, reply, self.clock.now())
+        ##= man/spec/ask.md#calls
+        ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
+        if reply.is_compressed:
+            raise ModelError(ModelFault.MALFORMED, f"{name} answers compressed, which it was not asked for")
+        if reply.is_cut:
+            raise ModelError(ModelFault.TOO_LARGE, f"{name} answers more than {max_bytes:,} bytes")
+        return reply.body
+
+
+def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelError:
+    status, name = reply.status, endpoint.name
+    reason = shorten_to_line(endpoint.without_address(_read_error_message(reply.body)))
+    words = f": {reason}" if reason else ""
+    if status in (401, 403):
+        hint = f"check the key that `providers.{name}.apiKey` names"
+        return ModelError(ModelFault.UNAUTHORIZED, f"{name} refuses the key ({status}){words}", hint=hint)
+    wait = _parse_retry_after(reply.headers.get("retry-after"), now)
+    if status == 429:
+        hint = f"try again in {wait:.0f} seconds" if wait is not None and wait <= _DAY else "try again later"
+        message = f"{name} takes no more for now ({status}){words}"
+        return TemporaryModelError(ModelFault.RATE_LIMITED, message, hint=hint, wait=wait)
+    if status >= 500:
+        return TemporaryModelError(ModelFault.UNAVAILABLE, f"{name} is out of order ({status}){words}", wait=wait)
+    if 300 <= status < 400:
+        hint = f"give the URL where it is now as `providers.{name}.baseUrl`"
+        return ModelError(ModelFault.REFUSED, f"{name} is elsewhere ({status})", hint=hint)
+    hint = f"check `baseUrl` and the model of `providers.{name}`"
+    return ModelError(ModelFault.REFUSED, f"{name} refuses the request ({status}){words}", hint=hint)
+
+
+def _read_error_message(body: bytes) -> str:
+    """Return the message of an error; each provider puts it elsewhere."""
+    try:
+        value: Any = json.decode(body)
+    except (DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    message = error.get("message") if isinstance(error, dict) else error
+    return message if isinstance(message, str) else ""
+
+
+def _parse_retry_after(header: str | None, now: float) -> float | None:
+    """Return the seconds that `Retry-After` asks for, as a number or a date; None if it is malformed."""
+    text = (header or "").strip()
+    if _SECONDS.match(text):
+        return float(text)
+    try:
+        date = parsedate_to_datetime(text)
+        return max((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now, 0.0)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _make_timeout_error(endpoint: Endpoint, seconds: float) -> ModelError:
+    hint = "`timeout` of the provider says how long an answer may take"
+    return ModelError(ModelFault.TIMEOUT, f"{endpoint.name} has not answered within {seconds:g} seconds", hint=hint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
@@ -11,33 +11,33 @@ from duvet.errors import DuvetError
 from duvet.text import escape_line_ends
 
 MAX_ANSWER_TOKENS = 1024
-"""So long an answer may be where nothing else is said."""
+"""The default limit of an answer."""
 
 
 class ModelMessage(Struct, frozen=True):
-    """What one side has said."""
+    """A message of one side."""
 
     role: Literal["user", "assistant"]
     text: str
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
-    """What a model is asked, and which one is wanted."""
+    """A prompt, and the model that it is for."""
 
     prompt: str = ""
     messages: tuple[ModelMessage, ...] = ()
-    """What was said before the prompt."""
+    """The conversation before the prompt."""
     system: str = ""
     model: str | None = None
     """`PROVIDER/MODEL`, or `PROVIDER` for its default model."""
     task: str | None = None
-    """What it is for, as `routing` calls it."""
+    """The key in `routing`."""
     max_tokens: int = MAX_ANSWER_TOKENS
     temperature: float | None = None
 
     @property
     def conversation(self) -> tuple[ModelMessage, ...]:
-        """All that is said, the prompt last."""
+        """All messages, the prompt last."""
         return (*self.messages, ModelMessage("user", self.prompt)) if self.prompt else self.messages
 
 
@@ -46,44 +46,43 @@ class ModelChoice(Struct, frozen=True):
 
     provider: str
     model: str
-    """Empty where the provider itself chooses."""
+    """Empty if the provider chooses."""
 
     @property
     def name(self) -> str:
-        """`PROVIDER/MODEL`."""
+        """`PROVIDER/MODEL`, or `PROVIDER`."""
         return f"{self.provider}/{self.model}" if self.model else self.provider
 
 
 class ResolvedModel(Struct, frozen=True):
-    """The model that is to answer, and why."""
+    """The chosen model and the reason for it."""
 
     provider: str
     model: str
     reason: str
     fallbacks: tuple[ModelChoice, ...] = ()
-    """Those to take in this order where it doesn't answer."""
+    """The models to ask in this order if it doesn't answer."""
     warnings: tuple[str, ...] = ()
 
     @property
     def choices(self) -> tuple[ModelChoice, ...]:
-        """The models that may answer, in the order in which they are asked."""
         return (ModelChoice(self.provider, self.model), *self.fallbacks)
 
 
 class TokenUsage(Struct, frozen=True):
-    """How many tokens were read and written, as far as the provider says."""
+    """The tokens that were read and written, as far as the provider reports them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
 class ProviderAnswer(Struct, frozen=True):
-    """What a provider has answered."""
+    """The answer of a provider."""
 
     text: str
     usage: TokenUsage = TokenUsage()
     is_cut: bool = False
-    """Whether the model had more to say."""
+    """True if the answer reached the limit of tokens."""
 
 
 class ModelResponse(Struct, frozen=True):
@@ -97,18 +96,17 @@ class ModelResponse(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """`PROVIDER/MODEL`."""
         return ModelChoice(self.provider, self.model).name
 
 
 class KnownModel(Struct, frozen=True):
-    """A model that can be asked for, and how that is known."""
+    """An available model and where it was found."""
 
     provider: str
     model: str
     origin: Literal["configuration", "models", "llms.txt"]
     note: str = ""
-    """What somebody says of it: data, for people."""
+    """Text of a third party, for people only."""
     url: str = ""
 
 
@@ -119,7 +117,7 @@ SETUP_HINT = (
 
 
 class NoModelError(DuvetError):
-    """No model can be asked."""
+    """No model is usable."""
 
     def __init__(self, message: str = "no model is set up", *, hint: str = SETUP_HINT) -> None:
         ##= man/spec/ask.md#choosing-a-model
@@ -129,7 +127,7 @@ class NoModelError(DuvetError):
 
 
 class ModelFault(StrEnum):
-    """Why a provider has not answered."""
+    """The kind of a ModelError."""
 
     UNAUTHORIZED = "unauthorized"
     RATE_LIMITED = "rate_limited"
@@ -141,7 +139,7 @@ class ModelFault(StrEnum):
 
 
 class ModelError(DuvetError):
-    """A provider has not answered, or not with what can be used."""
+    """A provider has not answered, or not usably."""
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -149,50 +147,25 @@ class ModelError(DuvetError):
 
 
 class TemporaryModelError(ModelError):
-    """One that may be gone when it is tried again."""
+    """An error that a retry may avoid."""
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
         self.wait = wait
-        """How many seconds the provider asks to wait."""
+        """The seconds that the provider asks to wait."""
 
 
 MAX_LINE_CHARACTERS = 200
-"""So many characters of what somebody says are shown."""
 
 
 def strip_invisible(text: str) -> str:
-    """The text without characters that can't be seen, but for line ends and tabs."""
+    """Remove invisible characters except line feeds and tabs."""
     if text.isprintable():
         return text
     return "".join(char for char in text if char.isprintable() or char in "\n\t")
 
 
-def shorten_to_line(text: str, most: int = MAX_LINE_CHARACTERS) -> str:
-    """The beginning of a text on one line."""
-    words = escape_line_ends(strip_invisible(text))
-    return words if len(words) <= most else f"{words[: most - 1]}…"
-
-
-class Clock(Protocol):
-    """Tells the time, and waits."""
-
-    def now(self) -> float:
-        """Seconds since 1970."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-
-
-class SystemClock:
-    """The clock of this machine."""
-
-    def now(self) -> float:
-        import time
-
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        import anyio
-
-        await anyio.sleep(seconds)
+def shorten_to_line(text: str, max_characters: int = MAX_LINE_CHARACTERS) -> str:
+    """Return the beginning of a text on one line."""
+    line = escape_line_ends(strip_invisible(text))
+    return line if len(line) <= max_characters else f"{line[: max_characters - 1]}…"

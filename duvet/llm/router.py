@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -12,22 +12,19 @@ from msgspec.structs import replace
 
 from duvet.config.fields import did_you_mean
 from duvet.config.service_tables import ProviderKind, ProviderSection, RouteSection
-from duvet.llm.endpoint import Endpoint, find_provider_key
-from duvet.llm.http import ProviderClient
-from duvet.llm.providers import Backend, Sampler, make_backends
+from duvet.http_client import Clock, SystemClock
+from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
+from duvet.llm.providers import Backend, Sampler, make_backend
 from duvet.llm.records import (
     MAX_LINE_CHARACTERS,
     SETUP_HINT,
-    Clock,
     KnownModel,
     ModelChoice,
     ModelError,
     ModelRequest,
     ModelResponse,
     NoModelError,
-    ProviderAnswer,
     ResolvedModel,
-    SystemClock,
     shorten_to_line,
 )
 from duvet.tree.cache import make_cache_key
@@ -36,15 +33,21 @@ from duvet.tree.cache_files import BlobStore, NoBlobStore
 if TYPE_CHECKING:
     from anyio import Lock
 
+Result = TypeVar("Result")
 
 _LINK = re.compile(r"\s{0,8}[-*]\s{0,4}\[([^\]]{1,500})\]\(([^)\s]{1,1000})\)(?:\s{0,4}:\s{0,4}(.*))?")
 _ABOUT_MODELS = re.compile(r"\b(?:models?|pricing)\b", re.IGNORECASE)
-_MOST_HINTS = 100
-_LONGEST_NAME = 100
+_MAX_HINTS = 100
+_MAX_NAME_CHARACTERS = 100
+HINTS_PATH = "llms.txt"
+_TIMEOUT = 5.0
+_MAX_HINTS_BYTES = 64 * 1024
+_FOUND_SECONDS, _FAILED_SECONDS = 3600.0, 300.0
+"""How long a listing is valid, and how long a failed one is not tried again."""
 
 
 class ModelHint(Struct, frozen=True):
-    """A link that has to do with models."""
+    """A link about models in an `llms.txt`."""
 
     name: str
     url: str
@@ -52,66 +55,52 @@ class ModelHint(Struct, frozen=True):
 
 
 def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
-    """The links of a text in that format that have to do with models, cut to what can be shown."""
-    found = (
-        ModelHint(shorten_to_line(name, _LONGEST_NAME), shorten_to_line(url), shorten_to_line(note))
-        for name, url, note in _links(text)
-    )
-    return tuple([hint for hint, _ in zip(found, range(_MOST_HINTS), strict=False) if hint.name])
-
-
-def _links(text: str) -> Iterator[tuple[str, str, str]]:
+    """Return the links about models in an `llms.txt`, cut to what can be shown."""
+    hints: list[ModelHint] = []
     section = ""
     for line in text.splitlines():
         if line.startswith("## "):
             section = line[:MAX_LINE_CHARACTERS]
         link = _LINK.match(line)
-        if link and _ABOUT_MODELS.search(f"{section} {link[1]} {link[3] or ''}"):
-            yield link[1], link[2], link[3] or ""
-
-
-DiscoveredType = TypeVar("DiscoveredType")
-
-HINTS_PATH = "llms.txt"
-_SECONDS = 5.0
-"""So long anybody waits for it."""
-_MOST_BYTES = 64 * 1024
-_FRESH, _FAILED = 3600.0, 300.0
-"""So many seconds what was found counts, and what could not be found is not looked for again."""
+        if link is None or not _ABOUT_MODELS.search(f"{section} {link[1]} {link[3] or ''}"):
+            continue
+        name, url, note = shorten_to_line(link[1], _MAX_NAME_CHARACTERS), link[2], link[3] or ""
+        hints.append(ModelHint(name, shorten_to_line(url), shorten_to_line(note)))
+        if len(hints) == _MAX_HINTS:
+            break
+    return tuple(hint for hint in hints if hint.name)
 
 
 class ModelListing(Struct, frozen=True):
-    """What is known of the models of a provider."""
+    """The discovered models of a provider."""
 
     models: tuple[str, ...] = ()
     hints: tuple[ModelHint, ...] = ()
 
 
-class _Kept(Struct, frozen=True):
-    """A listing, and until when it counts."""
-
+class _CachedListing(Struct, frozen=True):
     until: float
     listing: ModelListing
 
 
 class ModelDiscovery:
-    """Asks providers, seldom."""
+    """Asks providers for their models, rarely: listings are cached in memory and on disk."""
 
     def __init__(self, http: ProviderClient, clock: Clock, blobs: BlobStore) -> None:
         self._http = http
         self._clock = clock
         self._blobs = blobs
-        self._kept: dict[str, _Kept] = {}
+        self._cached: dict[str, _CachedListing] = {}
         self._locks: dict[str, Lock] = {}
-        """Of many who ask at the same time, one looks."""
+        """Of several tasks that want the same listing, one asks."""
 
-    def known(self, backend: Backend) -> ModelListing:
-        """What has been found out about a provider."""
-        kept = self._kept.get(backend.name)
-        return kept.listing if kept else ModelListing()
+    def listing(self, backend: Backend) -> ModelListing:
+        """Return what is cached, without asking."""
+        cached = self._cached.get(backend.name)
+        return cached.listing if cached else ModelListing()
 
     async def look_up(self, backend: Backend, log: Callable[[str], None]) -> None:
-        """Find out what the configuration allows to be found out; nothing where that fails."""
+        """Cache the listing of a provider, as far as the configuration allows it to be asked; failures are logged."""
         ##= man/spec/ask.md#discovery
         ##% duvet MUST NOT request the list of models or `llms.txt` unless the configuration says so.
         section, endpoint = backend.section, backend.endpoint
@@ -120,107 +109,66 @@ class ModelDiscovery:
         import anyio
 
         async with self._locks.setdefault(backend.name, anyio.Lock()):
-            if not self._is_fresh(backend.name):
-                self._kept[backend.name] = await self._looked_up(backend, endpoint, log)
-
-    async def _looked_up(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _Kept:
-        section = backend.section
-        name = f"models-{make_cache_key((endpoint.base, section.discover, section.llms_txt))}"
-        kept = self._blobs.load(name, _Kept)
-        if kept is None or not self._counts(kept):
-            kept = await self._found(backend, endpoint, log)
-            if kept.until > self._clock.now() + _FAILED:
-                self._blobs.save(name, kept)
-        return kept
+            if self._is_fresh(backend.name):
+                return
+            key = f"models-{make_cache_key((endpoint.base, section.discover, section.llms_txt))}"
+            cached = self._blobs.load(key, _CachedListing)
+            if cached is None or not self._is_valid(cached):
+                cached = await self._request(backend, endpoint, log)
+                if cached.until > self._clock.now() + _FAILED_SECONDS:
+                    self._blobs.save(key, cached)
+            self._cached[backend.name] = cached
 
     def _is_fresh(self, name: str) -> bool:
-        return name in self._kept and self._counts(self._kept[name])
+        return name in self._cached and self._is_valid(self._cached[name])
 
-    def _counts(self, kept: _Kept) -> bool:
-        # One from the future was kept by a clock that was wrong.
-        return 0 < kept.until - self._clock.now() <= _FRESH
+    def _is_valid(self, cached: _CachedListing) -> bool:
+        # A time too far in the future comes from a wrong clock.
+        return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
-    async def _found(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _Kept:
+    async def _request(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _CachedListing:
         models: tuple[str, ...] | None = ()
         hints: tuple[ModelHint, ...] | None = ()
         if backend.section.discover and backend.provider is not None:
-            models = await _unless_it_fails(backend.provider.models(_SECONDS), "models", log)
+            models = await _log_failure(backend.provider.models(_TIMEOUT), "models", log)
         if backend.section.llms_txt:
-            hints = await _unless_it_fails(self._hints(endpoint), HINTS_PATH, log)
-        lasts = _FAILED if models is None or hints is None else _FRESH
-        return _Kept(self._clock.now() + lasts, ModelListing(models or (), hints or ()))
+            hints = await _log_failure(self._request_hints(endpoint), HINTS_PATH, log)
+        seconds = _FAILED_SECONDS if models is None or hints is None else _FOUND_SECONDS
+        return _CachedListing(self._clock.now() + seconds, ModelListing(models or (), hints or ()))
 
-    async def _hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
+    async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
         ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and
         ##% keep the hints in it out of prompts.
-        stranger = replace(endpoint, key=None)
-        data = await self._http.get(stranger, f"{endpoint.origin}/{HINTS_PATH}", {}, _SECONDS, _MOST_BYTES)
+        keyless = replace(endpoint, key=None)
+        data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
 
 
-async def _unless_it_fails(
-    answer: Awaitable[DiscoveredType], what: str, log: Callable[[str], None]
-) -> DiscoveredType | None:
+async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str], None]) -> Result | None:
     try:
-        return await answer
+        return await result
     except ModelError as error:
         log(f"{what} can't be looked up: {error.message}")
         return None
 
 
-def merge_models(
-    providers: Mapping[str, ProviderSection], routing: Mapping[str, RouteSection], listings: Mapping[str, ModelListing]
-) -> tuple[KnownModel, ...]:
-    """Each model once, by provider."""
-    found: dict[tuple[str, str], KnownModel] = {}
-    for one in _told(providers, routing, listings):
-        ##= man/spec/ask.md#discovery
-        ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not list
-        ##% the model.
-        earlier = found.setdefault((one.provider, one.model), one)
-        if one.note and not earlier.note:
-            found[one.provider, one.model] = replace(earlier, note=one.note, url=one.url)
-    order = {name: index for index, name in enumerate(providers)}
-    return tuple(sorted(found.values(), key=lambda one: order[one.provider]))
-
-
-def _told(
-    providers: Mapping[str, ProviderSection], routing: Mapping[str, RouteSection], listings: Mapping[str, ModelListing]
-) -> Iterator[KnownModel]:
-    for name, section in providers.items():
-        if section.default_model:
-            yield KnownModel(name, section.default_model, "configuration")
-    for written in _routed(routing.values()):
-        name, _, model = written.partition("/")
-        if model and name in providers:
-            yield KnownModel(name, model, "configuration")
-    for name, listing in listings.items():
-        yield from (KnownModel(name, model, "models") for model in listing.models)
-        yield from (KnownModel(name, hint.name, "llms.txt", hint.note, hint.url) for hint in listing.hints)
-
-
-def _routed(routes: Iterable[RouteSection]) -> Iterator[str]:
-    for route in routes:
-        yield from (route.model, *route.fallbacks)
-
-
 class Router(Protocol):
-    """Finds the model for a request, and asks it."""
+    """Chooses the model for a request, and calls it."""
 
     def pick(self, request: ModelRequest) -> ResolvedModel:
-        """The model that is to answer; NoModelError where none can be asked."""
+        """Choose the model; raises a NoModelError."""
 
     async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
-        """What it answers, or one of its fallbacks; ModelError where none of them does."""
+        """Return the answer of the model or the first fallback that answers; raises a ModelError or NoModelError."""
 
 
 def ignore_log(words: str) -> None:
-    """Where nobody keeps a log."""
+    pass
 
 
 class StaticRouter:
-    """A router that goes by the configuration."""
+    """A router that follows the configuration."""
 
     def __init__(
         self,
@@ -243,51 +191,53 @@ class StaticRouter:
         clock = clock or SystemClock()
         self._http = http or ProviderClient(clock)
         self._discovery = ModelDiscovery(self._http, clock, blobs or NoBlobStore())
-        self._backends = make_backends(self.providers, self._keys, self._http, sampler)
+        self._backends = self._make_backends(sampler)
+
+    def _make_backends(self, sampler: Sampler | None) -> dict[str, Backend]:
+        return {
+            name: make_backend(name, section, self._keys.get(name), self._http, sampler)
+            for name, section in self.providers.items()
+        }
 
     def with_sampler(self, sampler: Sampler) -> StaticRouter:
-        """The same for a call of a client that offers its own model; connections and what is known are shared."""
+        """Return a router for a call of a client that offers its own model; connections and listings are shared."""
         other = copy(self)
-        other._backends = make_backends(self.providers, self._keys, self._http, sampler)
+        other._backends = self._make_backends(sampler)
         return other
 
     async def aclose(self) -> None:
-        """Hang up on all providers."""
         await self._http.aclose()
 
     def pick(self, request: ModelRequest) -> ResolvedModel:
         if request.model:
-            return self._resolved([request.model], "it is asked for")
+            return self._resolve([request.model], "it is asked for")
         route = self.routing.get(request.task or "")
         if route is not None:
             ##= man/spec/ask.md#choosing-a-model
             ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback
             ##% of the task's route, otherwise the default model of the first usable provider.
-            return self._resolved([route.model, *route.fallbacks], f"`routing.{request.task}` says so")
-        return self._first()
-
-    def _first(self) -> ResolvedModel:
+            return self._resolve([route.model, *route.fallbacks], f"`routing.{request.task}` says so")
         names = list(self.providers)
         usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
-        return self._resolved(names[: next(usable, None)], "its provider is the first that can be used")
+        return self._resolve(names[: next(usable, None)], "its provider is the first that can be used")
 
-    def _resolved(self, wanted: Sequence[str], reason: str) -> ResolvedModel:
-        troubles = {name: trouble for name in wanted if (trouble := self._trouble(name))}
-        choices = [self._choice(name) for name in wanted if name not in troubles]
+    def _resolve(self, candidates: Sequence[str], reason: str) -> ResolvedModel:
+        troubles = {name: trouble for name in candidates if (trouble := self._trouble(name))}
+        choices = [self._parse_choice(name) for name in candidates if name not in troubles]
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
         ##% when there is none.
-        passed = [f"{name} is passed over: {trouble}" for name, trouble in troubles.items()]
+        skipped = [f"{name} is passed over: {trouble}" for name, trouble in troubles.items()]
         if not choices:
-            raise self._nothing(troubles)
-        doubts = [doubt for choice in choices for doubt in self._doubts(choice)]
+            raise self._make_no_model_error(troubles)
+        unlisted = [warning for choice in choices for warning in self._warn_unlisted(choice)]
         first, *others = choices
-        return ResolvedModel(first.provider, first.model, reason, tuple(others), (*passed, *doubts))
+        return ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
 
-    def _trouble(self, written: str) -> str:
-        """Why what is written can't be asked."""
-        name, _, model = written.partition("/")
-        backend = self._backends.get(name)
+    def _trouble(self, name: str) -> str:
+        """Return the reason why `PROVIDER/MODEL` can't be asked, empty if it can."""
+        provider, _, model = name.partition("/")
+        backend = self._backends.get(provider)
         ##= man/spec/ask.md#choosing-a-model
         ##% duvet MUST call only the providers that the configuration names.
         if backend is None:
@@ -297,82 +247,90 @@ class StaticRouter:
         needs_model = backend.section.kind is not ProviderKind.CLIENT
         return "it has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
 
-    def _choice(self, written: str) -> ModelChoice:
-        name, _, model = written.partition("/")
-        return ModelChoice(name, model or self.providers[name].default_model or "")
+    def _parse_choice(self, name: str) -> ModelChoice:
+        provider, _, model = name.partition("/")
+        return ModelChoice(provider, model or self.providers[provider].default_model or "")
 
-    def _nothing(self, troubles: Mapping[str, str]) -> NoModelError:
+    def _make_no_model_error(self, troubles: Mapping[str, str]) -> NoModelError:
         if not troubles:
             return NoModelError()
         words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
         return NoModelError(f"no model can be asked: {words}", hint=self._hint_for(troubles))
 
-    def _hint_for(self, troubles: Iterable[str]) -> str:
-        for written in troubles:
-            name = written.partition("/")[0]
-            backend = self._backends.get(name)
+    def _hint_for(self, names: Iterable[str]) -> str:
+        for provider in (name.partition("/")[0] for name in names):
+            backend = self._backends.get(provider)
             if backend is None and self.providers:
-                return did_you_mean(name, self.providers) or f"there are {', '.join(self.providers)}"
+                return did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
             if backend is not None and backend.hint:
                 return backend.hint
             if backend is not None and not backend.trouble:
-                return f"name a model as {name}/MODEL, or give `providers.{name}.defaultModel`"
+                return f"name a model as {provider}/MODEL, or give `providers.{provider}.defaultModel`"
         return SETUP_HINT
 
-    def _doubts(self, choice: ModelChoice) -> list[str]:
-        listed = self._discovery.known(self._backends[choice.provider]).models
-        is_listed = not listed or not choice.model or choice.model in listed
-        near = "" if is_listed else did_you_mean(choice.model, listed)
-        return [] if is_listed else [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
+    def _warn_unlisted(self, choice: ModelChoice) -> list[str]:
+        listed = self._discovery.listing(self._backends[choice.provider]).models
+        if not listed or not choice.model or choice.model in listed:
+            return []
+        near = did_you_mean(choice.model, listed)
+        return [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
 
     async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
         chosen = resolved or self.pick(request)
         warnings = dict.fromkeys(chosen.warnings)
         failures: list[ModelError] = []
         for choice in chosen.choices:
-            backend = self._usable(choice)
+            if trouble := self._trouble(choice.name):
+                raise self._make_no_model_error({choice.name: trouble})
+            backend = self._backends[choice.provider]
             await self._discovery.look_up(backend, self.log)
-            warnings.update(dict.fromkeys(self._doubts(choice)))
+            warnings.update(dict.fromkeys(self._warn_unlisted(choice)))
             assert backend.provider is not None
             try:
-                said = await backend.provider.complete(choice.model, request)
+                answer = await backend.provider.complete(choice.model, request)
             except ModelError as error:
                 failures.append(error)
                 continue
-            return self._response(choice, said, [*warnings, *_fallen_back(choice, failures)])
-        raise _all_of(failures)
-
-    def _usable(self, choice: ModelChoice) -> Backend:
-        trouble = self._trouble(choice.name)
-        if trouble:
-            raise self._nothing({choice.name: trouble})
-        return self._backends[choice.provider]
-
-    def _response(self, choice: ModelChoice, said: ProviderAnswer, warnings: list[str]) -> ModelResponse:
-        if said.is_cut:
-            warnings.append("the answer is cut: the model was allowed no more tokens")
-        for words in warnings:
-            self.log(words)
-        return ModelResponse(said.text, choice.provider, choice.model, said.usage, tuple(warnings))
+            lines = [*warnings]
+            if failures:
+                lines.append(f"{choice.name} answers instead: {'; '.join(one.message for one in failures)}")
+            if answer.is_cut:
+                lines.append("the answer is cut: the model was allowed no more tokens")
+            for line in lines:
+                self.log(line)
+            return ModelResponse(answer.text, choice.provider, choice.model, answer.usage, tuple(lines))
+        *_, last = failures
+        if len(failures) == 1:
+            raise last
+        raise ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
 
     async def discover(self) -> None:
-        """Look up the models of all providers that the configuration has asked for them."""
+        """Look up the models of all providers for which the configuration allows it."""
         for backend in self._backends.values():
             await self._discovery.look_up(backend, self.log)
 
     def known_models(self) -> tuple[KnownModel, ...]:
-        """The models that the configuration names, and those that have been found."""
-        listings = {name: self._discovery.known(backend) for name, backend in self._backends.items()}
-        return merge_models(self.providers, self.routing, listings)
-
-
-def _fallen_back(choice: ModelChoice, failures: Sequence[ModelError]) -> list[str]:
-    return [f"{choice.name} answers instead: {'; '.join(one.message for one in failures)}"] if failures else []
-
-
-def _all_of(failures: Sequence[ModelError]) -> ModelError:
-    """One error for all models that did not answer."""
-    *_, last = failures
-    if len(failures) == 1:
-        return last
-    return ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
+        """Return the configured and the discovered models, each once, by provider."""
+        models = [
+            KnownModel(name, section.default_model, "configuration")
+            for name, section in self.providers.items()
+            if section.default_model
+        ]
+        for name in (name for route in self.routing.values() for name in (route.model, *route.fallbacks)):
+            provider, _, model = name.partition("/")
+            if model and provider in self.providers:
+                models.append(KnownModel(provider, model, "configuration"))
+        for provider, backend in self._backends.items():
+            listing = self._discovery.listing(backend)
+            models += [KnownModel(provider, model, "models") for model in listing.models]
+            models += [KnownModel(provider, hint.name, "llms.txt", hint.note, hint.url) for hint in listing.hints]
+        found: dict[tuple[str, str], KnownModel] = {}
+        for one in models:
+            ##= man/spec/ask.md#discovery
+            ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not
+            ##% list the model.
+            earlier = found.setdefault((one.provider, one.model), one)
+            if one.note and not earlier.note:
+                found[one.provider, one.model] = replace(earlier, note=one.note, url=one.url)
+        order = {name: index for index, name in enumerate(self.providers)}
+        return tuple(sorted(found.values(), key=lambda one: order[one.provider]))

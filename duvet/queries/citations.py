@@ -1,4 +1,4 @@
-"""Annotations with their surrounding code and links."""
+"""Annotations with their code and links, and comment styles for new ones."""
 
 from __future__ import annotations
 
@@ -16,17 +16,26 @@ from duvet.queries.records import (
     FileDetail,
     make_blob_url,
     make_issue_url,
-    make_requirement_row,
+    make_requirement_rows,
 )
 from duvet.sources.editor import CommentPair, find_comment_pair
 from duvet.trace.catalogue import Catalogue, CitationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
 
+CharacterSpan = tuple[int, int]
+SourceReader = Callable[[str], str | None]
+"""Returns the text of a file, or None if it must not be shown."""
+
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
+_MAX_LINE = 160
+_INDENT = " \t"
+_COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
+"""Lines that are left of a comment around annotations."""
+_MAX_COMMENT_ENDS = 8
 
 
 class CitationReader:
-    """The annotations of a catalogue, each with so many lines of code around it; each file is read once."""
+    """Reads the annotations of a catalogue with so many lines around them, and each file once."""
 
     def __init__(self, catalogue: Catalogue, files: ProjectFiles, around: int) -> None:
         self.catalogue = catalogue
@@ -34,42 +43,44 @@ class CitationReader:
         self._text = lru_cache(maxsize=None)(files.text)
 
     def by_type(self, numbers: Iterable[int]) -> tuple[CitationWithCode, ...]:
-        """These annotations by their type, and by their place in each."""
+        """Return annotations by type, then by place."""
         ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._card(number).kind), number))
         return tuple(CitationWithCode(**self._fields(number)) for number in ordered)
 
     def detail(self, number: int) -> CitationDetail:
-        """An annotation with its requirements."""
-        cards = [self.catalogue.requirements[index] for index in self._card(number).requirements]
-        rows = tuple(make_requirement_row(self.catalogue, card) for card in cards)
+        rows = make_requirement_rows(self.catalogue, self._card(number).requirements)
         return CitationDetail(**self._fields(number), requirements=rows)
 
     def file(self, numbers: Iterable[int]) -> FileDetail:
-        """Annotations of one file, in its order."""
+        """Return annotations of one file, by line."""
         ordered = sorted(numbers, key=lambda number: (self._card(number).line, number))
         first = self._card(ordered[0])
         return FileDetail(
-            file_path=first.path, url=self._blob(first), citations=tuple(self.detail(number) for number in ordered)
+            file_path=first.path, url=self._blob_url(first), citations=tuple(self.detail(number) for number in ordered)
         )
 
     def _card(self, number: int) -> CitationCard:
         return self.catalogue.citations[number]
 
-    def _blob(self, card: CitationCard) -> str | None:
+    def _blob_url(self, card: CitationCard) -> str | None:
         return make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
 
     def _fields(self, number: int) -> dict[str, Any]:
         card = self._card(number)
         catalogue = self.catalogue
         specification = catalogue.specifications[card.specification] if card.is_valid else None
-        found = make_snippet(self._text(card.path), card, self.around)
-        source = self._blob(card)
+        snippet = make_snippet(self._text(card.path), card, self.around)
+        url = self._blob_url(card)
+        full_path = None
+        if card.requirements:
+            requirement = catalogue.requirements[card.requirements[0]]
+            full_path = f"{catalogue.full_path_of(requirement)}/citations/{card.id}"
         ##= man/spec/show.md#details
         ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a
         ##% citation with its place, its problems and the code around it.
         return {
             "id": card.id,
-            "full_path": self._full_path(card),
+            "full_path": full_path,
             "file_path": card.path,
             "line_number": card.line,
             "type": card.kind.name.lower(),
@@ -84,39 +95,20 @@ class CitationReader:
             "valid": card.is_valid,
             "error": None if card.is_valid else card.remark or None,
             "warning": card.remark or None if card.is_valid else None,
-            "comment_text": found.comment,
-            "context_start": found.start,
-            "context_lines": found.lines,
-            "url": f"{source}#L{card.line}" if source else None,
+            "comment_text": snippet.comment,
+            "context_start": snippet.start,
+            "context_lines": snippet.lines,
+            "url": f"{url}#L{card.line}" if url else None,
             "issue_url": make_issue_url(catalogue.issue_link, card.tracking_issue) or None
             if card.tracking_issue
             else None,
         }
 
-    def _full_path(self, card: CitationCard) -> str | None:
-        if not card.requirements:
-            return None
-        requirement = self.catalogue.requirements[card.requirements[0]]
-        return f"{self.catalogue.full_path_of(requirement)}/citations/{card.id}"
-
-
-CharacterSpan = tuple[int, int]
-"""The characters of an annotation in its file."""
-SourceReader = Callable[[str], str | None]
-"""The text of a file, or None where it is not to be shown."""
-
-_LONGEST = 160
-_INDENT = " \t"
-_NOTHING = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
-"""What is left of a comment around annotations."""
-_MOST_NOTHING = 8
-"""So many lines of that are passed over."""
-
 
 def read_code_below(
     annotations: Iterable[tuple[int, str, CharacterSpan]], read: SourceReader, most: int
 ) -> dict[int, str]:
-    """The first lines after annotations, which are given by number, path and span; each file is read once."""
+    """Return up to `most` lines after each annotation, given by number, path and span; each file is read once."""
     if not most:
         return {}
     by_path: dict[str, list[tuple[CharacterSpan, int]]] = {}
@@ -126,12 +118,11 @@ def read_code_below(
     for path, own in by_path.items():
         text = read(path)
         if text is not None:
-            found.update(_below(text, sorted(own), most))
+            found.update(_read_below(text, sorted(own), most))
     return found
 
 
-def _below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) -> Mapping[int, str]:
-    """The code after the annotations of one file, which are in its order."""
+def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) -> Mapping[int, str]:
     found: dict[int, str] = {}
     code, end = "", len(text)
     for (start, stop), number in reversed(own):
@@ -139,74 +130,61 @@ def _below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) -> Ma
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
         ##% `snippet-lines` says.
-        code = _shown(text, after, end, most) or code
+        code = _cut_code(text, after, end, most) or code
         if code:
             found[number] = code
         end = text.rfind("\n", 0, start) + 1
     return found
 
 
-def _shown(text: str, start: int, end: int, most: int) -> str:
-    """The first lines of code between two places; nothing where there is none."""
-    stop = min(end, start + (most + _MOST_NOTHING) * _LONGEST)
-    shown = text[start:stop] if stop == end else f"{text[start:stop]}…"
-    lines = shown.split("\n", most + _MOST_NOTHING)
-    first, last = 0, min(len(lines), most + _MOST_NOTHING)
-    while first < last and lines[first].strip() in _NOTHING:
+def _cut_code(text: str, start: int, end: int, most: int) -> str:
+    """Return the first lines of code between two offsets, without the ends of comments around them."""
+    stop = min(end, start + (most + _MAX_COMMENT_ENDS) * _MAX_LINE)
+    part = text[start:stop] if stop == end else f"{text[start:stop]}…"
+    lines = part.split("\n", most + _MAX_COMMENT_ENDS)
+    first, last = 0, min(len(lines), most + _MAX_COMMENT_ENDS)
+    while first < last and lines[first].strip() in _COMMENT_ENDS:
         first += 1
     last = min(last, first + most)
-    while last > first and lines[last - 1].strip() in _NOTHING:
+    while last > first and lines[last - 1].strip() in _COMMENT_ENDS:
         last -= 1
-    return "\n".join(_dedented(lines[first:last])) if first < last else ""
+    return "\n".join(_dedent(lines[first:last])) if first < last else ""
 
 
-def _dedented(lines: Sequence[str]) -> list[str]:
-    """The lines less the indent that all of them have, none of them too long; the first one is not blank."""
+def _dedent(lines: Sequence[str]) -> list[str]:
+    """Remove the common indentation and cut long lines; the first line is not blank."""
     plain = [line.rstrip() for line in lines]
-    if plain[0][0] in _INDENT:
-        indent = _indent(plain)
-        plain = [line[indent:] for line in plain]
-    if len(max(plain, key=len)) > _LONGEST:
-        plain = [line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in plain]
-    return plain
-
-
-def _indent(lines: Sequence[str]) -> int:
-    """How much white space all lines begin with that hold anything."""
-    first = lines[0]
-    common = first[: len(first) - len(first.lstrip(_INDENT))]
-    for line in lines:
+    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(_INDENT))]
+    for line in plain:
         while line and not line.startswith(common):
             common = common[:-1]
-    return len(common)
+    plain = [line[len(common) :] for line in plain]
+    return [line if len(line) <= _MAX_LINE else f"{line[: _MAX_LINE - 1]}…" for line in plain]
 
 
 class CommentStyle(Struct, frozen=True, kw_only=True):
-    """How comments of some sources are written."""
+    """The style of annotations in some sources."""
 
     label: str
-    """Which sources."""
+    """The patterns of the sources."""
     meta: str
     content: str
     first: str = ""
-    """What begins a comment, where the lines are none by themselves."""
+    """The delimiters of a comment, if its lines need them."""
     last: str = ""
     kind: Kind = Kind.CITATION
-    """What a comment is that does not say its type."""
-
-
-_NO_PAIR = CommentPair("", "")
+    """The type of an annotation that doesn't state one."""
 
 
 def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:
-    """The styles of these sources, each with the patterns of its files."""
+    """Return the distinct styles of sources, with their patterns."""
     found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
     for rule in rules:
         for pattern in rule.patterns:
             ##= man/spec/page.md#working-with-the-report
             ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same
             ##% requirement in the comment style of the source.
-            pair = find_comment_pair(pattern, rule.meta) or _NO_PAIR
+            pair = find_comment_pair(pattern, rule.meta) or CommentPair("", "")
             found.setdefault((rule.meta, rule.content, pair, rule.kind), {})[pattern] = None
     return tuple(
         CommentStyle(label=", ".join(patterns), meta=meta, content=content, first=pair.first, last=pair.last, kind=kind)

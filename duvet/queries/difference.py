@@ -1,4 +1,4 @@
-"""Compares two catalogues of a project: requirements, coverage, citations."""
+"""The difference between two catalogues of a project: requirements, coverage, citations."""
 
 from __future__ import annotations
 
@@ -9,27 +9,207 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.model import Kind, Place, Problem, Severity
-from duvet.queries.records import RequirementRow, make_requirement_row
+from duvet.queries.records import RequirementRow, make_requirement_row, make_requirement_rows
 from duvet.rules import Rule
 from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, RequirementCard
 from duvet.trace.coverage import compute_level_totals
 from duvet.trace.records import State
 
-_LIKENESS = 60
-"""Of a hundred: sentences that are less alike are two requirements."""
-_REACH = 100
-"""Sentences that stand further apart in their sections than this are not compared."""
+_MIN_LIKENESS = 60
+"""The percentage below which two texts are different requirements."""
+_MAX_DISTANCE = 100
+"""Requirements further apart in their sections are not compared."""
+_LAYERS = {
+    "implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}),
+    "tests": frozenset({Kind.TEST}),
+}
+"""The layers of coverage, and the types of citations that provide them."""
 
 IndexPair = tuple[int, int]
-"""The index of a requirement then, and of what it is now."""
+"""The indexes of a requirement, then and now."""
 _Key = Callable[[Catalogue, RequirementCard], Hashable]
 _Section = tuple[str, str]
-"""A specification and what a section of it is called."""
+"""The locator of a specification and the id of a section."""
+_CitedText = tuple[Hashable, ...]
+"""The identity of a cited text: a requirement by its index, another text by its words."""
+_Numbers = list[int]
+
+
+class RequirementChange(Struct, frozen=True, kw_only=True):
+    """A requirement that has changed."""
+
+    then: RequirementRow
+    now: RequirementRow
+
+
+class CoverageChange(RequirementChange, frozen=True, kw_only=True):
+    """A requirement whose coverage has changed."""
+
+    lost: tuple[str, ...]
+    """`implementation`, `tests`, both or neither."""
+    gained: tuple[str, ...]
+
+
+class CoverageCount(Struct, frozen=True, kw_only=True):
+    """Numbers of requirements, and the same in words."""
+
+    requirements: int
+    applicable: int
+    done: int
+    excepted: int
+    not_applicable: int
+    words: str
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """All changes, in the order of specifications, and citations in that of files."""
+
+    then: CoverageCount
+    now: CoverageCount
+    coverage_lost: tuple[CoverageChange, ...]
+    citations_stale: tuple[StaleCitation, ...]
+    coverage_gained: tuple[CoverageChange, ...]
+    requirements_added: tuple[RequirementRow, ...]
+    requirements_removed: tuple[RequirementRow, ...]
+    requirements_changed: tuple[RequirementChange, ...]
+    requirements_moved: tuple[RequirementChange, ...]
+    citations_removed: tuple[CitationChange, ...]
+    citations_added: tuple[CitationChange, ...]
+
+    @property
+    def regressions(self) -> int:
+        """The number of requirements that lost coverage and citations that went stale."""
+        return len(self.coverage_lost) + len(self.citations_stale)
+
+    @property
+    def losses(self) -> str:
+        """The regressions in words: `2 requirements lost coverage, 1 citation went stale`."""
+        requirements = (
+            format_count(len(self.coverage_lost), "requirement") + " lost coverage" if self.coverage_lost else ""
+        )
+        citations = format_count(len(self.citations_stale), "citation") + " went stale" if self.citations_stale else ""
+        return ", ".join(filter(None, (requirements, citations)))
+
+    @property
+    def uncited(self) -> tuple[RequirementRow, ...]:
+        """The new requirements that only todos cite, or nothing."""
+        states = {state.words for state in (State.UNCITED, State.TO_DO)}
+        return tuple(row for row in self.requirements_added if row.state in states)
+
+
+class CitationChange(Struct, frozen=True, kw_only=True):
+    """Citations of one type that a text has gained or lost."""
+
+    target: str
+    identifier: str | None
+    """The first digits of the id, or None for a text that is not a requirement."""
+    text: str
+    kind: str
+    places: tuple[str, ...]
+
+
+class StaleCitation(Struct, frozen=True, kw_only=True):
+    """A citation that has become invalid without being edited."""
+
+    file_path: str
+    line_number: int
+    kind: str
+    target: str
+    quote: str
+    message: str
+
+
+def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
+    pairing = pair_requirements(then, now)
+    # A requirement file may give the same text another level.
+    relevelled = [
+        (old, new)
+        for old, new in (*pairing.same, *pairing.moved)
+        if then.requirements[old].level is not now.requirements[new].level
+    ]
+    coverage = list(_find_coverage_changes(then, now, pairing.pairs))
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
+    ##% being edited.
+    stale = _pair_citations(then, now, are_valid=False)
+    ours, theirs = _index_changed_citations(then, now, pairing, [old for old, _ in stale])
+    return Difference(
+        then=_count_coverage(then),
+        now=_count_coverage(now),
+        coverage_lost=tuple(change for change, is_loss in coverage if is_loss),
+        citations_stale=tuple(_make_stale_rows(now, stale)),
+        coverage_gained=tuple(change for change, is_loss in coverage if not is_loss),
+        requirements_added=make_requirement_rows(now, pairing.added),
+        requirements_removed=make_requirement_rows(then, pairing.removed),
+        requirements_changed=_make_changes(then, now, [*pairing.changed, *relevelled]),
+        requirements_moved=_make_changes(then, now, pairing.moved),
+        citations_removed=ours.subtract(theirs),
+        citations_added=theirs.subtract(ours),
+    )
+
+
+def _count_coverage(catalogue: Catalogue) -> CoverageCount:
+    *_, total = compute_level_totals(catalogue.requirements)
+    return CoverageCount(**{name: getattr(total, name) for name in CoverageCount.__struct_fields__})
+
+
+def _make_changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -> tuple[RequirementChange, ...]:
+    return tuple(
+        RequirementChange(
+            then=make_requirement_row(then, then.requirements[old]),
+            now=make_requirement_row(now, now.requirements[new]),
+        )
+        for old, new in sorted(pairs, key=lambda pair: pair[1])
+    )
+
+
+def _find_coverage_changes(
+    then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]
+) -> Iterator[tuple[CoverageChange, bool]]:
+    """Yield the changes of coverage, with True for a loss."""
+    for old, new in pairs:
+        before, after = then.requirements[old], now.requirements[new]
+        if State.NOT_APPLICABLE in (before.state, after.state):
+            continue
+        had, has = _find_layers(then, before), _find_layers(now, after)
+        lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
+        ##= man/spec/diff.md#differences
+        ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
+        ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
+        is_loss = after.status < before.status or bool(lost)
+        if is_loss or gained or after.status > before.status:
+            rows = make_requirement_row(then, before), make_requirement_row(now, after)
+            yield CoverageChange(then=rows[0], now=rows[1], lost=lost, gained=gained), is_loss
+
+
+def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
+    kinds = {catalogue.citations[number].kind for number in card.citations}
+    return {name for name, providing in _LAYERS.items() if kinds & providing}
+
+
+def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:
+    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shorten_text(row.text)}")
+
+
+def find_regressions(difference: Difference) -> Iterator[Problem]:
+    """Yield a problem for each requirement that lost coverage and each stale citation."""
+    for change in difference.coverage_lost:
+        lost = f", and it has lost its {' and its '.join(change.lost)}" if change.lost else ""
+        message = f"this requirement was {change.then.status} and is {change.now.status}{lost}"
+        yield make_gate_problem(change.now, rules.COVERAGE_LOST, message)
+    for one in difference.citations_stale:
+        message = f"this citation was right and is wrong: {one.message}"
+        yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
+
+
+def find_uncited_additions(difference: Difference) -> Iterator[Problem]:
+    for row in difference.uncited:
+        yield make_gate_problem(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")
 
 
 class RequirementPairing(Struct, frozen=True):
-    """The requirements of two catalogues, those in order that are in both."""
+    """The indexes of requirements that are in both catalogues or only in one."""
 
     same: list[IndexPair]
     moved: list[IndexPair]
@@ -39,24 +219,28 @@ class RequirementPairing(Struct, frozen=True):
 
     @property
     def pairs(self) -> list[IndexPair]:
-        """Every requirement that is in both, in today's order."""
+        """The requirements in both catalogues, by their present order."""
         return sorted([*self.same, *self.moved, *self.changed], key=lambda pair: pair[1])
 
 
 def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
-    """Pair what stands where it stood, then what moved, then what was reworded."""
-    rest = _Rest(then, now)
-    same = rest.take(_place)
-    moved = sorted([*rest.take(_in_specification), *rest.take(_text)], key=lambda pair: pair[1])
+    """Pair the requirements that are at their old place, then those that moved, then those that were reworded."""
+    rest = _Unpaired(then, now)
+    same = rest.take(lambda catalogue, card: (*_section_key(catalogue, card), card.text))
+    moved = [
+        *rest.take(lambda catalogue, card: (catalogue.specification_of(card).locator, card.text)),
+        *rest.take(lambda catalogue, card: card.text),
+    ]
+    moved.sort(key=lambda pair: pair[1])
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
     ##% when their section or specification was renamed.
-    changed = [*rest.take_alike({}), *rest.take_alike(_successors(then, now, moved))]
+    changed = [*rest.take_alike({}), *rest.take_alike(_find_successors(then, now, moved))]
     return RequirementPairing(same, moved, changed, rest.then, rest.now)
 
 
-class _Rest:
-    """What has no partner yet."""
+class _Unpaired:
+    """The requirements without a partner."""
 
     def __init__(self, then: Catalogue, now: Catalogue) -> None:
         self.catalogues = then, now
@@ -64,25 +248,24 @@ class _Rest:
         self.now = list(range(len(now.requirements)))
 
     def take(self, key: _Key) -> list[IndexPair]:
-        """Pair those with the same key, in order."""
-        ours, theirs = self._by(key)
+        """Pair those with equal keys, in order."""
+        ours, theirs = self._group(key, key)
         pairs = [pair for one in ours.keys() & theirs.keys() for pair in zip(ours[one], theirs[one], strict=False)]
-        return self._taken(pairs)
+        return self._remove(pairs)
 
     def take_alike(self, successors: Mapping[_Section, _Section]) -> list[IndexPair]:
-        """Pair those of one section, or of a section and its successor, the most alike first."""
+        """Pair the most similar ones of a section, or of a section and its successor."""
 
-        def today(catalogue: Catalogue, card: RequirementCard) -> _Section:
-            section = _section(catalogue, card)
+        def present_section(catalogue: Catalogue, card: RequirementCard) -> _Section:
+            section = _section_key(catalogue, card)
             return successors.get(section, section)
 
-        then, now = self.catalogues
-        ours, theirs = _grouped(then, self.then, today), _grouped(now, self.now, _section)
-        return self._taken(
-            [pair for one in ours.keys() & theirs.keys() for pair in self._alike(ours[one], theirs[one])]
+        ours, theirs = self._group(present_section, _section_key)
+        return self._remove(
+            [pair for one in ours.keys() & theirs.keys() for pair in self._pair_alike(ours[one], theirs[one])]
         )
 
-    def _alike(self, ours: list[int], theirs: list[int]) -> Iterator[IndexPair]:
+    def _pair_alike(self, ours: list[int], theirs: list[int]) -> Iterator[IndexPair]:
         taken_then, taken_now = set(), set()
         for _, old, new in sorted(self._scores(ours, theirs)):
             if old not in taken_then and new not in taken_now:
@@ -95,16 +278,16 @@ class _Rest:
 
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for index, old in enumerate(ours):
-            for new in theirs[max(0, index - _REACH) : index + _REACH]:
-                score = fuzz.ratio(then[old].text, now[new].text, score_cutoff=_LIKENESS)
+            for new in theirs[max(0, index - _MAX_DISTANCE) : index + _MAX_DISTANCE]:
+                score = fuzz.ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS)
                 if score:
                     yield -score, old, new
 
-    def _by(self, key: _Key) -> tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]]:
+    def _group(self, then_key: _Key, now_key: _Key) -> tuple[dict[Hashable, list[int]], dict[Hashable, list[int]]]:
         then, now = self.catalogues
-        return _grouped(then, self.then, key), _grouped(now, self.now, key)
+        return _group_by(then, self.then, then_key), _group_by(now, self.now, now_key)
 
-    def _taken(self, pairs: Iterable[IndexPair]) -> list[IndexPair]:
+    def _remove(self, pairs: Iterable[IndexPair]) -> list[IndexPair]:
         found = sorted(pairs, key=lambda pair: pair[1])
         ours, theirs = {old for old, _ in found}, {new for _, new in found}
         self.then = [index for index in self.then if index not in ours]
@@ -112,28 +295,28 @@ class _Rest:
         return found
 
 
-def _grouped(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hashable, list[int]]:
+def _group_by(catalogue: Catalogue, indexes: list[int], key: _Key) -> dict[Hashable, list[int]]:
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for index in indexes:
         groups[key(catalogue, catalogue.requirements[index])].append(index)
     return groups
 
 
-def _successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
-    """The sections that have another name now, or are in another specification: where most of their sentences are.
+def _find_successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> dict[_Section, _Section]:
+    """Find the sections that were renamed, or moved to another specification: where most of their requirements are.
 
-    Of a specification that took the place of another, sections that nothing has moved to may have kept their names.
+    In a specification that replaces another, other sections are assumed to have kept their names.
     """
     sections: defaultdict[_Section, Counter[_Section]] = defaultdict(Counter)
     specifications: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for old, new in moved:
-        before, after = _section(then, then.requirements[old]), _section(now, now.requirements[new])
+        before, after = _section_key(then, then.requirements[old]), _section_key(now, now.requirements[new])
         sections[before][after] += 1
         specifications[before[0]][after[0]] += 1
     for known in now.specifications:
         specifications.pop(known.locator, None)
     found = {}
-    for locator, name in {_section(then, card) for card in then.requirements}:
+    for locator, name in {_section_key(then, card) for card in then.requirements}:
         if (locator, name) in sections:
             found[locator, name] = sections[locator, name].most_common(1)[0][0]
         elif locator in specifications:
@@ -141,82 +324,33 @@ def _successors(then: Catalogue, now: Catalogue, moved: Iterable[IndexPair]) -> 
     return found
 
 
-def _place(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    return (*_section(catalogue, card), card.text)
-
-
-def _section(catalogue: Catalogue, card: RequirementCard) -> _Section:
+def _section_key(catalogue: Catalogue, card: RequirementCard) -> _Section:
     return catalogue.specification_of(card).locator, card.section
 
 
-def _in_specification(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    return catalogue.specification_of(card).locator, card.text
-
-
-def _text(catalogue: Catalogue, card: RequirementCard) -> Hashable:
-    return card.text
-
-
-class CitationChange(Struct, frozen=True, kw_only=True):
-    """Citations of one kind that a text has got, or lost."""
-
-    target: str
-    identifier: str | None
-    """The first digits of the id of the requirement; none where the text is no requirement."""
-    text: str
-    kind: str
-    places: tuple[str, ...]
-    """Where they stand, or stood."""
-
-
-class StaleCitation(Struct, frozen=True, kw_only=True):
-    """A citation that was right and is wrong."""
-
-    file_path: str
-    line_number: int
-    kind: str
-    target: str
-    quote: str
-    message: str
-
-
-_Text = tuple[Hashable, ...]
-"""What tells a cited text from others: a requirement by its place, another by its words."""
-_Numbers = list[int]
-
-
-def find_stale_citations(then: Catalogue, now: Catalogue) -> list[tuple[int, int]]:
-    """The numbers, then and now, of citations that have become wrong where they stand."""
-    ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
-    ##% being edited.
-    return _lasting(then, now, are_valid=False)
-
-
-def _lasting(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[tuple[int, int]]:
-    """The numbers, then and now, of citations that were right and still say the same, whether that is right or wrong."""
-    right = _by_words(then, are_valid=True)
-    found: list[tuple[int, int]] = []
-    for words, numbers in _by_words(now, are_valid=are_valid).items():
-        found += _matched(then, right.get(words, []), now, numbers)
+def _pair_citations(then: Catalogue, now: Catalogue, *, are_valid: bool) -> list[IndexPair]:
+    """Pair the citations that were valid with equal ones, which are valid or invalid now."""
+    valid = _group_citations(then, are_valid=True)
+    found: list[IndexPair] = []
+    for words, numbers in _group_citations(now, are_valid=are_valid).items():
+        found += _match_citations(then, valid.get(words, []), now, numbers)
     return sorted(found, key=lambda pair: pair[1])
 
 
-def _by_words(catalogue: Catalogue, *, are_valid: bool) -> dict[_Text, _Numbers]:
-    """The citations that say the same of the same."""
-    groups: defaultdict[_Text, _Numbers] = defaultdict(list)
+def _group_citations(catalogue: Catalogue, *, are_valid: bool) -> dict[_CitedText, _Numbers]:
+    groups: defaultdict[_CitedText, _Numbers] = defaultdict(list)
     for number, card in enumerate(catalogue.citations):
         if card.is_valid is are_valid:
-            groups[card.kind, card.target, _plain(card.quote)].append(number)
+            groups[card.kind, card.target, _normalize(card.quote)].append(number)
     return groups
 
 
-def _plain(quote: str) -> str:
+def _normalize(quote: str) -> str:
     return " ".join(quote.split())
 
 
-def _matched(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[tuple[int, int]]:
-    """Pairs of citations that are one and the same: those of one file first, then whichever are left."""
+def _match_citations(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) -> list[IndexPair]:
+    """Pair equal citations: first those of one file, then the others."""
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     waiting: defaultdict[str, _Numbers] = defaultdict(list)
@@ -233,8 +367,7 @@ def _matched(then: Catalogue, ours: _Numbers, now: Catalogue, theirs: _Numbers) 
     return [*pairs, *zip(left, others, strict=False)]
 
 
-def make_stale_rows(now: Catalogue, stale: Iterable[tuple[int, int]]) -> Iterator[StaleCitation]:
-    """What there is to say about them."""
+def _make_stale_rows(now: Catalogue, stale: Iterable[IndexPair]) -> Iterator[StaleCitation]:
     problems: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in now.problems:
         if problem.severity is Severity.ERROR:
@@ -245,47 +378,47 @@ def make_stale_rows(now: Catalogue, stale: Iterable[tuple[int, int]]) -> Iterato
         yield StaleCitation(
             file_path=card.path,
             line_number=card.line,
-            kind=_kind(card),
+            kind=card.kind.name.lower(),
             target=card.target,
-            quote=_plain(card.quote),
+            quote=_normalize(card.quote),
             message=next(below, "it leads nowhere"),
         )
 
 
-class CitationIndex:
-    """The citations of a catalogue by text and kind; texts that are the same in two catalogues have the same key."""
+class _CitationIndex:
+    """The citations of a catalogue by text and type; equal texts have equal keys in both catalogues."""
 
-    def __init__(self, catalogue: Catalogue, names: dict[int, _Text], left_out: Iterable[int]) -> None:
+    def __init__(self, catalogue: Catalogue, keys: dict[int, _CitedText], excluded: Iterable[int]) -> None:
         self.catalogue = catalogue
-        self.texts: dict[_Text, tuple[str, str | None, str]] = {}
-        """The target, the id and the words of each text."""
-        self.numbers: defaultdict[tuple[_Text, str], _Numbers] = defaultdict(list)
-        unwanted = set(left_out)
+        self.texts: dict[_CitedText, tuple[str, str | None, str]] = {}
+        """The target, id and words of each text."""
+        self.numbers: defaultdict[tuple[_CitedText, str], _Numbers] = defaultdict(list)
+        skipped = set(excluded)
         for number, card in enumerate(catalogue.citations):
-            if card.is_valid and number not in unwanted:
-                for text in self._texts_of(card, names):
-                    self.numbers[text, _kind(card)].append(number)
+            if card.is_valid and number not in skipped:
+                for text in self._add_texts(card, keys):
+                    self.numbers[text, card.kind.name.lower()].append(number)
 
-    def _texts_of(self, card: CitationCard, names: dict[int, _Text]) -> Iterator[_Text]:
+    def _add_texts(self, card: CitationCard, keys: dict[int, _CitedText]) -> Iterator[_CitedText]:
         for index in card.requirements:
             requirement = self.catalogue.requirements[index]
             target = self.catalogue.target_of(requirement)
-            self.texts[names[index]] = target, requirement.id[:SHORT_ID_DIGITS], requirement.text
-            yield names[index]
+            self.texts[keys[index]] = target, requirement.id[:SHORT_ID_DIGITS], requirement.text
+            yield keys[index]
         if not card.requirements:
             specification = self.catalogue.specifications[card.specification]
-            quote = _plain(card.quote)
+            quote = _normalize(card.quote)
             text = specification.locator, card.section, quote
-            shown = quote or specification.titles[card.section]
-            self.texts[text] = f"{specification.locator}#{card.section}", None, shown
+            words = quote or specification.titles[card.section]
+            self.texts[text] = f"{specification.locator}#{card.section}", None, words
             yield text
 
-    def beyond(self, other: CitationIndex) -> tuple[CitationChange, ...]:
-        """The citations that the other catalogue has no counterpart of."""
+    def subtract(self, other: _CitationIndex) -> tuple[CitationChange, ...]:
+        """Return the citations without an equal one in the other catalogue."""
         found = []
         for (text, kind), numbers in self.numbers.items():
             theirs = other.numbers.get((text, kind), [])
-            kept = {new for _, new in _matched(other.catalogue, theirs, self.catalogue, numbers)}
+            kept = {new for _, new in _match_citations(other.catalogue, theirs, self.catalogue, numbers)}
             cards = [self.catalogue.citations[number] for number in numbers if number not in kept]
             if cards:
                 target, id, words = self.texts[text]
@@ -294,193 +427,18 @@ class CitationIndex:
         return tuple(sorted(found, key=lambda one: (one.target, one.text, one.kind)))
 
 
-def find_changed_citations(
-    then: Catalogue, now: Catalogue, pairing: RequirementPairing, outlived: Iterable[int]
-) -> tuple[CitationIndex, CitationIndex]:
-    """The citations of both, without those that are as they were, and those then that are wrong now."""
-    # What they cite may have become a requirement, or be none any more.
-    lasting = _lasting(then, now, are_valid=True)
-    new_of = dict(pairing.pairs)
-    ours: dict[int, _Text] = {old: ("now", new_of[old]) if old in new_of else ("then", old) for old in _all(then)}
-    theirs: dict[int, _Text] = {new: ("now", new) for new in _all(now)}
+def _index_changed_citations(
+    then: Catalogue, now: Catalogue, pairing: RequirementPairing, stale: Iterable[int]
+) -> tuple[_CitationIndex, _CitationIndex]:
+    """Index the citations of both catalogues except unchanged and stale ones."""
+    # Unchanged ones are left out since the cited text may have become a requirement, or ceased to be one.
+    unchanged = _pair_citations(then, now, are_valid=True)
+    present = dict(pairing.pairs)
+    ours: dict[int, _CitedText] = {
+        old: ("now", present[old]) if old in present else ("then", old) for old in range(len(then.requirements))
+    }
+    theirs: dict[int, _CitedText] = {new: ("now", new) for new in range(len(now.requirements))}
     return (
-        CitationIndex(then, ours, [*outlived, *(old for old, _ in lasting)]),
-        CitationIndex(now, theirs, [new for _, new in lasting]),
+        _CitationIndex(then, ours, [*stale, *(old for old, _ in unchanged)]),
+        _CitationIndex(now, theirs, [new for _, new in unchanged]),
     )
-
-
-def _all(catalogue: Catalogue) -> range:
-    return range(len(catalogue.requirements))
-
-
-def _kind(card: CitationCard) -> str:
-    return card.kind.name.lower()
-
-
-_LAYERS = {
-    "implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}),
-    "tests": frozenset({Kind.TEST}),
-}
-"""What a requirement may have got, and the kinds of citations that make it."""
-
-
-class RequirementChange(Struct, frozen=True, kw_only=True):
-    """A requirement that is not what it was."""
-
-    then: RequirementRow
-    now: RequirementRow
-
-
-class CoverageChange(RequirementChange, frozen=True, kw_only=True):
-    """A requirement that has more or less than it had."""
-
-    lost: tuple[str, ...]
-    """`implementation` or `tests`, where it had some and has none any more."""
-    gained: tuple[str, ...]
-
-
-class CoverageCount(Struct, frozen=True, kw_only=True):
-    """How many requirements there are, and how many are done."""
-
-    requirements: int
-    applicable: int
-    done: int
-    excepted: int
-    not_applicable: int
-    words: str
-
-
-class Difference(Struct, frozen=True, kw_only=True):
-    """Everything that has changed, in the order of specifications, and that of files for citations."""
-
-    then: CoverageCount
-    now: CoverageCount
-    coverage_lost: tuple[CoverageChange, ...]
-    citations_stale: tuple[StaleCitation, ...]
-    coverage_gained: tuple[CoverageChange, ...]
-    requirements_added: tuple[RequirementRow, ...]
-    requirements_removed: tuple[RequirementRow, ...]
-    requirements_changed: tuple[RequirementChange, ...]
-    requirements_moved: tuple[RequirementChange, ...]
-    citations_removed: tuple[CitationChange, ...]
-    citations_added: tuple[CitationChange, ...]
-
-    @property
-    def regressions(self) -> int:
-        """How much has been lost: requirements that have less, and citations that are wrong now."""
-        return len(self.coverage_lost) + len(self.citations_stale)
-
-    @property
-    def losses(self) -> str:
-        """`2 requirements lost coverage, 1 citation went stale`; nothing where nothing is lost."""
-        requirements = (
-            format_count(len(self.coverage_lost), "requirement") + " lost coverage" if self.coverage_lost else ""
-        )
-        citations = format_count(len(self.citations_stale), "citation") + " went stale" if self.citations_stale else ""
-        return ", ".join(filter(None, (requirements, citations)))
-
-    @property
-    def uncited(self) -> tuple[RequirementRow, ...]:
-        """The new requirements that nothing but todos refers to."""
-        states = {state.words for state in (State.UNCITED, State.TO_DO)}
-        return tuple(row for row in self.requirements_added if row.state in states)
-
-
-def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
-    """What has changed."""
-    pairing = pair_requirements(then, now)
-    coverage = list(_coverage_changes(then, now, pairing.pairs))
-    stale = find_stale_citations(then, now)
-    ours, theirs = find_changed_citations(then, now, pairing, [old for old, _ in stale])
-    return Difference(
-        then=_count(then),
-        now=_count(now),
-        coverage_lost=tuple(change for change, is_loss in coverage if is_loss),
-        citations_stale=tuple(make_stale_rows(now, stale)),
-        coverage_gained=tuple(change for change, is_loss in coverage if not is_loss),
-        requirements_added=_rows(now, pairing.added),
-        requirements_removed=_rows(then, pairing.removed),
-        requirements_changed=_changes(then, now, [*pairing.changed, *_other_levels(then, now, pairing)]),
-        requirements_moved=_changes(then, now, pairing.moved),
-        citations_removed=ours.beyond(theirs),
-        citations_added=theirs.beyond(ours),
-    )
-
-
-def _count(catalogue: Catalogue) -> CoverageCount:
-    *_, total = compute_level_totals(catalogue.requirements)
-    return CoverageCount(
-        requirements=total.requirements,
-        applicable=total.applicable,
-        done=total.done,
-        excepted=total.excepted,
-        not_applicable=total.not_applicable,
-        words=total.words,
-    )
-
-
-def _rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple[RequirementRow, ...]:
-    return tuple(make_requirement_row(catalogue, catalogue.requirements[index]) for index in indexes)
-
-
-def _changes(then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]) -> tuple[RequirementChange, ...]:
-    return tuple(
-        RequirementChange(
-            then=make_requirement_row(then, then.requirements[old]),
-            now=make_requirement_row(now, now.requirements[new]),
-        )
-        for old, new in sorted(pairs, key=lambda pair: pair[1])
-    )
-
-
-def _other_levels(then: Catalogue, now: Catalogue, pairing: RequirementPairing) -> Iterator[IndexPair]:
-    """The same sentences, of which a requirement file says now that they bind more, or less."""
-    for old, new in (*pairing.same, *pairing.moved):
-        if then.requirements[old].level is not now.requirements[new].level:
-            yield old, new
-
-
-def _coverage_changes(
-    then: Catalogue, now: Catalogue, pairs: Iterable[IndexPair]
-) -> Iterator[tuple[CoverageChange, bool]]:
-    """The requirements that have more or less than they had, with whether that is a loss."""
-    for old, new in pairs:
-        before, after = then.requirements[old], now.requirements[new]
-        if State.NOT_APPLICABLE in (before.state, after.state):
-            continue
-        had, has = _layers(then, before), _layers(now, after)
-        lost, gained = (tuple(name for name in _LAYERS if name in one) for one in (had - has, has - had))
-        ##= man/spec/diff.md#differences
-        ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests
-        ##% are gone, and otherwise as gained coverage when its status rose or it got code or tests.
-        is_loss = after.status < before.status or bool(lost)
-        if is_loss or gained or after.status > before.status:
-            rows = make_requirement_row(then, before), make_requirement_row(now, after)
-            yield CoverageChange(then=rows[0], now=rows[1], lost=lost, gained=gained), is_loss
-
-
-def _layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
-    kinds = {catalogue.citations[number].kind for number in card.citations}
-    return {name for name, making in _LAYERS.items() if kinds & making}
-
-
-def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:
-    """The problem that a gate has with a requirement."""
-    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shorten_text(row.text)}")
-
-
-def find_regressions(difference: Difference) -> Iterator[Problem]:
-    """The requirements that have lost coverage, and the citations that have gone stale."""
-    for change in difference.coverage_lost:
-        lost = f", and it has lost its {' and its '.join(change.lost)}" if change.lost else ""
-        message = f"this requirement was {change.then.status} and is {change.now.status}{lost}"
-        yield make_gate_problem(change.now, rules.COVERAGE_LOST, message)
-    for one in difference.citations_stale:
-        message = f"this citation was right and is wrong: {one.message}"
-        yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
-
-
-def find_uncited_additions(difference: Difference) -> Iterator[Problem]:
-    """The new requirements that nothing cites."""
-    for row in difference.uncited:
-        yield make_gate_problem(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")

@@ -15,63 +15,61 @@ from duvet.store.records import VectorSegment
 
 
 class VectorSpace(Protocol):
-    """A corpus in which texts can be compared: vectors of one space, and only those, tell how near texts are."""
+    """The vector space of a corpus; only vectors of the same space can be compared."""
 
     @property
     def data(self) -> bytes:
-        """All that has to be kept to have it again."""
+        """The bytes from which Embedder.space restores it."""
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The number of components."""
 
     def rows(self, texts: Sequence[str]) -> bytes:
-        """A row for each text, in their order (see duvet.search.vectors.rows)."""
+        """Return a row for each text: `width` signed bytes and their scale, a little-endian float32."""
 
     def query(self, text: str) -> bytes:
-        """The vector of a question: that many little-endian float32 of length 1, or of zeros where it tells nothing."""
+        """Return the vector of a query: `width` little-endian float32 of length 1, or zeros for a text without words."""
 
 
 class VectorRows(Protocol):
-    """Vectors that are kept, and can be searched."""
+    """Searchable vectors."""
 
     def __len__(self) -> int: ...
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
-        """The numbers of the nearest ones, each with its cosine, the nearest first; None is all."""
+        """Return the numbers of the nearest allowed vectors with their cosines, nearest first; None allows all."""
 
 
 class Embedder(Protocol):
-    """A model."""
+    """An embedding model."""
 
     @property
     def name(self) -> str:
-        """Another one whenever it would make other vectors."""
+        """A name that differs if the vectors would."""
 
     @property
-    def width(self) -> int:
-        """How many numbers a vector has."""
+    def width(self) -> int: ...
 
     def fitted(self, texts: Sequence[str]) -> VectorSpace:
-        """The space of a corpus; the same texts in the same order give the same one."""
+        """Return the space of a corpus; equal texts in the same order give an equal space."""
 
     def space(self, data: bytes) -> VectorSpace | None:
-        """The one that this model has made before; None where another has, or nobody."""
+        """Restore a space that this model has made, or return None."""
 
 
 VECTOR_SCALE = 4
-"""Bytes of a little-endian float32."""
+"""Bytes of the scale of a row."""
 MAX_COMPONENT = 127
-"""What a number of a row is at most."""
+"""The largest component of a row."""
 
 
 def row_size(width: int) -> int:
-    """The bytes of one row."""
     return width + VECTOR_SCALE
 
 
 def make_vector_row(numbers: bytes) -> bytes:
-    """A row of length 1 in the direction of these signed bytes."""
+    """Return a row of length 1 in the direction of these signed bytes."""
     length = sum((number - 256 if number > MAX_COMPONENT else number) ** 2 for number in numbers) ** 0.5
     return numbers + pack("<f", 1 / length if length else 0.0)
 
@@ -81,7 +79,7 @@ DUMMY_WIDTH = 8
 
 
 class DummySpace:
-    """The same for each corpus."""
+    """The space of the dummy, which is the same for each corpus."""
 
     data = DUMMY_NAME.encode()
     width = DUMMY_WIDTH
@@ -96,7 +94,7 @@ class DummySpace:
 
 
 class DummyEmbedder:
-    """Needs nothing that isn't there."""
+    """An embedder for tests: vectors from a digest of the text."""
 
     name = DUMMY_NAME
     width = DUMMY_WIDTH
@@ -118,7 +116,7 @@ VERSION_PATH = Path("_version.py")
 
 
 def find_wordllama() -> Path | None:
-    """Its folder, where all of it is there; nothing of it is imported, for that takes long."""
+    """Return the folder of a complete installation, without the slow import."""
     found = find_spec("wordllama")
     for place in (found and found.submodule_search_locations) or ():
         if all((Path(place) / file).is_file() for file in (WEIGHTS_PATH, TOKENIZER_PATH, VERSION_PATH)):
@@ -127,7 +125,7 @@ def find_wordllama() -> Path | None:
 
 
 def find_embedder(wanted: bool | None = None, dummy: bool = False) -> Embedder | None:
-    """None where there is none or it isn't wanted; a DuvetError where it is, and isn't there."""
+    """Return the embedder or, if it is not installed, None; a DuvetError if it is required."""
     if dummy:
         return DummyEmbedder()
     if wanted is False:
@@ -147,7 +145,7 @@ def find_embedder(wanted: bool | None = None, dummy: bool = False) -> Embedder |
 
 
 class PurePythonMatrix:
-    """Rows of one width, each with the number of what it belongs to."""
+    """Exact nearest-neighbour search without numpy."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         self._width = width
@@ -158,7 +156,7 @@ class PurePythonMatrix:
             if len(segment.rows) == len(segment.numbers) * row_size(self._width):
                 rows = iter_unpack(f"<{self._width}bf", segment.rows)
                 for number, (*numbers, scale) in zip(segment.numbers, rows, strict=True):
-                    # Of a vector of length 1 no number is larger; what was overwritten may be anything.
+                    # A larger scale comes from damaged data: the vectors have length 1.
                     if 0 <= scale <= 1:
                         yield number, [one * scale for one in numbers]
 
@@ -166,11 +164,10 @@ class PurePythonMatrix:
         return len(self._rows)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """The numbers that are nearest to a query, each with its cosine, the nearest first; None is all."""
-        asked = unpack(f"<{self._width}f", query)
+        components = unpack(f"<{self._width}f", query)
         among = None if allowed is None else frozenset(allowed)
         scores = (
-            (number, sum(one * other for one, other in zip(row, asked, strict=True)))
+            (number, sum(one * other for one, other in zip(row, components, strict=True)))
             for number, row in self._rows
             if among is None or number in among
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from msgspec import Struct, msgpack
+from msgspec import msgpack
 
 from duvet.errors import DuvetError, QueryError
 from duvet.trace.catalogue import Catalogue
@@ -19,11 +18,10 @@ from duvet.tree.record import digest_content
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-
 MatchSpans = tuple[tuple[int, int], ...]
-"""Stretches of a text."""
+"""Offsets of the parts of a text that match."""
 IndexedTexts = tuple[str, str, str]
-"""A sentence, the title of its section, and the names of its specification."""
+"""The text of a requirement, the title of its section, and the names of its specification."""
 
 ##= man/spec/search.md#queries
 ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
@@ -31,229 +29,113 @@ IndexedTexts = tuple[str, str, str]
 _TABLE = "CREATE VIRTUAL TABLE found USING fts5(text, title, specification, tokenize='porter unicode61'{})"
 _INSERT = "INSERT INTO found(rowid, text, title, specification) VALUES (?, ?, ?, ?)"
 _SCORES = "SELECT rowid, bm25(found, 1.0, 2.0, 1.0) FROM found WHERE found MATCH ?"
-_MARKS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
-_SCORE = "{:.6g}"
-"""Further digits may differ from one machine to the next."""
-# What separates words in any case, so that nothing moves.
+_HIGHLIGHTS = "SELECT rowid, highlight(found, 0, char(1), char(2)) FROM found WHERE found MATCH ?"
+# Blanks separate words, too, so offsets stay the same.
 _UNMARKED = str.maketrans("\0\1\2", "   ")
-
-
-class RequirementIndex:
-    """The requirements of a catalogue by the words that they hold."""
-
-    def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
-        self._texts = _texts(catalogue)
-        key = (_sqlite().sqlite_version, digest_content(msgpack.encode(self._texts)))
-        self._data = memory.compute("search", bytes, key, self._built)
-
-    def _built(self) -> bytes:
-        with _opened() as table:
-            # The texts themselves stand in the catalogue.
-            _fill(table, ", content=''", enumerate(self._texts))
-            table.execute("INSERT INTO found(found) VALUES ('optimize')")
-            table.commit()
-            return table.serialize()
-
-    def matches(self, expression: str) -> dict[int, float]:
-        """The requirements that match, each with its score, the best first; QueryError where it can't be read."""
-        with self._loaded() as table:
-            found = [(float(_SCORE.format(score)), index) for index, score in _asked(table, _SCORES, expression)]
-        ##= man/spec/search.md#results
-        ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and
-        ##% keep equal matches in the order of reports.
-        # For sqlite the best have the lowest scores.
-        return {index: -score for score, index in sorted(found)}
-
-    @contextmanager
-    def _loaded(self) -> Iterator[Connection]:
-        with _opened() as table:
-            table.deserialize(self._data)
-            yield table
-
-    def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
-        """Which stretches of these sentences match, for those that do."""
-        ##= man/spec/search.md#results
-        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
-        ##% similar names for an unknown word.
-        with _opened() as table:
-            _fill(table, "", ((index, _unmarked(self._texts[index])) for index in indexes))
-            return {index: _spans(marked) for index, marked in _asked(table, _MARKS, expression)}
-
-
-class OpenIndex(RequirementIndex):
-    """One for many questions, for as long as somebody holds it."""
-
-    @cached_property
-    def _table(self) -> Connection:
-        # What is read in one thread may be asked in another, though never in two at once.
-        table = _connected(check_same_thread=False)
-        finalize(self, table.close)
-        table.deserialize(self._data)
-        return table
-
-    @contextmanager
-    def _loaded(self) -> Iterator[Connection]:
-        yield self._table
-
-
-def _texts(catalogue: Catalogue) -> list[IndexedTexts]:
-    names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
-    titles = [one.titles for one in catalogue.specifications]
-    return [
-        (card.text, titles[card.specification].get(card.section, ""), names[card.specification])
-        for card in catalogue.requirements
-    ]
-
-
-def _unmarked(texts: IndexedTexts) -> IndexedTexts:
-    text, title, names = texts
-    return text.translate(_UNMARKED), title, names
-
-
-def _fill(table: Connection, options: str, rows: Iterable[tuple[int, IndexedTexts]]) -> None:
-    import sqlite3
-
-    try:
-        table.execute(_TABLE.format(options))
-    except sqlite3.OperationalError as error:
-        raise _unable(str(error)) from error
-    table.executemany(_INSERT, ((index, *texts) for index, texts in rows))
-
-
-def _asked(table: Connection, question: str, expression: str) -> list[Any]:
-    import sqlite3
-
-    try:
-        return table.execute(question, (expression,)).fetchall()
-    except sqlite3.Error as error:
-        raise QueryError(f"the query is not one of FTS5: {error}", hint=_RAW_HINT) from error
-
-
 _RAW_HINT = (
     'words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw'
 )
 
 
-def _spans(marked: str) -> MatchSpans:
-    """Where the marks stand, counted without them."""
+class RequirementIndex:
+    """The requirements of a catalogue by their words; usable from any thread, but only from one at a time."""
+
+    def __init__(self, catalogue: Catalogue, memory: Cache) -> None:
+        names = [" ".join(dict.fromkeys((one.name.lower(), one.id.lower()))) for one in catalogue.specifications]
+        titles = [one.titles for one in catalogue.specifications]
+        self._texts: list[IndexedTexts] = [
+            (card.text, titles[card.specification].get(card.section, ""), names[card.specification])
+            for card in catalogue.requirements
+        ]
+        key = (_import_sqlite().sqlite_version, digest_content(msgpack.encode(self._texts)))
+        self._data = memory.compute("search", bytes, key, self._build)
+
+    def _build(self) -> bytes:
+        with closing(_connect()) as connection:
+            # Without the texts: the catalogue contains them.
+            _fill(connection, ", content=''", enumerate(self._texts))
+            connection.execute("INSERT INTO found(found) VALUES ('optimize')")
+            connection.commit()
+            return connection.serialize()
+
+    @cached_property
+    def _connection(self) -> Connection:
+        connection = _connect(check_same_thread=False)
+        finalize(self, connection.close)
+        connection.deserialize(self._data)
+        return connection
+
+    def matches(self, expression: str) -> dict[int, float]:
+        """Return the requirements that match with their scores, best first; a QueryError for a wrong expression."""
+        # Further digits may differ between machines.
+        rows = _query(self._connection, _SCORES, expression)
+        scores = sorted((float(f"{score:.6g}"), index) for index, score in rows)
+        ##= man/spec/search.md#results
+        ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and
+        ##% keep equal matches in the order of reports.
+        # In sqlite, the lowest score is the best.
+        return {index: -score for score, index in scores}
+
+    def marks(self, expression: str, indexes: Sequence[int]) -> dict[int, MatchSpans]:
+        """Return the matching parts of those requirements that match."""
+        ##= man/spec/search.md#results
+        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
+        ##% similar names for an unknown word.
+        with closing(_connect()) as connection:
+            rows = ((index, self._texts[index]) for index in indexes)
+            _fill(connection, "", ((index, (text.translate(_UNMARKED), *rest)) for index, (text, *rest) in rows))
+            return {index: _parse_spans(marked) for index, marked in _query(connection, _HIGHLIGHTS, expression)}
+
+
+def _fill(connection: Connection, options: str, rows: Iterable[tuple[int, Iterable[str]]]) -> None:
+    import sqlite3
+
+    try:
+        connection.execute(_TABLE.format(options))
+    except sqlite3.OperationalError as error:
+        raise _make_sqlite_error(str(error)) from error
+    connection.executemany(_INSERT, ((index, *texts) for index, texts in rows))
+
+
+def _query(connection: Connection, statement: str, expression: str) -> list[Any]:
+    import sqlite3
+
+    try:
+        return connection.execute(statement, (expression,)).fetchall()
+    except sqlite3.Error as error:
+        raise QueryError(f"the query is not one of FTS5: {error}", hint=_RAW_HINT) from error
+
+
+def _parse_spans(marked: str) -> MatchSpans:
+    """Return the offsets of the marked parts in the text without the marks."""
     spans, at = [], 0
-    for before_end in marked.split("\2")[:-1]:
-        before, _, inside = before_end.partition("\1")
+    for part in marked.split("\2")[:-1]:
+        before, _, inside = part.partition("\1")
         at += len(before)
         spans.append((at, at + len(inside)))
         at += len(inside)
     return tuple(spans)
 
 
-@contextmanager
-def _opened() -> Iterator[Connection]:
-    """A database in memory."""
-    with closing(_connected()) as connection:
-        yield connection
-
-
-def _connected(**options: bool) -> Connection:
-    connection: Connection = _sqlite().connect(":memory:", **options)
+def _connect(**options: bool) -> Connection:
+    connection: Connection = _import_sqlite().connect(":memory:", **options)
     if not hasattr(connection, "serialize"):
         connection.close()
-        raise _unable("it can't hand out its bytes")
+        raise _make_sqlite_error("it can't hand out its bytes")
     return connection
 
 
-def _sqlite() -> Any:
+def _import_sqlite() -> Any:
     try:
         import sqlite3
     except ImportError as error:
-        raise _unable(str(error)) from error
+        raise _make_sqlite_error(str(error)) from error
     return sqlite3
 
 
-def _unable(reason: str) -> DuvetError:
+def _make_sqlite_error(reason: str) -> DuvetError:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     return DuvetError(
         f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
     )
-
-
-MAX_QUERY_CHARACTERS = 2000
-"""So many characters of a query count."""
-
-# Everything else is a boundary, so that what is left never ends a string of the search engine.
-_PIECE = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
-_JOINTS = re.compile(r"[-_./:'\u2019+]+")
-_ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
-
-##= man/spec/search.md#queries
-##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
-##% others.
-# None of them is here, nor `not`: who asks for "must not" means it.
-_COMMON = """
-    a about after all also an and any are aren as at be because been before being between both but by can could couldn d
-    did didn do does doesn doing don each for from had has hasn have haven having he her here how i if in into is isn it
-    its itself just ll m me more most my no nor of off on once only or other our out over own re s same she so some such
-    t than that the their them then there these they this those through to too under until up upon ve was wasn we were
-    weren what when where whether which while who whom why will with within would wouldn you your
-"""
-STOP_WORDS = frozenset(_COMMON.split())
-"""Words that every text is full of."""
-
-
-class Query(Struct, frozen=True):
-    """Words and phrases that count, and what does not."""
-
-    terms: tuple[str, ...]
-    phrases: frozenset[str]
-    """The terms that stood in quotes."""
-    dropped: tuple[str, ...]
-    """Words that every text is full of."""
-    is_cut: bool
-
-    @property
-    def all_of_it(self) -> str:
-        """The expression that every term has to match."""
-        return " ".join(map(_literal, self.terms))
-
-    @property
-    def some_of_it(self) -> str:
-        """The expression that any word or phrase has to match."""
-        words: dict[str, None] = {}
-        for term in self.terms:
-            words.update(dict.fromkeys([term] if term in self.phrases else _counting(term)))
-        return " OR ".join(map(_literal, words))
-
-
-def make_storable(text: str) -> str:
-    """The text with what sqlite can't take replaced."""
-    return text.replace("\0", " ").encode(errors="replace").decode()
-
-
-def parse_query(text: str) -> Query:
-    """A query in plain words, with phrases in quotes."""
-    terms: dict[str, None] = {}
-    phrases: list[str] = []
-    dropped: dict[str, None] = {}
-    for piece in _PIECE.finditer(text[:MAX_QUERY_CHARACTERS]):
-        typed = make_storable(piece["word"] or piece["phrase"] or "").strip().lower()
-        term = _ENDING.sub("", typed)
-        if not any(map(str.isalnum, term)):
-            continue
-        if piece["word"] is None:
-            phrases.append(term)
-        elif not _counting(term):
-            dropped[typed] = None
-            continue
-        terms[term] = None
-    return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MAX_QUERY_CHARACTERS)
-
-
-def _counting(term: str) -> list[str]:
-    """The words of a term that tell something."""
-    return [word for word in _JOINTS.split(term) if word and word not in STOP_WORDS]
-
-
-def _literal(term: str) -> str:
-    ##= man/spec/search.md#queries
-    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
-    # Terms hold no double quotes, and what stands between those is text for it.
-    return f'"{term}"'

@@ -11,44 +11,41 @@ from msgspec.structs import replace
 from duvet.model import Kind, Level
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue, RequirementCard
+from duvet.trace.names import find_sections, make_section_error, require_specification
 from duvet.trace.records import State, Status
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
-"""What levels are called where one is asked for."""
-
-_Test = Callable[[RequirementCard], bool]
+"""Levels by their names in options and arguments."""
 
 
 class RequirementFilter(Struct, frozen=True):
-    """What a requirement has to be; several values of a kind are alternatives, none let everything through."""
+    """Filters of a list of requirements; the values of one are alternatives, and an empty one selects all."""
 
     specifications: tuple[str, ...] = ()
     """By id, name, URL or path."""
     sections: tuple[str, ...] = ()
-    """By id, number or title, of any specification, or as `spec#section`; numbered ones with those below them."""
+    """By id, number or title, or as `spec#section`; a numbered one includes those below it."""
     levels: tuple[Level, ...] = ()
     statuses: tuple[Status, ...] = ()
     kinds: tuple[Kind, ...] = ()
-    """Those that have an annotation of such a type."""
+    """The types of annotations, of which a requirement needs one."""
 
 
 def select_requirements(catalogue: Catalogue, wanted: RequirementFilter) -> list[int]:
-    """The indexes of the requirements that pass, in the order of the catalogue; NotFoundError for an unknown name."""
+    """Return the indexes of the requirements that pass, in order; raises a NotFoundError for an unknown name."""
     cards = catalogue.requirements
     found = list(range(len(cards)))
-    for test in _tests(catalogue, wanted):
+    for test in _make_tests(catalogue, wanted):
         found = [index for index in found if test(cards[index])]
     return found
 
 
-def _tests(catalogue: Catalogue, wanted: RequirementFilter) -> Iterator[_Test]:
+def _make_tests(catalogue: Catalogue, wanted: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
     if wanted.specifications:
-        from duvet.trace.names import require_specification
-
         named = {index for name in wanted.specifications for index in require_specification(catalogue, name)}
         yield lambda card: card.specification in named
     if wanted.sections:
-        spots = {spot for name in wanted.sections for spot in _spots(catalogue, wanted.specifications, name)}
+        spots = {spot for name in wanted.sections for spot in _find_spots(catalogue, wanted.specifications, name)}
         yield lambda card: (card.specification, card.section) in spots
     if wanted.levels:
         yield lambda card: card.level in wanted.levels
@@ -58,25 +55,23 @@ def _tests(catalogue: Catalogue, wanted: RequirementFilter) -> Iterator[_Test]:
         yield lambda card: any(catalogue.citations[number].kind in wanted.kinds for number in card.citations)
 
 
-def _spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
-    """The sections of that name, each with its specification."""
-    from duvet.trace.names import find_sections, make_section_error, require_specification
-
-    spec, _, wanted = name.rpartition("#")
+def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
+    """Return the sections of this name, each with its specification."""
+    spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]
-    looked = indexes if names else range(len(catalogue.specifications))
-    cards = [(index, catalogue.specifications[index]) for index in looked]
+    searched = indexes if names else range(len(catalogue.specifications))
+    cards = [(index, catalogue.specifications[index]) for index in searched]
     ##= man/spec/queries.md#filters
     ##% A filter for a numbered section MUST include the sections below it.
-    spots = [(index, id) for index, card in cards for id in find_sections(card, wanted)]
+    spots = [(index, id) for index, card in cards for id in find_sections(card, section)]
     if not spots:
-        raise make_section_error([card for _, card in cards], wanted)
+        raise make_section_error([card for _, card in cards], section)
     return spots
 
 
 class Gap(StrEnum):
-    """What a requirement may lack, in the word that people use for it."""
+    """A thing that a requirement lacks, or has left to do."""
 
     CITATION = "uncited"
     TEST = "untested"
@@ -84,16 +79,16 @@ class Gap(StrEnum):
 
 
 class RequirementGaps(Struct, frozen=True):
-    """The requirements that lack something, among those that were looked at."""
+    """The requirements with a gap, and the number of those that were examined."""
 
     indexes: tuple[int, ...]
     among: int
     not_applicable: int = 0
-    """So many others were looked at that are not owed."""
+    """The number of others, which need nothing."""
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):
-    """An annotation that says that something is still to do."""
+    """An annotation of the type `todo`."""
 
     file_path: str
     line_number: int
@@ -102,30 +97,29 @@ class TodoNote(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """Its place and what it names."""
         place = f"{self.file_path}:{self.line_number}"
         return " ".join(word for word in (place, self.feature, self.tracking_issue) if word)
 
 
 class TodoRow(RequirementRow, frozen=True, kw_only=True):
-    """A requirement with what is to do."""
+    """A requirement with its todos."""
 
     todos: tuple[TodoNote, ...]
 
 
 def find_gaps(catalogue: Catalogue, wanted: RequirementFilter, lack: Gap | None) -> RequirementGaps:
-    """Those of the requirements that lack it, or that have one of the wanted statuses, or both if both are asked for."""
+    """Find the requirements that pass the filters and have the gap; None is any."""
     cards = catalogue.requirements
-    looked = select_requirements(catalogue, replace(wanted, statuses=()))
+    examined = select_requirements(catalogue, replace(wanted, statuses=()))
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
-    owed = [index for index in looked if cards[index].state is not State.NOT_APPLICABLE]
-    found = (index for index in owed if lack is None or _lacks(catalogue, cards[index], lack))
+    applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
+    found = (index for index in applicable if lack is None or _lacks(catalogue, cards[index], lack))
     return RequirementGaps(
         tuple(index for index in found if not wanted.statuses or cards[index].status in wanted.statuses),
-        len(owed),
-        len(looked) - len(owed),
+        len(applicable),
+        len(examined) - len(applicable),
     )
 
 
@@ -144,12 +138,10 @@ def _lacks(catalogue: Catalogue, card: RequirementCard, lack: Gap) -> bool:
 
 
 def select_at_least_level(catalogue: Catalogue, indexes: tuple[int, ...], level: Level) -> tuple[int, ...]:
-    """Those of the requirements that have that level or a stronger one."""
     return tuple(index for index in indexes if catalogue.requirements[index].level >= level)
 
 
 def make_todo_row(catalogue: Catalogue, card: RequirementCard) -> TodoRow:
-    """The row of a requirement with its todos."""
     cited = [catalogue.citations[number] for number in card.citations]
     todos = tuple(
         TodoNote(file_path=one.path, line_number=one.line, feature=one.feature, tracking_issue=one.tracking_issue)

@@ -1,4 +1,4 @@
-"""Creates a citation for a requirement, validated in memory before it is written."""
+"""New citations in source files, validated in memory before they are written."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from duvet.tree.outputs import store_file
 
 
 class CiteOptions(Struct, frozen=True):
-    """How to cite, and where."""
+    """The place and form of a new citation."""
 
     name: str
-    """The file, as people call it."""
+    """The path of the file, from the working directory."""
     line: int
     kind: Kind | None = None
-    """None for what the source gives by itself."""
+    """None for the default of the source."""
     fields: Mapping[str, str] = {}
     most: int = 100
-    """How wide lines may be."""
+    """The width of lines."""
 
 
 class CitedFile(Struct, frozen=True):
-    """What a file held, and what it holds with the annotation."""
+    """A file before and after the insertion, with the inserted lines."""
 
     path: str
     line: int
@@ -45,8 +45,8 @@ class CitedFile(Struct, frozen=True):
 
 
 def insert_citation(project: Project, wanted: CitableText, wish: CiteOptions) -> CitedFile:
-    """The file with the annotation in it, of which nothing is written; DuvetError where it would not be valid."""
-    path, styles = _source(project, wish.name)
+    """Insert the citation in memory; raises a DuvetError if it would not be valid."""
+    path, styles = _find_source(project, wish.name)
     style = choose_style(styles, wish.kind)
     kind = wish.kind or style.kind
     if kind is Kind.EXCEPTION and not wish.fields.get("reason", "").strip():
@@ -55,15 +55,14 @@ def insert_citation(project: Project, wanted: CitableText, wish: CiteOptions) ->
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
     ##% indentation and without an implied type.
-    said = NewAnnotation(wanted.target, wanted.quote, kind, wish.fields)
-    new = insert_annotation(path, decode_utf8(before, path), wish.line, said, style, wish.most)
+    annotation = NewAnnotation(wanted.target, wanted.quote, kind, wish.fields)
+    new = insert_annotation(path, decode_utf8(before, path), wish.line, annotation, style, wish.most)
     after = new.text.encode()
-    _check(project, path, wish.line, len(new.lines), after)
+    _check_problems(project, path, wish.line, len(new.lines), after)
     return CitedFile(path, wish.line, new.lines, before, after)
 
 
-def _source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
-    """The source of that name, and how it writes annotations."""
+def _find_source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
     styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
     chosen = choose_inputs([name], styles, project.root, project.tree)
     if chosen.problems:
@@ -80,35 +79,35 @@ def _source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
     return path, styles[path]
 
 
-def _check(project: Project, path: str, line: int, count: int, after: bytes) -> None:
-    """ProblemsError with what is wrong with the project, once the file holds this, that was right before."""
+def _check_problems(project: Project, path: str, line: int, count: int, after: bytes) -> None:
+    """Raise a ProblemsError with the problems that the project has only with the new text of the file."""
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
-    known = Counter(_kinds(validate(project).found))
+    known = Counter(_keys(validate(project).found))
     found = validate(overlay_project(project, {path: after})).found
     problems: list[Problem] = []
-    for one, kind in zip(found, _kinds(found), strict=True):
-        if known[kind]:
-            known[kind] -= 1
+    for one, key in zip(found, _keys(found), strict=True):
+        if known[key]:
+            known[key] -= 1
         else:
-            problems.append(_told(one.problem, path, line, count))
+            problems.append(_move_back(one.problem, path, line, count))
     if problems:
         raise ProblemsError(tuple(problems))
 
 
-def _kinds(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
-    """What problems say, wherever it stands: lines move when others come."""
+def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:
+    """Yield the identity of problems without their lines, which the insertion moves."""
     return ((one.problem.path, one.problem.code, one.problem.message) for one in findings)
 
 
-def _told(problem: Problem, path: str, line: int, count: int) -> Problem:
-    """The problem with places in the file as it is: that of the annotation is where it should have come to stand."""
+def _move_back(problem: Problem, path: str, line: int, count: int) -> Problem:
+    """Return the problem with lines of the file as it is; for the new annotation, the line where it would begin."""
 
-    def unmoved(place: re.Match[str]) -> str:
-        there = int(place[1])
-        return f"{path}:{there - count if there >= line + count else there}"
+    def replace_line(place: re.Match[str]) -> str:
+        number = int(place[1])
+        return f"{path}:{number - count if number >= line + count else number}"
 
-    message = re.sub(rf"{re.escape(path)}:(\d+)", unmoved, problem.message)
+    message = re.sub(rf"{re.escape(path)}:(\d+)", replace_line, problem.message)
     place = Place(line) if problem.path == path else problem.place
     return Problem(problem.code, message, problem.path, place, hint=problem.hint)
 

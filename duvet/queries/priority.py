@@ -1,4 +1,4 @@
-"""Orders requirements by urgency, with the reasons."""
+"""The order of requirements by urgency, with reasons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from duvet.trace.records import State, Status
 
 
 class PriorityClass(Rank):
-    """How far a requirement has got as its priority sees it, most urgent first."""
+    """Progress of a requirement, most urgent first."""
 
     PARTIALLY_IMPLEMENTED = 0
     NOT_STARTED = 1
@@ -24,7 +24,7 @@ class PriorityClass(Rank):
 
 
 class Priority(Struct, frozen=True):
-    """What decides about the rank of a requirement; where it is the same, the order of the specifications does."""
+    """The criteria for the rank of a requirement; equal ones keep the order of the specifications."""
 
     level: Level
     priority_class: PriorityClass
@@ -32,7 +32,6 @@ class Priority(Struct, frozen=True):
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """What requirements are sorted by."""
         ##= man/spec/queries.md#priorities
         ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before
         ##% fully implemented ones, then by the number of todos, then by their order in the specifications.
@@ -40,7 +39,7 @@ class Priority(Struct, frozen=True):
 
 
 def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, finished: bool = False) -> list[int]:
-    """The indexes of the requirements, most urgent first; what is done is among them only if that is asked for."""
+    """Return the requirements that pass the filters, most urgent first, with done ones only on request."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
     ##% it is asked for them.
@@ -55,7 +54,6 @@ def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, 
 
 
 def compute_priority(catalogue: Catalogue, card: RequirementCard) -> Priority:
-    """What decides about the rank of a requirement."""
     todos = sum(catalogue.citations[number].kind is Kind.TODO for number in card.citations)
     return Priority(card.level, _CLASS_OF[card.status], todos)
 
@@ -78,28 +76,27 @@ class PriorityRow(RequirementRow, frozen=True, kw_only=True):
 
 
 class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
-    """A requirement with all that decided about its rank."""
+    """A requirement with the explanation of its rank."""
 
     key: str
     before_next: str
-    """Why the next one comes after it; nothing for the last one."""
+    """The reason why the next one comes after it; empty for the last one."""
 
 
 def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[PriorityRow]:
-    """The first of the requirements that are in this order."""
     cards = [catalogue.requirements[index] for index in ranked[:most]]
     return [PriorityRow(**_fields(catalogue, card, rank)) for rank, card in enumerate(cards, 1)]
 
 
 def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[ExplainedRow]:
-    """The same, each compared with the next one."""
+    """Return rows that also explain why the next requirement comes later."""
     cards = [catalogue.requirements[index] for index in ranked]
     nexts = [*cards[1:], None]
     return [
         ExplainedRow(
             **_fields(catalogue, card, rank),
-            key=_key(compute_priority(catalogue, card)),
-            before_next=_before(catalogue, card, after) if after else "",
+            key=_describe_key(compute_priority(catalogue, card)),
+            before_next=_explain_order(catalogue, card, after) if after else "",
         )
         for rank, (card, after) in enumerate(zip(cards[:most], nexts, strict=False), 1)
     ]
@@ -107,31 +104,22 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], most: int |
 
 def _fields(catalogue: Catalogue, card: RequirementCard, rank: int) -> dict[str, Any]:
     priority = compute_priority(catalogue, card)
+    kinds = {catalogue.citations[number].kind for number in card.citations}
+    ##= man/spec/queries.md#priorities
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    state = describe_shortfall(card.state, kinds) or _STATES[card.state]
+    reason = f"{_level_name(card.level)}, {card.status.words}: {state}"
     return {
         **make_row_fields(catalogue, card),
         "rank": rank,
         "priority_class": priority.priority_class.name.lower(),
         "todo_count": priority.todos,
-        "reason": explain_priority(catalogue, card),
+        "reason": f"{reason}, {format_count(priority.todos, 'todo')}" if priority.todos else reason,
     }
 
 
-def explain_priority(catalogue: Catalogue, card: RequirementCard) -> str:
-    """`MUST, needs tests: implemented but not tested, 2 todos`."""
-    ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST give the reason for each rank in words.
-    todos = compute_priority(catalogue, card).todos
-    words = f"{_level_words(card.level)}, {card.status.words}: {_state(catalogue, card)}"
-    return f"{words}, {format_count(todos, 'todo')}" if todos else words
-
-
-def _state(catalogue: Catalogue, card: RequirementCard) -> str:
-    kinds = {catalogue.citations[number].kind for number in card.citations}
-    return describe_shortfall(card.state, kinds) or _STATES[card.state]
-
-
 def describe_shortfall(state: State, kinds: Collection[Kind]) -> str:
-    """What a state alone does not say of a requirement that has citations of these kinds; mostly nothing."""
+    """Describe what is missing if the kinds of citations say more than the state; otherwise return an empty text."""
     if state is State.MISSING_TEST and Kind.CITATION not in kinds:
         return "excepted without a reason"
     if state is State.MISSING_TEST and Kind.TEST in kinds:
@@ -154,15 +142,15 @@ _STATES = {
 }
 
 
-def _key(one: Priority) -> str:
-    return f"{_level_words(one.level)}, {one.priority_class.words}, {format_count(one.todos, 'todo')}"
+def _describe_key(one: Priority) -> str:
+    return f"{_level_name(one.level)}, {one.priority_class.words}, {format_count(one.todos, 'todo')}"
 
 
-def _before(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
-    """The first thing in which the two differ."""
+def _explain_order(catalogue: Catalogue, card: RequirementCard, after: RequirementCard) -> str:
+    """Describe the first criterion in which the two differ."""
     one, other = compute_priority(catalogue, card), compute_priority(catalogue, after)
     if one.level is not other.level:
-        return f"{_level_words(one.level)} comes before {_level_words(other.level)}"
+        return f"{_level_name(one.level)} comes before {_level_name(other.level)}"
     if one.priority_class is not other.priority_class:
         return f"same level; {one.priority_class.words} comes before {other.priority_class.words}"
     if one.todos != other.todos:
@@ -170,5 +158,5 @@ def _before(catalogue: Catalogue, card: RequirementCard, after: RequirementCard)
     return "same level, class and todos; stands first in the specifications"
 
 
-def _level_words(level: Level) -> str:
+def _level_name(level: Level) -> str:
     return level.name if level else "no level"

@@ -1,4 +1,4 @@
-"""Rows and details that queries answer with."""
+"""Rows and details in the results of queries, links, and counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from duvet.model import Level, Problem, Section, Severity
 from duvet.text import format_count
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard, SpecificationCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.coverage import CountedRequirement, Total, compute_level_totals
 from duvet.trace.records import NotApplicable, Status
 
@@ -21,7 +21,7 @@ class RequirementRow(Struct, frozen=True, kw_only=True):
     """A requirement in a list."""
 
     identifier: str
-    """The first digits of its id; the whole id is the hex BLAKE3 of its text."""
+    """The first digits of the id, which is the hex BLAKE3 of the text."""
     full_path: str
     specification: str
     section: str
@@ -36,12 +36,15 @@ class RequirementRow(Struct, frozen=True, kw_only=True):
 
 
 def make_requirement_row(catalogue: Catalogue, card: RequirementCard) -> RequirementRow:
-    """The row of a requirement."""
     return RequirementRow(**make_row_fields(catalogue, card))
 
 
+def make_requirement_rows(catalogue: Catalogue, indexes: Iterable[int]) -> tuple[RequirementRow, ...]:
+    return tuple(make_requirement_row(catalogue, catalogue.requirements[index]) for index in indexes)
+
+
 def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, Any]:
-    """The fields of its row, for rows that have more."""
+    """Return the fields of a RequirementRow, for rows with more fields."""
     specification, id = catalogue.specification_of(card), card.id
     return {
         "identifier": id[:SHORT_ID_DIGITS],
@@ -60,41 +63,40 @@ def make_row_fields(catalogue: Catalogue, card: RequirementCard) -> dict[str, An
 
 
 def format_level(level: Level) -> str | None:
-    """`MUST`; None where none is stated."""
+    """Return `MUST`, or None without a level."""
     return level.name if level else None
 
 
-# Sections can be linked to in the page of an RFC and not in its text.
+# Only the HTML version of an RFC has anchors for its sections.
 _RFC_AS_TEXT = re.compile(r"\A(https://www\.rfc-editor\.org/rfc/rfc\d+)\.txt\Z")
 _SAFE_IN_FRAGMENTS = "/!$&'()*+,;=:@?-._~"
 
 
 def make_fragment_link(anchor: str) -> str:
-    """The link to a place on the page."""
     return f"#{_quoted(anchor, _SAFE_IN_FRAGMENTS)}"
 
 
 def keep_web_url(url: str | None) -> str:
-    """The URL, where it leads to the web; nothing where it could make a browser do something else."""
+    """Return a URL of the web, and empty for any other, such as `javascript:`."""
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     return url if url is not None and url.lower().startswith(("http://", "https://")) else ""
 
 
 def make_blob_url(base: str | None, path: str) -> str:
-    """Where a source can be read, without its line; nothing where that is not known."""
+    """Return the URL of a source, without its line; empty without a base."""
     found = keep_web_url(base)
     return f"{found.rstrip('/')}/{_quoted(path)}" if found else ""
 
 
 def make_issue_url(base: str | None, id: str) -> str:
-    """Where an issue can be read: issues may be named by number or by URL."""
+    """Return the URL of an issue, which is named by number or by URL; empty if unknown."""
     found = keep_web_url(base)
     return keep_web_url(id) or (f"{found.rstrip('/')}/{_quoted(id.removeprefix('#'))}" if found else "")
 
 
 def make_published_url(url: str, section: str | None = None) -> str:
-    """Where a specification, or a section of it, can be read."""
+    """Return the URL of a specification or a section; empty if it can't be linked to."""
     page = _RFC_AS_TEXT.sub(r"\1", keep_web_url(url))
     if section is None or not page:
         return page
@@ -102,7 +104,7 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 
 def _quoted(text: str, safe: str = "/") -> str:
-    # A name that is no text in UTF-8 leads nowhere, and does no harm.
+    # The link of a name that is not valid Unicode leads nowhere, which does no harm.
     return quote(text, safe=safe, errors="replace")
 
 
@@ -112,7 +114,7 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
     id: str
     """`file:line`."""
     full_path: str | None
-    """Where it stands among all resources, below the first requirement that it refers to."""
+    """The path of the resource, below the first requirement that it refers to."""
     file_path: str
     line_number: int
     type: str
@@ -126,25 +128,24 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
     tracking_issue: str | None
     valid: bool
     error: str | None
-    """Why it is not valid."""
     warning: str | None
     comment_text: str
-    """Its lines without their indentation."""
+    """The lines of the comment without indentation."""
     context_start: int
-    """The number of the first line of the context."""
+    """The number of the first line."""
     context_lines: tuple[str, ...]
     url: str | None
     issue_url: str | None
 
 
 class CitationDetail(CitationWithCode, frozen=True, kw_only=True):
-    """An annotation with the requirements that it refers to."""
+    """An annotation with its requirements."""
 
     requirements: tuple[RequirementRow, ...]
 
 
 class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"):
-    """Annotations of a file: all of them, or those at one place."""
+    """The annotations of a file, or those at one place in it."""
 
     file_path: str
     url: str | None
@@ -159,19 +160,19 @@ class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="ki
     specification_name: str
     status_reason: str
     excuse: NotApplicable | None
-    """What the configuration says where it is not applicable."""
+    """Present if the configuration makes the requirement not applicable."""
     url: str | None
-    """Where its section can be read."""
+    """The URL of its section."""
     places: tuple[RequirementRow, ...]
     citations: tuple[CitationWithCode, ...]
     neighbours: tuple[RequirementRow, ...]
-    """Those right before and after it in its section."""
+    """The requirements right before and after it in its section."""
     cited_together: tuple[RequirementRow, ...]
-    """Others that the same citations refer to."""
+    """Other requirements of the same citations."""
 
 
 class RequirementCounts(Struct, frozen=True, kw_only=True):
-    """How many requirements there are; what is excepted or not applicable is not done."""
+    """Numbers of requirements; excepted and not applicable ones are not done."""
 
     requirements: int
     not_started: int
@@ -182,14 +183,13 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
     not_applicable: int
     applicable: int
     percent: int | None
-    """How many of the applicable ones are done."""
+    """The share of the applicable requirements that is done."""
 
 
 class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
-    """How many there are of one level."""
+    """Numbers of the requirements of one level."""
 
     level: str | None
-    """None where none is stated."""
 
 
 class SectionRow(Struct, frozen=True, kw_only=True):
@@ -217,7 +217,7 @@ class SectionDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="se
     numbers: RequirementCounts
     requirements: tuple[RequirementRow, ...]
     citations: tuple[CitationWithCode, ...]
-    """Those of its title, and of what is no requirement."""
+    """The citations of its title, and of sentences that are not requirements."""
 
 
 class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="specification"):
@@ -229,7 +229,7 @@ class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", t
     description: str
     full_path: str
     target: str
-    """What targets call it."""
+    """The part of its targets before `#`."""
     file_path: str
     numbers: RequirementCounts
     levels: tuple[LevelCounts, ...]
@@ -240,13 +240,12 @@ Detail = RequirementDetail | SectionDetail | SpecificationDetail | FileDetail
 
 
 def count_requirements(found: Iterable[CountedRequirement]) -> RequirementCounts:
-    """The numbers of all of these."""
     *_, total = compute_level_totals(found)
     return RequirementCounts(**_fields(total))
 
 
 def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ...]:
-    """The numbers of each level that occurs among these, the strongest first."""
+    """Count the requirements of each level that occurs, strongest first."""
     *levels, _ = compute_level_totals(found)
     return tuple(
         LevelCounts(level=format_level(total.level), **_fields(total)) for total in levels if total.level is not None
@@ -267,20 +266,8 @@ def _fields(total: Total) -> dict[str, Any]:
     }
 
 
-def make_section_row(
-    specification: SpecificationCard, id: str, requirements: Iterable[CountedRequirement]
-) -> SectionRow:
-    """The row of a section with these requirements."""
-    return SectionRow(
-        id=id,
-        title=specification.titles[id],
-        full_path=specification.section_path(id),
-        numbers=count_requirements(requirements),
-    )
-
-
 def format_section_text(section: Section) -> str:
-    """The text of a section without its title and the indentation that all of it has; no page begins or ends in it."""
+    """Return the text of a section without its title, its common indentation, and the headers of pages."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     return dedent("\n".join(section.lines)).strip("\n")
@@ -290,15 +277,13 @@ NO_REQUIREMENTS = "the project has no requirements"
 
 
 def list_errors(catalogue: Catalogue) -> tuple[Problem, ...]:
-    """What is wrong in the project; while anything is, not everything counts."""
     return tuple(problem for problem in catalogue.problems if problem.severity is Severity.ERROR)
 
 
 def describe_error_count(catalogue: Catalogue) -> str:
-    """How many errors there are."""
     return f"{format_count(len(list_errors(catalogue)), 'error')} in the project"
 
 
 def describe_incompleteness(catalogue: Catalogue) -> str:
-    """That not everything counts; nothing where it does."""
+    """Return the warning that errors make results incomplete; empty without errors."""
     return f"{describe_error_count(catalogue)}, so not everything counts" if list_errors(catalogue) else ""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
 from duvet.text import quote_text, shorten_text
-from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
+from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import (
     FileLine,
     ProjectFiles,
@@ -33,46 +33,24 @@ from duvet.trace.names import (
 )
 
 _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
-
-
-def make_unknown_reference_error(catalogue: Catalogue, wanted: str, files: ProjectFiles | None) -> NotFoundError:
-    """The error that says what is like it."""
-    place = parse_file_line(wanted)
-    path = place.path if place else wanted
-    if files and any(map(files.has, list_possible_paths(path, files.root))):
-        return NotFoundError(f"there is no annotation in {quote_text(path)}")
-    # Words are like some of thousands of ids by chance.
-    ids = {id[: len(path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(path) else {}
-    paths = {card.path: card.path for card in catalogue.citations}
-    hint = suggest_nearest(path, ids | list_specification_names(catalogue) | paths)
-    return NotFoundError(
-        f"nothing is called {quote_text(wanted)}",
-        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
-    )
-
-
-_SHORTEST = 4
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-_SHOWN_CANDIDATES = 10
+_MIN_DIGITS = 4
+_MAX_CANDIDATES = 10
 _RENAMED = "an id is that of its words, and another when these change: search for them"
 
 
 class RequirementRef(Struct, frozen=True):
-    """One requirement, in every place where its sentence stands."""
+    """One requirement, in all places where it occurs."""
 
     indexes: tuple[int, ...]
 
 
 class SectionRef(Struct, frozen=True):
-    """A section of a specification."""
-
     specification: int
     section: str
 
 
 class SpecRef(Struct, frozen=True):
-    """A specification."""
-
     specification: int
 
 
@@ -93,43 +71,45 @@ ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRe
 
 
 def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles | None = None) -> ResolvedReference:
-    """What a reference means; NotFoundError with what is near where it means nothing or too much.
+    """Resolve a prefix of an id, a path of a resource, `spec#section`, a specification, `file:line` or a file.
 
-    References are the beginning of an id, a path of a resource, `spec#section`, a specification, `file:line`, a file.
-    With the files, absolute paths are known, and lines of code that belong to an annotation.
+    Raises a NotFoundError with suggestions for an unknown or ambiguous one. Absolute paths, and lines of code below an
+    annotation, need the files.
     """
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
-    wanted = reference.strip()
-    resource = parse_resource(wanted)
+    name = reference.strip()
+    resource = parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource)
-    found = _specification(catalogue, wanted) or resolve_place(catalogue, wanted, files) or _target(catalogue, wanted)
+    if specifications := match_whole_specifications(catalogue, name):
+        return SpecRef(specifications[0])
+    found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
     if found is not None:
         return found
-    if _ID.match(wanted):
-        return RequirementRef(find_requirements_by_id(catalogue, wanted))
-    raise make_unknown_reference_error(catalogue, wanted, files)
+    if _ID.match(name):
+        return RequirementRef(find_requirements_by_id(catalogue, name))
+    raise _make_unknown_error(catalogue, name, files)
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
-    """Every place of the one requirement whose id begins so."""
+    """Return all places of the one requirement whose id has this prefix."""
     ##= man/spec/show.md#references
     ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
-    wanted = digits.lower()
-    if len(wanted) < _SHORTEST:
-        raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_SHORTEST} digits")
-    found = [index for index, id in enumerate(catalogue.ids) if id.startswith(wanted)]
+    prefix = digits.lower()
+    if len(prefix) < _MIN_DIGITS:
+        raise NotFoundError(f"{quote_text(digits)} is too short for an id", hint=f"give at least {_MIN_DIGITS} digits")
+    found = [index for index, id in enumerate(catalogue.ids) if id.startswith(prefix)]
     ids = dict.fromkeys(catalogue.ids[index] for index in found)
     if not found:
-        near = suggest_nearest(wanted, {id[: len(wanted)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids})
+        near = suggest_nearest(prefix, {id[: len(prefix)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids})
         raise NotFoundError(f"there is no requirement {quote_text(digits)}", hint=near or _RENAMED)
     if len(ids) > 1:
-        raise _ambiguous(catalogue, digits, found)
+        raise _make_ambiguous_error(catalogue, digits, found)
     return tuple(found)
 
 
-def _ambiguous(catalogue: Catalogue, wanted: str, indexes: list[int]) -> NotFoundError:
+def _make_ambiguous_error(catalogue: Catalogue, name: str, indexes: list[int]) -> NotFoundError:
     ##= man/spec/show.md#references
     ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
     found = {catalogue.ids[index]: index for index in indexes}
@@ -137,47 +117,46 @@ def _ambiguous(catalogue: Catalogue, wanted: str, indexes: list[int]) -> NotFoun
         f"{id[:SHORT_ID_DIGITS]}  {shorten_text(catalogue.requirements[index].text)}" for id, index in found.items()
     ]
     return NotFoundError(
-        f"{quote_text(wanted)} could mean {len(found)} requirements", hint=_listed("give one of these ids:", lines)
+        f"{quote_text(name)} could mean {len(found)} requirements",
+        hint=_list_candidates("give one of these ids:", lines),
     )
 
 
-def _listed(intro: str, lines: list[str]) -> str:
-    more = [f"and {len(lines) - _SHOWN_CANDIDATES} more"] if len(lines) > _SHOWN_CANDIDATES else []
-    return "\n".join([intro, *lines[:_SHOWN_CANDIDATES], *more])
+def _list_candidates(intro: str, lines: list[str]) -> str:
+    more = [f"and {len(lines) - _MAX_CANDIDATES} more"] if len(lines) > _MAX_CANDIDATES else []
+    return "\n".join([intro, *lines[:_MAX_CANDIDATES], *more])
 
 
 def resolve_resource(catalogue: Catalogue, resource: ResourcePath) -> ResolvedReference:
-    """What the names in a path of a resource mean; NotFoundError with what is near where they mean nothing."""
+    """Resolve the path of a resource; raises a NotFoundError with suggestions."""
     (specification, *_) = require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
-    spot = _section(catalogue, specification, resource.section)
+    section = _require_section(catalogue, specification, resource.section)
     if resource.id is None:
-        return spot
+        return section
     places = find_requirements_by_id(catalogue, resource.id)
-    indexes = tuple(index for index in places if _spot_of(catalogue, index) == spot)
+    cards = catalogue.requirements
+    indexes = tuple(i for i in places if SectionRef(cards[i].specification, cards[i].section) == section)
     if not indexes:
         paths = [catalogue.full_path_of(catalogue.requirements[index]) for index in places]
-        message = f"there is no requirement {quote_text(resource.id)} in {quote_text(spot.section)}"
-        raise NotFoundError(message, hint=_listed("it stands at", paths) if len(paths) > 1 else f"it is {paths[0]}")
+        message = f"there is no requirement {quote_text(resource.id)} in {quote_text(section.section)}"
+        raise NotFoundError(
+            message, hint=_list_candidates("it stands at", paths) if len(paths) > 1 else f"it is {paths[0]}"
+        )
     if resource.citation is None:
         return RequirementRef(indexes)
     cited = {number for index in indexes for number in catalogue.requirements[index].citations}
     ids = list_citation_spellings(resource.citation)
     numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id in ids)
     if not numbers:
-        known = ", ".join(catalogue.citations[number].id for number in sorted(cited)[:_SHOWN_CANDIDATES])
+        known = ", ".join(catalogue.citations[number].id for number in sorted(cited)[:_MAX_CANDIDATES])
         hint = f"it is cited at {known}" if known else "nothing cites it"
         raise NotFoundError(f"there is no citation {quote_text(resource.citation)} of that requirement", hint=hint)
     return CitationRef(numbers)
 
 
-def _spot_of(catalogue: Catalogue, index: int) -> SectionRef:
-    card = catalogue.requirements[index]
-    return SectionRef(card.specification, card.section)
-
-
-def _section(catalogue: Catalogue, specification: int, name: str) -> SectionRef:
+def _require_section(catalogue: Catalogue, specification: int, name: str) -> SectionRef:
     card = catalogue.specifications[specification]
     id = find_section(card, name)
     if id is None:
@@ -185,71 +164,63 @@ def _section(catalogue: Catalogue, specification: int, name: str) -> SectionRef:
     return SectionRef(specification, id)
 
 
-def _specification(catalogue: Catalogue, wanted: str) -> SpecRef | None:
-    found = match_whole_specifications(catalogue, wanted)
-    return SpecRef(found[0]) if found else None
-
-
-def _target(catalogue: Catalogue, wanted: str) -> SectionRef | None:
-    """The section of a target, or the one section of all specifications that is called so."""
-    spec, hash_sign, section = wanted.partition("#")
+def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | None:
+    """Return the section of a target, or the only section of any specification with this name."""
+    spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
         (specification, *_) = require_specification(catalogue, spec)
-        return _section(catalogue, specification, section)
-    named = [(index, find_section(card, wanted)) for index, card in enumerate(catalogue.specifications)]
-    spots = [SectionRef(index, id) for index, id in named if id is not None]
-    if len(spots) > 1 and not any(id.startswith(wanted.lower()) for id in catalogue.ids):
-        targets = [f"{catalogue.specifications[spot.specification].id}#{spot.section}" for spot in spots]
-        raise NotFoundError(
-            f"{quote_text(wanted)} could mean {len(targets)} sections", hint=_listed("give one of these:", targets)
-        )
-    return spots[0] if len(spots) == 1 else None
+        return _require_section(catalogue, specification, section)
+    named = [(index, find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
+    sections = [SectionRef(index, id) for index, id in named if id is not None]
+    if len(sections) > 1 and not any(id.startswith(name.lower()) for id in catalogue.ids):
+        targets = [f"{catalogue.specifications[one.specification].id}#{one.section}" for one in sections]
+        hint = _list_candidates("give one of these:", targets)
+        raise NotFoundError(f"{quote_text(name)} could mean {len(targets)} sections", hint=hint)
+    return sections[0] if len(sections) == 1 else None
 
 
-def resolve_place(catalogue: Catalogue, wanted: str, files: ProjectFiles | None = None) -> ResolvedReference | None:
-    """What stands in a file or at a line of it; NotFoundError where nothing stands at a line of a file that is known."""
+def resolve_place(catalogue: Catalogue, name: str, files: ProjectFiles | None = None) -> ResolvedReference | None:
+    """Resolve `file:line` or a file; raises a NotFoundError if a known file has nothing at the line."""
     root = files.root if files else ""
-    paths = list_possible_paths(wanted, root)
+    paths = list_possible_paths(name, root)
     inside = find_annotations_in_file(catalogue, paths)
     if inside:
         return FileRef(catalogue.citations[inside[0]].path, inside)
-    place = parse_file_line(wanted)
+    place = parse_file_line(name)
     if place is None:
         return None
     paths = list_possible_paths(place.path, root)
-    return _at_line(catalogue, paths, place.line, files) or _in_specification(catalogue, paths, place)
+    return _find_citation(catalogue, paths, place.line, files) or _find_requirement(catalogue, paths, place)
 
 
-def _at_line(catalogue: Catalogue, paths: tuple[str, ...], line: int, files: ProjectFiles | None) -> CitationRef | None:
+def _find_citation(
+    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: ProjectFiles | None
+) -> CitationRef | None:
     inside = find_annotations_in_file(catalogue, paths)
     if not inside:
         return None
+    path = catalogue.citations[inside[0]].path
+    lines = [catalogue.citations[number].line for number in inside]
     if files is None:
-        # Without a text, what begins last has to do.
-        last = max([card.line for card in _cards(catalogue, inside) if card.line <= line], default=0)
+        # Without the text, assume the last annotation that begins above.
+        last = max([one for one in lines if one <= line], default=0)
         numbers = tuple(number for number in inside if catalogue.citations[number].line == last)
     else:
-        text = files.text(catalogue.citations[inside[0]].path)
+        text = files.text(path)
         numbers = find_covering_annotations(find_annotation_lines(catalogue, inside, text), text, line)
     if numbers:
         return CitationRef(numbers)
     ##= man/spec/show.md#references
     ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
-    path = catalogue.citations[inside[0]].path
-    near = find_nearest_lines([card.line for card in _cards(catalogue, inside)], line)
-    raise NotFoundError(f"no annotation belongs to {path}:{line}", hint=_near(path, near))
+    raise NotFoundError(f"no annotation belongs to {path}:{line}", hint=_list_nearest(path, lines, line))
 
 
-def _cards(catalogue: Catalogue, numbers: Iterable[int]) -> Iterator[CitationCard]:
-    return (catalogue.citations[number] for number in numbers)
+def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
+    return f"near are {', '.join(f'{path}:{near}' for near in find_nearest_lines(lines, line))}"
 
 
-def _near(path: str, lines: Iterable[int]) -> str:
-    return f"near are {', '.join(f'{path}:{line}' for line in lines)}"
-
-
-def _in_specification(catalogue: Catalogue, paths: tuple[str, ...], place: FileLine) -> RequirementRef | None:
-    """The requirement that begins on that line of a specification."""
+def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: FileLine) -> RequirementRef | None:
+    """Return the requirement that begins on a line of a specification."""
     inside = [
         index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths
     ]
@@ -261,38 +232,53 @@ def _in_specification(catalogue: Catalogue, paths: tuple[str, ...], place: FileL
     found = [index for index in inside if catalogue.requirements[index].line == place.line]
     path = catalogue.specification_of(catalogue.requirements[inside[0]]).path
     if not found:
-        near = find_nearest_lines([catalogue.requirements[index].line for index in inside], place.line)
-        raise NotFoundError(f"no requirement begins at {path}:{place.line}", hint=_near(path, near))
+        hint = _list_nearest(path, [catalogue.requirements[index].line for index in inside], place.line)
+        raise NotFoundError(f"no requirement begins at {path}:{place.line}", hint=hint)
     if len({catalogue.ids[index] for index in found}) > 1:
-        raise _ambiguous(catalogue, f"{path}:{place.line}", found)
+        raise _make_ambiguous_error(catalogue, f"{path}:{place.line}", found)
     return RequirementRef(tuple(found))
 
 
+def _make_unknown_error(catalogue: Catalogue, name: str, files: ProjectFiles | None) -> NotFoundError:
+    place = parse_file_line(name)
+    path = place.path if place else name
+    if files and any(map(files.has, list_possible_paths(path, files.root))):
+        return NotFoundError(f"there is no annotation in {quote_text(path)}")
+    # Only for what looks like an id: words resemble some of thousands of ids by chance.
+    ids = {id[: len(path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(path) else {}
+    paths = {card.path: card.path for card in catalogue.citations}
+    hint = suggest_nearest(path, ids | list_specification_names(catalogue) | paths)
+    return NotFoundError(
+        f"nothing is called {quote_text(name)}",
+        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
+    )
+
+
 class CitableText(Struct, frozen=True):
-    """A target, and the words to quote; none where the title of a section is meant."""
+    """A target, and the words to quote; empty for the title of a section."""
 
     target: str
     quote: str
 
 
 def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | None = None) -> CitableText:
-    """What is to be cited; NotFoundError where that is nothing, or not only one thing."""
+    """Return what to cite for a reference; raises a NotFoundError unless that is one requirement or section."""
     match found:
         case SectionRef(specification, section):
             if part is not None:
                 raise NotFoundError("a title has no parts", hint="give the requirement that the words stand in")
             return CitableText(f"{catalogue.specifications[specification].locator}#{section}", "")
         case RequirementRef(indexes):
-            return _requirement(catalogue, indexes, part)
+            return _quote_requirement(catalogue, indexes, part)
         case CitationRef(numbers):
             cited = {index for number in numbers for index in catalogue.citations[number].requirements}
-            return _requirement(catalogue, sorted(cited), part)
+            return _quote_requirement(catalogue, sorted(cited), part)
     raise NotFoundError("only requirements and titles of sections can be cited", hint="give an id, or spec#section")
 
 
-def _requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
+def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
     if len(indexes) != 1:
-        raise _not_one(catalogue, indexes)
+        raise _make_count_error(catalogue, indexes)
     card = catalogue.requirements[indexes[0]]
     quote = card.text if part is None else " ".join(part.split())
     if not quote or quote not in card.text:
@@ -303,8 +289,7 @@ def _requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None)
     return CitableText(catalogue.target_of(card), quote)
 
 
-def _not_one(catalogue: Catalogue, indexes: Iterable[int]) -> NotFoundError:
-    """The error about a requirement in several places, or about several requirements."""
+def _make_count_error(catalogue: Catalogue, indexes: Iterable[int]) -> NotFoundError:
     cards = [catalogue.requirements[index] for index in indexes]
     if not cards:
         return NotFoundError("no requirement is cited there", hint="give an id, or spec#section")

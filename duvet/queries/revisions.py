@@ -1,4 +1,4 @@
-"""Finds the git revision to compare a project with."""
+"""The git revision to compare a project with."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from duvet.trace.names import suggest_nearest
 from duvet.tree.git import GitRevisions
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
-_SHOWN = 12
+_SHORT_DIGITS = 12
 
 
 class DiffBase(Struct, frozen=True):
-    """A commit to compare with, and how it was found."""
+    """A commit to compare with, and the name that led to it."""
 
     commit: str
     revision: str
-    """What it was called."""
     is_merge_base: bool
-    """Whether it is not that revision itself, but the commit where HEAD left it."""
+    """True for the commit where HEAD left the revision."""
 
     @property
     def words(self) -> str:
@@ -31,26 +30,29 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        """The first digits of the commit."""
-        return self.commit[:_SHOWN]
+        return self.commit[:_SHORT_DIGITS]
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
-    """The commit to compare with; NotFoundError with what is near where there is none of that name."""
+    """Find the commit to compare with; a NotFoundError for an unknown name suggests others."""
     head = revisions.find("HEAD")
     if head is None:
         ##= man/spec/diff.md#output
         ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
         ##% revision.
         raise NotFoundError("there is no commit to compare with", hint="commit something first")
-    revision = _default(revisions, is_gate=is_gate) if name is None else name
+    revision = _find_default(revisions, is_gate=is_gate) if name is None else name
     commit = revisions.find(revision)
     if commit is None:
-        raise _unknown(revisions, revision)
-    return _base(revisions, revision, commit, head, exact=exact)
+        raise _make_unknown_error(revisions, revision)
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
+    left = None if exact or commit == head else revisions.merge_base(commit, head)
+    return DiffBase(left or commit, revision, left not in (None, commit))
 
 
-def _default(revisions: GitRevisions, *, is_gate: bool) -> str:
+def _find_default(revisions: GitRevisions, *, is_gate: bool) -> str:
     ##= man/spec/diff.md#the-base
     ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
     ##% fail when `origin` exists and that branch is unknown.
@@ -61,15 +63,7 @@ def _default(revisions: GitRevisions, *, is_gate: bool) -> str:
     return found
 
 
-def _base(revisions: GitRevisions, revision: str, commit: str, head: str, *, exact: bool) -> DiffBase:
-    ##= man/spec/diff.md#the-base
-    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
-    ##% `--exact` or without such a commit.
-    left = None if exact or commit == head else revisions.merge_base(commit, head)
-    return DiffBase(left or commit, revision, left not in (None, commit))
-
-
-def _unknown(revisions: GitRevisions, name: str) -> DuvetError:
+def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
     hint = suggest_nearest(name, revisions.names())
     if revisions.is_shallow:
         hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")

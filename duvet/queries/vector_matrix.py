@@ -18,11 +18,11 @@ _THREADS = "OPENBLAS_NUM_THREADS"
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Somebody's own wish counts more, and programs that are started later are told nothing."""
+    """Set the number of threads while numpy loads, unless the user has set it; child processes don't inherit it."""
     if _THREADS in os.environ:
         yield
         return
-    # It is looked at once, when the library is loaded.
+    # OpenBLAS reads it once, when it is loaded.
     os.environ[_THREADS] = "1"
     try:
         yield
@@ -35,11 +35,11 @@ with _one_thread():
 
 
 _BLOCK = 4096
-"""So many rows are compared at once: their numbers stay in the caches of a processor."""
+"""Rows to compare at once, which fit into the cache of a processor."""
 
 
 class Matrix:
-    """Rows of one width, each with the number of what it belongs to."""
+    """Searchable vectors of one width, with the numbers that they belong to."""
 
     def __init__(self, width: int, segments: Iterable[VectorSegment]) -> None:
         numbers, rows = array("q"), bytearray()
@@ -47,20 +47,19 @@ class Matrix:
             if len(segment.rows) == len(segment.numbers) * row_size(width):
                 numbers.extend(segment.numbers)
                 rows += segment.rows
-        known = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
-        # Of a vector of length 1 no number is larger; what was overwritten may be anything.
-        is_whole = (known["scale"] >= 0) & (known["scale"] <= 1)
+        table = np.frombuffer(rows, np.dtype([("numbers", "i1", (width,)), ("scale", "<f4")]))
+        # A larger scale comes from damaged data: the vectors have length 1.
+        is_valid = (table["scale"] >= 0) & (table["scale"] <= 1)
         self._numbers = np.frombuffer(numbers, np.int64)
-        self._rows = known
-        if not is_whole.all():
-            self._numbers, self._rows = self._numbers[is_whole], known[is_whole]
+        self._rows = table
+        if not is_valid.all():
+            self._numbers, self._rows = self._numbers[is_valid], table[is_valid]
         self._width = width
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
-        """The numbers that are nearest to a query, each with its cosine, the nearest first; None is all."""
         chosen = None if allowed is None else np.flatnonzero(np.isin(self._numbers, np.asarray(allowed, np.int64)))
         numbers = self._numbers if chosen is None else self._numbers[chosen]
         scores = self._scores(np.frombuffer(query, "<f4"), chosen, len(numbers))

@@ -15,11 +15,11 @@ from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.errors import DuvetError
+from duvet.http_client import SystemClock
 from duvet.knowledge.feedback import AuditEntry
 from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
-from duvet.llm.http import ProviderClient
-from duvet.llm.records import SystemClock
+from duvet.llm.endpoint import ProviderClient
 from duvet.llm.router import StaticRouter
 from duvet.progress import Progress
 from duvet.server.log import EventLevel, ServerLog

@@ -1,20 +1,18 @@
-"""A sqlite connection with plain errors, the schema, and the encoding of values."""
+"""A sqlite connection with plain errors, the schema, and compressed texts."""
 
 from __future__ import annotations
 
-import json
-import re
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from enum import IntEnum
 from itertools import islice
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-import msgspec
 from msgspec import DecodeError, Struct, msgpack
 
+from duvet.store import codec
 from duvet.store.errors import (
     StoreBusyError,
     StoreStamp,
@@ -23,7 +21,7 @@ from duvet.store.errors import (
     translate_decoding_errors,
     translate_errors,
 )
-from duvet.store.records import NodeLabel, Relation, SymbolKind, SymbolLanguage
+from duvet.store.records import NodeLabel, Relation
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -32,86 +30,84 @@ if TYPE_CHECKING:
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
 BUSY_TIMEOUT = 5000
-"""Milliseconds to wait for those who are putting away what they have written."""
+"""Milliseconds to wait for others that are checkpointing."""
 _PAUSE = 0.02
-_MANY = 500
-"""So many values are asked for at once."""
+_BATCH = 500
+"""Rows, or values of a query, at a time."""
 
 
 class Database:
-    """The file of a store, open."""
+    """An open store file; every method raises StoreErrors.
 
-    def __init__(self, connection: Connection, path: str, seen: StoreStamp | None = None) -> None:
-        """What is given as seen is the only state of the files that is ever read: what others write isn't followed."""
+    With a stamp it reads only that state of the files, and doesn't follow what others write."""
+
+    def __init__(self, connection: Connection, path: str, stamp: StoreStamp | None = None) -> None:
         self.connection = connection
         self.path = path
-        self._seen = seen
+        self._stamp = stamp
 
     @property
     def is_current(self) -> bool:
-        """Whether it tells what is in the file."""
-        return self._seen is None or self._seen == read_store_stamp(self.path)
+        return self._stamp is None or self._stamp == read_store_stamp(self.path)
 
     @property
     def is_in_transaction(self) -> bool:
         with translate_errors(self.path):
             return self.connection.in_transaction
 
-    def rows(self, question: str, *values: object) -> list[DatabaseRow]:
-        """All rows at once."""
+    def rows(self, query: str, *values: object) -> list[DatabaseRow]:
         with translate_errors(self.path):
-            return self.connection.execute(question, values).fetchall()
+            return self.connection.execute(query, values).fetchall()
 
-    def row(self, question: str, *values: object) -> DatabaseRow | None:
-        """The first row."""
+    def row(self, query: str, *values: object) -> DatabaseRow | None:
         with translate_errors(self.path):
-            row: DatabaseRow | None = self.connection.execute(question, values).fetchone()
+            row: DatabaseRow | None = self.connection.execute(query, values).fetchone()
             return row
 
-    def read(self, decode: Callable[[DatabaseRow], Value], question: str, *values: object) -> list[Value]:
-        """What all rows stand for."""
-        return self._decoded(decode, self.rows(question, *values))
+    def read(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> list[Value]:
+        """Return all rows, decoded."""
+        return self._decode(decode, self.rows(query, *values))
 
-    def read_one(self, decode: Callable[[DatabaseRow], Value], question: str, *values: object) -> Value | None:
-        """What the first row stands for."""
-        row = self.row(question, *values)
-        return None if row is None else self._decoded(decode, [row])[0]
+    def read_one(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Value | None:
+        """Return the first row, decoded."""
+        row = self.row(query, *values)
+        return None if row is None else self._decode(decode, [row])[0]
 
-    def read_each(self, decode: Callable[[DatabaseRow], Value], question: str, *values: object) -> Iterator[Value]:
-        """What one row after the other stands for, of the state in which the first was read."""
+    def read_each(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Iterator[Value]:
+        """Yield the rows, decoded, as they are when the first one is read."""
         with translate_errors(self.path):
-            cursor = self.connection.execute(question, values)
+            cursor = self.connection.execute(query, values)
         while True:
             with translate_errors(self.path):
-                rows = cursor.fetchmany(_MANY)
+                rows = cursor.fetchmany(_BATCH)
             if not rows:
                 return
-            yield from self._decoded(decode, rows)
+            yield from self._decode(decode, rows)
 
     def read_many(
-        self, decode: Callable[[DatabaseRow], Value], question: str, values: Iterable[object], *others: object
+        self, decode: Callable[[DatabaseRow], Value], query: str, values: Iterable[object]
     ) -> Iterator[Value]:
-        """The same for a question with `{}` in the place of a list of values, after which come others."""
+        """Yield the rows of a query that has `{}` in the place of a list of values."""
         left = iter(values)
-        while some := list(islice(left, _MANY)):
-            yield from self.read(decode, question.format(make_placeholders(some)), *some, *others)
+        while batch := list(islice(left, _BATCH)):
+            yield from self.read(decode, query.format(make_placeholders(batch)), *batch)
 
-    def _decoded(self, decode: Callable[[DatabaseRow], Value], rows: list[DatabaseRow]) -> list[Value]:
+    def _decode(self, decode: Callable[[DatabaseRow], Value], rows: list[DatabaseRow]) -> list[Value]:
         with translate_decoding_errors(self.path):
             return [decode(row) for row in rows]
 
     def run(self, statement: str, *values: object) -> int:
-        """Change something; tells how many rows."""
+        """Execute a statement, and return the number of rows that it has changed."""
         with translate_errors(self.path):
             return self.connection.execute(statement, values).rowcount
 
     def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Change something once for each row."""
+        """Execute a statement for each row of values."""
         with translate_errors(self.path):
             self.connection.executemany(statement, rows)
 
     def patiently(self, work: Callable[[], object], seconds: float) -> None:
-        """Do what others may be in the way of, and try for so long."""
+        """Call a function again for so many seconds while it raises a StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:
@@ -122,19 +118,19 @@ class Database:
                 except StoreBusyError:
                     if time.monotonic() >= until:
                         raise
-                # Not in sqlite, where nobody could interrupt it.
+                # Sleeping inside of sqlite could not be interrupted.
                 time.sleep(_PAUSE)
         finally:
             self.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
 
     def shrink(self) -> None:
-        """Give back the room that nothing stands in."""
+        """Return unused pages to the file system."""
         with translate_errors(self.path):
-            # As a single statement it would be stopped at the first page.
+            # `execute` would stop after the first page.
             self.connection.executescript("PRAGMA incremental_vacuum")
 
     def undo(self) -> None:
-        """Leave everything as it was."""
+        """Roll back the transaction, and ignore errors."""
         import sqlite3
 
         with suppress(sqlite3.Error):
@@ -145,271 +141,149 @@ class Database:
 
 
 def make_placeholders(values: Sequence[object]) -> str:
-    """The places of so many values."""
     return ",".join("?" * len(values))
 
 
 APPLICATION_ID: Final = 0x64757665
-"""What tells a store from other databases."""
+"""The mark of a duvet store in the header of the file."""
 SCHEMA_VERSION: Final = 5
-"""Counts on whenever a table, or what stands in it, becomes another."""
+"""Increased whenever a table or the encoding of its values changes."""
 PAGE_SIZE: Final = 32768
-"""Texts and vectors of files are some kilobytes each: on small pages every other byte would be wasted."""
-
-STATE_TABLE = "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)"
-ARTIFACT_TABLE = """CREATE TABLE artifact(
-id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, subsystem TEXT NOT NULL,
-criticality TEXT NOT NULL, namespace TEXT NOT NULL, tags BLOB, digest BLOB NOT NULL, git_commit BLOB NOT NULL,
-git_timestamp REAL, first INTEGER NOT NULL, count INTEGER NOT NULL, skipped TEXT NOT NULL)"""
-TRAIT_TABLE = (
-    "CREATE TABLE trait(what INTEGER, value TEXT, artifact INTEGER, PRIMARY KEY(what, value, artifact)) WITHOUT ROWID"
-)
-PIECE_TABLE = """CREATE TABLE piece(
-number INTEGER PRIMARY KEY, artifact INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
-line_start INTEGER NOT NULL, line_end INTEGER NOT NULL)"""
-DICTIONARY_TABLE = "CREATE TABLE dictionary(data BLOB NOT NULL)"
-TEXT_TABLE = "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)"
-VECTORS_TABLE = "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)"
-SYMBOL_TABLE = """CREATE TABLE symbol(
-artifact INTEGER, ordinal INTEGER, name TEXT, qualified_name TEXT NOT NULL, folded TEXT,
-kind NOT NULL, language NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
-PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID"""
-SYMBOL_NAME_INDEX = "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))"
-NODE_TABLE = """CREATE TABLE node(
-id INTEGER PRIMARY KEY, label INTEGER NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, folded TEXT,
-properties BLOB, UNIQUE(label, key))"""
-EDGE_TABLE = """CREATE TABLE edge(
-source INTEGER, relation INTEGER, target INTEGER, properties BLOB,
-PRIMARY KEY(source, relation, target)) WITHOUT ROWID"""
-EDGE_BACK_INDEX = "CREATE INDEX edge_back ON edge(target, relation, source)"
-RUN_TABLE = "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)"
-REPORT_TABLE = (
-    "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)"
-)
-KEPT_TABLE = "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID"
-# The texts stand in their own table. Which words stand in a piece is all that is kept of it here: how often they do, and
-# whether in the title, is told by words of their own (see duvet.store.indexing).
-FOUND_TABLE = (
-    "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')"
-)
+"""Texts and vectors of files have some kilobytes: small pages would waste every other byte."""
 
 STATEMENTS = (
-    STATE_TABLE, ARTIFACT_TABLE, TRAIT_TABLE, PIECE_TABLE, DICTIONARY_TABLE, TEXT_TABLE, VECTORS_TABLE, SYMBOL_TABLE, SYMBOL_NAME_INDEX, NODE_TABLE, EDGE_TABLE, EDGE_BACK_INDEX, RUN_TABLE, REPORT_TABLE, KEPT_TABLE, FOUND_TABLE,
-)  # fmt: skip
+    "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)",
+    """CREATE TABLE artifact(
+id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, subsystem TEXT NOT NULL,
+criticality TEXT NOT NULL, namespace TEXT NOT NULL, tags BLOB, digest BLOB NOT NULL, git_commit BLOB NOT NULL,
+git_timestamp REAL, first INTEGER NOT NULL, count INTEGER NOT NULL, skipped TEXT NOT NULL)""",
+    "CREATE TABLE trait(what INTEGER, value TEXT, artifact INTEGER, PRIMARY KEY(what, value, artifact)) WITHOUT ROWID",
+    """CREATE TABLE piece(
+number INTEGER PRIMARY KEY, artifact INTEGER NOT NULL, start INTEGER NOT NULL, end INTEGER NOT NULL,
+line_start INTEGER NOT NULL, line_end INTEGER NOT NULL)""",
+    "CREATE TABLE dictionary(data BLOB NOT NULL)",
+    "CREATE TABLE text(artifact INTEGER PRIMARY KEY, data BLOB NOT NULL)",
+    "CREATE TABLE vectors(artifact INTEGER PRIMARY KEY, rows BLOB NOT NULL)",
+    """CREATE TABLE symbol(
+artifact INTEGER, ordinal INTEGER, name TEXT, qualified_name TEXT NOT NULL, folded TEXT,
+kind NOT NULL, language NOT NULL, line_start INTEGER NOT NULL, line_end INTEGER NOT NULL,
+PRIMARY KEY(artifact, ordinal)) WITHOUT ROWID""",
+    "CREATE INDEX symbol_name ON symbol(coalesce(folded, qualified_name))",
+    """CREATE TABLE node(
+id INTEGER PRIMARY KEY, label INTEGER NOT NULL, key TEXT NOT NULL, name TEXT NOT NULL, folded TEXT,
+properties BLOB, UNIQUE(label, key))""",
+    """CREATE TABLE edge(
+source INTEGER, relation INTEGER, target INTEGER, properties BLOB,
+PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
+    "CREATE INDEX edge_back ON edge(target, relation, source)",
+    "CREATE TABLE run(id INTEGER PRIMARY KEY, profile TEXT NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE report(id INTEGER PRIMARY KEY, name TEXT NOT NULL, run_id TEXT NOT NULL, data BLOB NOT NULL)",
+    "CREATE TABLE kept(name TEXT PRIMARY KEY, data BLOB NOT NULL) WITHOUT ROWID",
+    # Only the set of words of each chunk: texts are in their own table, and marked words store frequencies.
+    "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
+)
+"""The schema, which is compared with the text that the file stores."""
 SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
-"""What FTS5 makes for itself."""
+"""Tables that FTS5 creates for itself."""
 
-LABEL_NUMBERS: Final = {
-    NodeLabel.SUBSYSTEM: 1,
-    NodeLabel.SOURCE_FILE: 2,
-    NodeLabel.TEST_CASE: 3,
-    NodeLabel.DESIGN_DOC: 4,
-    NodeLabel.CONFIG_FILE: 5,
-    NodeLabel.ARTIFACT: 6,
-    NodeLabel.SPECIFICATION: 7,
-    NodeLabel.SECTION: 8,
-    NodeLabel.REQUIREMENT: 9,
-}
+# The order of labels and relations is part of the schema.
+_LABELS = (
+    NodeLabel.SUBSYSTEM, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.DESIGN_DOC, NodeLabel.CONFIG_FILE,
+    NodeLabel.ARTIFACT, NodeLabel.SPECIFICATION, NodeLabel.SECTION, NodeLabel.REQUIREMENT,
+)  # fmt: skip
+_RELATIONS = (
+    Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES, Relation.DEPENDS_ON, Relation.LINKS_TO, Relation.CITES,
+    Relation.PART_OF, Relation.WRITTEN_IN,
+)  # fmt: skip
+LABEL_NUMBERS: Final = {label: number for number, label in enumerate(_LABELS, 1)}
 LABEL_OF: Final = {number: label for label, number in LABEL_NUMBERS.items()}
-RELATION_NUMBERS: Final = {
-    Relation.BELONGS_TO: 1,
-    Relation.DESCRIBES: 2,
-    Relation.VALIDATES: 3,
-    Relation.DEPENDS_ON: 4,
-    Relation.LINKS_TO: 5,
-    Relation.CITES: 6,
-    Relation.PART_OF: 7,
-    Relation.WRITTEN_IN: 8,
-}
+RELATION_NUMBERS: Final = {relation: number for number, relation in enumerate(_RELATIONS, 1)}
 RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.items()}
-SUBSYSTEM_TRAIT, NAMESPACE_TRAIT, TAG_TRAIT = 1, 2, 3
-"""What a trait of a file is."""
 
 
-_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
-"""Words that stand in many rows, of which there may be others; the order is part of the schema."""
-_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
-_HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-MAX_PIECES = 1 << 20
-"""No file has as many."""
+class Trait(IntEnum):
+    """The kinds of traits, by which files are filtered."""
+
+    SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
 
 
-def encode_text(text: str) -> str | bytes:
-    """Text as it is stored; a name of a file may be what sqlite can't take as text."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="surrogatepass")
-    return text
-
-
-def decode_text(value: object) -> str:
-    """The text that was stored."""
-    return value if isinstance(value, str) else decode_bytes(value).decode(errors="surrogatepass")
-
-
-def encode_word(word: str) -> int | str | bytes:
-    """What symbols are, and what they are written in, in little room."""
-    return _CODES.get(word) or encode_text(word)
-
-
-def decode_word(value: object) -> str:
-    """The word again."""
-    return _WORDS[value - 1] if isinstance(value, int) else decode_text(value)
-
-
-def encode_hex(text: str) -> str | bytes:
-    """A digest in half the room."""
-    return bytes.fromhex(text) if _HEX.fullmatch(text) else encode_text(text)
-
-
-def decode_hex(value: object) -> str:
-    """The digest that was stored."""
-    return value if isinstance(value, str) else decode_bytes(value).hex()
-
-
-def decode_count(value: object, most: int = 1 << 62) -> int:
-    """A number of something; ValueError for what is none, for a column takes anything."""
-    if isinstance(value, int) and 0 <= value <= most:
-        return value
-    raise ValueError(f"{value!r:.40} is no number of anything")
-
-
-def decode_numbers(values: Sequence[object]) -> list[int]:
-    """The same for several."""
-    return [decode_count(value) for value in values]
-
-
-def decode_piece_range(first: object, count: object) -> range:
-    """The numbers of the pieces of a file."""
-    start = decode_count(first, 1 << 60)
-    return range(start, start + decode_count(count, MAX_PIECES))
-
-
-def decode_time(value: object) -> float | None:
-    """A time, where there is one; ValueError for what is none."""
-    if value is None or (isinstance(value, (int, float)) and isfinite(value)):
-        return value
-    raise ValueError(f"{value!r:.40} is no time")
-
-
-def decode_bytes(value: object) -> bytes:
-    """Bytes; ValueError for what is none."""
-    if isinstance(value, bytes):
-        return value
-    raise ValueError(f"{value!r:.40} stands where bytes should")
-
-
-def pack_record(value: object) -> bytes:
-    """A record as JSON."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(value)).encode()
-
-
-def unpack_record(data: bytes, kind: type[Value]) -> Value:
-    """The record again."""
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except msgspec.ValidationError:
-        raise
-    except msgspec.DecodeError:
-        return msgspec.convert(json.loads(data), kind)
-
-
-def decode_properties(data: bytes | None) -> dict[str, Any]:
-    """Those of a node or an edge."""
-    return unpack_record(data, dict[str, Any]) if data else {}
-
-
-_SAMPLES, _SAMPLE, _EVERY = 16, 2048, 8
-"""How many texts of how many characters tell how all others are likely to go on, and one of how many texts is taken."""
-_MOST_TEXT = 1 << 28
-"""Bytes that a text may have: a few that were made up could say that they are thousands of times as many."""
-_TEXT = "SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?"
+_SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
+"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
+_MAX_TEXT_BYTES = 1 << 28
+"""Limits what a damaged or forged text can unpack to."""
 
 
 class TitledText(Struct, frozen=True):
-    """The text of a file, and the titles of its pieces, whose words stand in it mostly."""
+    """The text of a file and the titles of its chunks; they are compressed together since they share their words."""
 
     whole: str = ""
     titles: tuple[str, ...] = ()
 
 
 class TextWriter:
-    """Texts on their way into a store."""
+    """Stores texts, compressed with a dictionary of samples."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._dictionary = database.read_one(lambda row: decode_bytes(*row), "SELECT data FROM dictionary") or b""
+        self._dictionary = database.read_one(lambda row: codec.decode_bytes(*row), "SELECT data FROM dictionary") or b""
         self._samples: list[str] = []
         self._count = 0
 
     def put(self, id: int, text: str, titles: Iterable[str]) -> None:
-        """The text of a file, and the titles of its pieces."""
         if not self._dictionary:
             self._sample(text)
-        # Files are small: much of what is in one stands in others.
-        writer = zlib.compressobj(zdict=self._dictionary)
-        data = msgpack.encode([_bytes(text), *map(_bytes, titles)])
-        self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, writer.compress(data) + writer.flush())
+        # Files are small: much of one occurs in others.
+        compressor = zlib.compressobj(zdict=self._dictionary)
+        data = msgpack.encode([one.encode(errors="surrogatepass") for one in (text, *titles)])
+        packed = compressor.compress(data) + compressor.flush()
+        self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, packed)
 
     def _sample(self, text: str) -> None:
         self._count += 1
-        if self._count % _EVERY == 0:
-            # Many files begin alike.
-            start = max(0, len(text) - _SAMPLE) // 2
-            self._samples.append(text[start : start + _SAMPLE])
+        if self._count % _SAMPLE_STEP == 0:
+            # From the middle: many files begin alike.
+            start = max(0, len(text) - _SAMPLE_LENGTH) // 2
+            self._samples.append(text[start : start + _SAMPLE_LENGTH])
         if len(self._samples) == _SAMPLES:
             self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
             self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
 
 
 def read_file_text(database: Database, id: int) -> TitledText:
-    """The text of a file; nothing where it has no pieces."""
-    row = database.row(_TEXT, id)
+    """Return the text of a file, empty if it has no chunks."""
+    row = database.row("SELECT data, (SELECT data FROM dictionary) FROM text WHERE artifact = ?", id)
     if row is None:
         return TitledText()
     with translate_decoding_errors(database.path):
-        reader = zlib.decompressobj(zdict=decode_bytes(row[1] or b""))
-        data = reader.decompress(decode_bytes(row[0]), _MOST_TEXT)
-        if not reader.eof:
+        decompressor = zlib.decompressobj(zdict=codec.decode_bytes(row[1] or b""))
+        data = decompressor.decompress(codec.decode_bytes(row[0]), _MAX_TEXT_BYTES)
+        if not decompressor.eof:
             raise zlib.error("a text is not whole")
-        return _text(data)
-
-
-def _text(data: bytes) -> TitledText:
-    try:
-        whole, *titles = msgpack.decode(data, type=tuple[bytes, ...])
-    except (DecodeError, ValueError) as error:
-        raise zlib.error("a text makes no sense") from error
-    return TitledText(whole.decode(errors="surrogatepass"), tuple(one.decode(errors="surrogatepass") for one in titles))
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogatepass")
+        try:
+            parts = msgpack.decode(data, type=tuple[bytes, ...])
+            if not parts:
+                raise ValueError
+        except (DecodeError, ValueError) as error:
+            raise zlib.error("a text makes no sense") from error
+        whole, *titles = [part.decode(errors="surrogatepass") for part in parts]
+    return TitledText(whole, tuple(titles))
 
 
 class StoreState(NamedTuple):
-    """The only row of its table."""
+    """The only row of the table `state`."""
 
     revision: str
     next: int
-    """The number of the piece that comes next."""
+    """The number of the next chunk."""
     total: int
-    """How many pieces there are."""
+    """The number of chunks."""
 
 
 def read_state(database: Database) -> StoreState:
-    found = database.read_one(_state, "SELECT revision, next, total FROM state")
-    if found is None:
+    state = database.read_one(
+        lambda row: StoreState(codec.decode_text(row[0]), *map(codec.decode_count, row[1:])),
+        "SELECT revision, next, total FROM state",
+    )
+    if state is None:
         raise make_damaged_error(database.path, "it doesn't say what it holds")
-    return found
-
-
-def _state(row: DatabaseRow) -> StoreState:
-    revision, *counts = row
-    return StoreState(decode_text(revision), *map(decode_count, counts))
+    return state

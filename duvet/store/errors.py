@@ -19,91 +19,87 @@ class StoreError(DuvetError):
 
 
 class StoreMissingError(StoreError):
-    """Nothing was taken in yet."""
+    """The project is not indexed yet."""
 
 
 class StoreFullError(StoreError):
-    """There is no room for what is to be written."""
+    """The disk is full."""
 
 
 class StoreBusyError(StoreError):
-    """Somebody else is writing."""
+    """Another process is writing."""
 
 
 class StoreChangedError(StoreError):
-    """Somebody else has written meanwhile."""
+    """Another process has written meanwhile."""
 
 
 class StoreVersionError(StoreError):
-    """A store that another version of duvet has made."""
+    """Another version of duvet has created the store."""
 
 
 class StoreOutdatedError(StoreVersionError):
-    """One that an older duvet has made, which the next run replaces."""
+    """An older version has created it; the next run replaces it."""
 
 
 class StoreDamagedError(StoreError):
-    """What stands there is no store, or not a whole one."""
+    """The file is not a store, or a damaged one."""
 
 
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
-"""What tells one state of the files from another."""
+"""Device, inode, size and time of the store and its log."""
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""What sqlite reads and writes, after the name of the store."""
+"""The suffixes of the files that sqlite reads and writes."""
 
 
 def list_store_files(path: str) -> list[str]:
-    """The store, and what sqlite puts beside it."""
     return [path + ending for ending in STORE_FILE_ENDINGS]
 
 
 def find_store_folder(path: str) -> str:
-    """The folder that they stand in."""
     return os.path.dirname(path) or os.curdir
 
 
 def read_store_stamp(path: str) -> StoreStamp:
-    """How the store, and what is not yet part of it, look from outside."""
-    return tuple(_seen(file) for file in list_store_files(path)[:2])
+    def stamp(file: str) -> tuple[int, int, int, int] | None:
+        try:
+            status = os.stat(file)
+        except (OSError, ValueError):
+            return None
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
-
-def _seen(path: str) -> tuple[int, int, int, int] | None:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    return tuple(stamp(file) for file in list_store_files(path)[:2])
 
 
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
-"""The codes of sqlite."""
-_BY_DISK = {10, 14}
-"""Those by which it tells of a disk, be it for want of room."""
-_LITTLE = 1 << 16
-"""Bytes that are as good as none."""
-_NO_TEXT = 11
-_ODD = ("file format", "vtable constructor")
-"""What it says of a damaged file with the same code as of a statement that is wrong."""
+"""Error codes of sqlite."""
+_DISK = {10, 14}
+"""The codes of disk errors, some of which mean a full disk."""
+_FULL_BYTES = 1 << 16
+"""A disk with less free space is full."""
+_CORRUPT = 11
+_DAMAGE_MESSAGES = ("file format", "vtable constructor")
+"""In messages about damaged files with the code of a wrong statement."""
 
 
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
-    """Whatever sqlite finds wrong with the store comes as a StoreError."""
+    """Turn the errors of sqlite into StoreErrors."""
     import sqlite3
 
     try:
         yield
     except sqlite3.Error as error:
-        raise _of_sqlite(error, path) from error
+        raise _make_error(error, path) from error
     except UnicodeDecodeError as error:
-        # What sqlite says of it holds what stands there.
+        # The message of sqlite contains text that is not Unicode.
         raise make_damaged_error(path, str(error)) from error
 
 
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
-    """What was overwritten may be read as anything; around that which makes records of what stands there, and no more."""
+    """Turn any error into a StoreDamagedError; use it around decoding only, where damaged data can raise anything."""
     import zlib
 
     try:
@@ -114,30 +110,29 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 
-def _of_sqlite(error: sqlite3.Error, path: str) -> StoreError:
+def _make_error(error: sqlite3.Error, path: str) -> StoreError:
     from sqlite3 import InterfaceError, ProgrammingError
 
     if isinstance(error, (ProgrammingError, InterfaceError)):
         return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
-    # Text that is none has no code.
-    code = getattr(error, "sqlite_errorcode", _NO_TEXT) & 0xFF
+    # An error about text that is not Unicode has no code.
+    code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
     if code in _BUSY:
         return make_busy_error(path)
-    if code in _FULL or (code in _BY_DISK and _is_full(path)):
+    if code in _FULL or (code in _DISK and _is_full(path)):
         return StoreFullError(f"there is no room for it: {error}", path=path, hint="make room, and try again")
     if code in _READ_ONLY:
         return StoreError(f"it can't be opened or written: {error}", path=path, hint="see who may write to its folder")
     if code in _FOREIGN:
         return make_foreign_error(path, str(error))
-    if code in _DAMAGED or any(words in str(error) for words in _ODD):
+    if code in _DAMAGED or any(words in str(error) for words in _DAMAGE_MESSAGES):
         return make_damaged_error(path, str(error))
     return StoreError(f"it can't be read or written: {error}", path=path, hint="see whether its disk is well")
 
 
 def _is_full(path: str) -> bool:
-    """Whether there is next to no room where this file is."""
     try:
-        return disk_usage(find_store_folder(path)).free < _LITTLE
+        return disk_usage(find_store_folder(path)).free < _FULL_BYTES
     except OSError:
         return False
 
@@ -151,7 +146,7 @@ def make_missing_error(path: str) -> StoreMissingError:
 
 
 def make_damaged_error(path: str, reason: str) -> StoreDamagedError:
-    """Of a store of which something is not as it was written."""
+    """Return the error about a store that is damaged, or certainly ours."""
     return StoreDamagedError(
         f"it is damaged, or no store of duvet: {reason}",
         path=path,
@@ -160,7 +155,7 @@ def make_damaged_error(path: str, reason: str) -> StoreDamagedError:
 
 
 def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
-    """Of what may belong to somebody else."""
+    """Return the error about a file that may belong to another program."""
     return StoreDamagedError(
         f"it is damaged, or no store of duvet: {reason}",
         path=path,
@@ -169,13 +164,12 @@ def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
 
 
 def advise_rebuild(path: str) -> str:
-    """What to do about a store that is of no use."""
+    """Return a hint that names the files to remove."""
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
     return f"remove {' and '.join(names)}, and take everything in again"
 
 
 def make_version_error(path: str, version: int, schema: int) -> StoreVersionError:
-    """Of a store with another schema than this one."""
     if version > schema:
         return StoreVersionError(
             f"a newer duvet has made it: its schema is {version}, and this one reads {schema}",

@@ -1,4 +1,4 @@
-"""Opens, creates or replaces the index of a project."""
+"""Opening, creating and removing the store file of a project."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from duvet.store.errors import (
     translate_errors,
 )
 from duvet.store.sqlite import SqliteStore
-from duvet.tree.outputs import store_file as write
+from duvet.tree.outputs import store_file
 
 if TYPE_CHECKING:
     from duvet.store.protocol import Store
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 GITIGNORE_NAME = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
-"""What means something else in such a file."""
-_LONGEST_LIST = 1 << 16
-_CACHE = 16_000
-"""Kilobytes of the file that are held in memory."""
-_FLUSH = 8 << 20
-"""Bytes of the index that are held in memory before they are written."""
+"""Characters with a meaning in `.gitignore`."""
+_MAX_IGNORE_BYTES = 1 << 16
+_CACHE_KILOBYTES = 16_000
+_INDEX_MEMORY = 8 << 20
+"""Bytes of the full-text index that are collected in memory before they are written."""
+_MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
 def open_store(path: str, *, create: bool = False) -> Store:
-    """The store in a file; a MissingError where there is none, unless it is to be made."""
+    """Open the store in a file; without `create`, a missing one is a StoreMissingError."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
     check_plain_file(path)
@@ -51,9 +51,9 @@ def open_store(path: str, *, create: bool = False) -> Store:
         if not create:
             raise make_missing_error(path)
         make_store_folder(path, f"{os.path.basename(path)}*")
-    database = _opened(path, create=create)
+    database = _open(path, create=create)
     try:
-        _settle(database, create=create)
+        _check_schema(database, create=create)
     except BaseException:
         database.close()
         raise
@@ -61,7 +61,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
 
 
 def check_plain_file(path: str) -> None:
-    """That nothing but a file of ours is read and written."""
+    """Raise a StoreError if the store, or a folder around it, is a link, or it is not a regular file."""
     folder = find_store_folder(path)
     for place in (os.path.dirname(folder), folder, *list_store_files(path)):
         if os.path.islink(place):
@@ -71,55 +71,50 @@ def check_plain_file(path: str) -> None:
 
 
 def make_store_folder(path: str, *names: str) -> None:
-    """Make the folder of a store, where git ignores files of these names; `*` at the end of one stands for the rest."""
+    """Create the folder of a store and make git ignore these files in it; a name may end with `*`."""
     folder = find_store_folder(path)
     ignore = os.path.join(folder, GITIGNORE_NAME)
     try:
         os.makedirs(folder, exist_ok=True)
-        known = _ignored(ignore)
-        if known is not None and (missing_names := [one for one in map(_plain, names) if one not in known]):
-            write(ignore, b"".join(line + b"\n" for line in [*known, *missing_names]))
+        known = _read_gitignore(ignore)
+        if known is not None and (missing := [line for line in map(_gitignore_line, names) if line not in known]):
+            store_file(ignore, b"".join(line + b"\n" for line in [*known, *missing]))
     except OSError as error:
         raise StoreError(describe_os_error(error), path=folder, hint="see who may write there") from error
     except OutputError as error:
         raise StoreError(error.message, path=error.path, hint="see who may write there") from error
 
 
-def _ignored(path: str) -> list[bytes] | None:
-    """What git ignores already, the list itself first; None where the list is somebody else's."""
-    own = _plain(GITIGNORE_NAME)
+def _read_gitignore(path: str) -> list[bytes] | None:
+    """Return the lines, of which the first ignores the file itself; None if somebody else has written it."""
+    own = _gitignore_line(GITIGNORE_NAME)
     if not os.path.lexists(path):
         return [own]
     if not os.path.isfile(path) or os.path.islink(path):
         return None
     with open(path, "rb") as file:
-        lines = file.read(_LONGEST_LIST).splitlines()
+        lines = file.read(_MAX_IGNORE_BYTES).splitlines()
     return lines if lines[:1] == [own] else None
 
 
-def _plain(name: str) -> bytes:
-    """A line for nothing but this name: other files may stand beside ours."""
-    return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", name.removesuffix("*")) + name[len(name.removesuffix("*")) :])
+def _gitignore_line(name: str) -> bytes:
+    plain = name.removesuffix("*")
+    return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", plain) + name[len(plain) :])
 
 
-def _opened(path: str, *, create: bool) -> Database:
-    seen = read_store_stamp(path)
+def _open(path: str, *, create: bool) -> Database:
+    stamp, log = read_store_stamp(path), path + "-wal"
     try:
-        return _connected(path, "mode=rwc" if create else "mode=rw")
+        return _connect(path, "mode=rwc" if create else "mode=rw")
     except StoreError:
-        # There sqlite can't follow what others write.
-        if create or not _is_at_rest(path):
+        # In a read-only folder sqlite can only open the file without its log, which has to be empty.
+        is_logged = os.path.exists(log) and os.path.getsize(log)
+        if create or os.access(find_store_folder(path), os.W_OK) or is_logged:
             raise
-    return _connected(path, "mode=ro&immutable=1", seen)
+    return _connect(path, "mode=ro&immutable=1", stamp)
 
 
-def _is_at_rest(path: str) -> bool:
-    """Whether all that was written is in the file, and we can write no more."""
-    log = path + "-wal"
-    return not os.access(find_store_folder(path), os.W_OK) and not (os.path.exists(log) and os.path.getsize(log))
-
-
-def _connected(path: str, mode: str, seen: StoreStamp | None = None) -> Database:
+def _connect(path: str, mode: str, stamp: StoreStamp | None = None) -> Database:
     import sqlite3
     from urllib.parse import quote
 
@@ -128,10 +123,10 @@ def _connected(path: str, mode: str, seen: StoreStamp | None = None) -> Database
         connection = sqlite3.connect(
             f"file:{name}?{mode}", uri=True, timeout=BUSY_TIMEOUT / 1000, isolation_level=None, check_same_thread=False
         )
-    database = Database(connection, path, seen)
+    database = Database(connection, path, stamp)
     try:
-        # A store may come with what somebody else has written: it must do nothing of its own.
-        for setting in (f"cache_size=-{_CACHE}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
+        # A store may come from somebody else: its schema must not run code.
+        for setting in (f"cache_size=-{_CACHE_KILOBYTES}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
             database.run(f"PRAGMA {setting}")
         database.row("SELECT count(*) FROM sqlite_schema")
     except BaseException:
@@ -140,9 +135,8 @@ def _connected(path: str, mode: str, seen: StoreStamp | None = None) -> Database
     return database
 
 
-def _settle(database: Database, *, create: bool) -> None:
-    """See to it that the store is one of this schema."""
-    version = _found_version(database)
+def _check_schema(database: Database, *, create: bool) -> None:
+    version = _read_version_at_once(database)
     if version is None or version < SCHEMA_VERSION:
         if not create:
             raise (
@@ -153,23 +147,25 @@ def _settle(database: Database, *, create: bool) -> None:
         ##= man/spec/knowledge.md#storage
         ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
         ##% and not the index of a newer version.
-        database.patiently(lambda: _make(database), BUSY_TIMEOUT / 1000)
+        database.patiently(lambda: _create_tables(database), BUSY_TIMEOUT / 1000)
     elif version > SCHEMA_VERSION:
         raise make_version_error(database.path, version, SCHEMA_VERSION)
-    _compare(database)
+    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
+        raise make_damaged_error(database.path, "its tables are others")
 
 
-def _found_version(database: Database) -> int | None:
-    # All of it at one moment: others may be making it.
+def _read_version_at_once(database: Database) -> int | None:
+    # In one transaction: others may be creating the tables.
     database.run("BEGIN")
     try:
-        return _version(database)
+        return _read_version(database)
     finally:
         database.undo()
 
 
-def _version(database: Database) -> int | None:
-    """That of the schema; None for a file in which nothing is yet."""
+def _read_version(database: Database) -> int | None:
+    """Return the version of the schema, or None for an empty file."""
     ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
     if application == APPLICATION_ID and version:
         return int(version)
@@ -178,22 +174,22 @@ def _version(database: Database) -> int | None:
     return None
 
 
-def _make(database: Database) -> None:
-    """Make all tables, in the place of whatever an older duvet has left there."""
+def _create_tables(database: Database) -> None:
+    """Create all tables, and drop those of an older version."""
     ##= man/spec/knowledge.md#ingest-runs
     ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
-    if _found_version(database) == SCHEMA_VERSION:
-        # Somebody else was faster.
+    if _read_version_at_once(database) == SCHEMA_VERSION:
+        # Another process was faster.
         return
     for setting in (f"page_size={PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")
     try:
-        if _version(database) != SCHEMA_VERSION:
-            _clear(database)
+        if _read_version(database) != SCHEMA_VERSION:
+            _drop_tables(database)
             for statement in STATEMENTS:
                 database.run(statement)
-            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _FLUSH)
+            database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _INDEX_MEMORY)
             database.run("INSERT INTO state VALUES ('', 1, 0)")
             database.run(f"PRAGMA application_id={APPLICATION_ID}")
             database.run(f"PRAGMA user_version={SCHEMA_VERSION}")
@@ -203,7 +199,7 @@ def _make(database: Database) -> None:
         raise
 
 
-def _clear(database: Database) -> None:
+def _drop_tables(database: Database) -> None:
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
     for is_virtual in (True, False):
         for (name,) in database.rows(tables, is_virtual):
@@ -211,19 +207,8 @@ def _clear(database: Database) -> None:
             database.run(f'DROP TABLE IF EXISTS "{quoted}"')
 
 
-def _compare(database: Database) -> None:
-    """That its tables are those of this schema, and that there are no others."""
-    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
-        raise make_damaged_error(database.path, "its tables are others")
-
-
-_MAGIC, _AT = b"SQLite format 3\0", 68
-"""How a file of sqlite begins, and where it says whose it is."""
-
-
 def can_be_replaced(path: str) -> bool:
-    """Whether a damaged store is ours beyond doubt: it says so, or stands where nobody else writes."""
+    """Return True if a damaged store is certainly ours, by its header or its place."""
     whole = os.path.abspath(path).replace(os.sep, "/")
     if whole.endswith(f"/{StoreRule().path}"):
         return not os.path.isdir(path)
@@ -232,14 +217,14 @@ def can_be_replaced(path: str) -> bool:
             head = file.read(100)
     except OSError:
         return False
-    return head.startswith(_MAGIC) and head[_AT : _AT + 4] == APPLICATION_ID.to_bytes(4)
+    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
 
 
 def remove_store(path: str) -> None:
-    """Remove the file, and what sqlite keeps beside it; StoreError where that can't be done."""
+    """Remove the store with the files that sqlite keeps beside it."""
     check_plain_file(path)
     try:
-        # What is to be written to the file goes first: alone, it would be taken for that of the next one.
+        # The log first: a log that is left over would be applied to the next store.
         for file in reversed(list_store_files(path)):
             with suppress(FileNotFoundError):
                 os.remove(file)

@@ -1,4 +1,4 @@
-"""The protocol of every index store."""
+"""The protocol of an index store."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from duvet.store.records import (
     Chunk,
     ChunkFilters,
     GraphEdge,
+    GraphHop,
     GraphNode,
     IngestedFile,
     IngestRun,
@@ -20,152 +21,129 @@ from duvet.store.records import (
 )
 
 ScoredChunks = Sequence[tuple[int, float]]
-"""Numbers of pieces, each with its score, the best (and highest) first."""
-
-
-class GraphHop(Protocol):
-    """A node that was reached, and the edges that led to it, the first one first."""
-
-    @property
-    def node(self) -> GraphNode:
-        """Where it ends."""
-
-    @property
-    def path(self) -> Sequence[GraphEdge]:
-        """A shortest way there."""
+"""Numbers of chunks with their scores, best first; a higher score is better."""
+EdgeEnds = Sequence[tuple[GraphEdge, GraphNode]]
+"""Edges, each with the node at its other end."""
 
 
 class Store(Protocol):
-    """What is known about a project, as it was after the last run; a StoreError where that can't be told."""
-
-    # About the store itself
+    """The index of a project after the last completed run; every method can raise a StoreError."""
 
     @property
     def revision(self) -> str:
-        """Another one after each run that has changed anything."""
+        """A token that differs after each run that has changed anything."""
 
     @property
     def is_current(self) -> bool:
-        """Whether it goes on to tell what others write; one that can't has to be opened again."""
+        """False when the store can't follow what others write and has to be opened again."""
 
     def reading(self) -> AbstractContextManager[None]:
-        """All that is asked inside is answered as of one moment, whatever is written meanwhile; a BusyError where it
-        can't be. Inside of another one, and of a change, it is part of that."""
+        """Answer everything inside as of one moment, or raise a StoreBusyError; nests, and does nothing in a change."""
 
     def kept(self, name: str) -> bytes | None:
-        """What was kept under that name."""
+        """Return what StoreWriter.keep has stored."""
 
-    def close(self) -> None:
-        """Let go of it."""
+    def close(self) -> None: ...
 
     def copy_to(self, path: str) -> None:
-        """Write all of it, as it is at one moment, to a new file, which can be put in the place of a store."""
+        """Write the whole store, as of one moment, to a new file."""
 
-    # Files and their pieces
+    # Files and their chunks
 
     def artifacts(self) -> Mapping[str, Artifact]:
-        """All files by their paths, in the order of these."""
+        """Return all files by path, sorted by path."""
 
-    def chunk_total(self) -> int:
-        """How many pieces there are."""
+    def chunk_total(self) -> int: ...
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
-        """These pieces with their texts, in the order that they are asked for; what is gone is left out."""
+        """Return these chunks with their texts, in this order, without those that are gone."""
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
-        """The pieces of a file, in their order."""
+        """Return the chunks of a file, in their order."""
 
     def lacks_times(self) -> bool:
-        """Whether there are pieces of files that have no time."""
+        """Return True if any file with chunks has no time."""
 
-    def has_symbols(self) -> bool:
-        """Whether any symbols were made out."""
+    def has_symbols(self) -> bool: ...
 
     # Search
 
     def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
-        """What holds every one of the words, or any of them, by BM25; each term is one word of letters and digits."""
+        """Find chunks with every or with any term by BM25; a term is one word of letters and digits."""
 
     def declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
-        """The pieces that declare a symbol of that name, however the parts of it are joined."""
+        """Return the chunks that declare a symbol, however the parts of the name are joined."""
 
     def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
-        """The first pieces of the files with that path, with the end of one that is given, or with that name, be it without
-        its ending."""
+        """Return the first chunks of the files with this path, end of a path, or name, with or without the ending."""
 
     def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
-        """The pieces that may be found, in ascending order; None is all."""
+        """Return the chunks that pass the filters, ascending; None is all."""
 
     def segments(self) -> Iterator[VectorSegment]:
-        """All vectors."""
+        """Return all vectors."""
 
     # Graph
 
     def node(self, label: NodeLabel, key: str) -> GraphNode | None:
-        """One node, in whatever case a subsystem is written."""
+        """Return a node; the case of a subsystem's name doesn't matter."""
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
-        """All of a kind, in the order of their keys."""
+        """Return all nodes of a kind, sorted by key."""
 
-    def edges(
-        self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()
-    ) -> Sequence[tuple[GraphEdge, GraphNode]]:
-        """The edges that begin, or end, at a node, each with the node at the other end, in a fixed order; of these kinds,
-        where any are named."""
+    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
+        """Return the edges that begin or end at a node, in a fixed order; without relations, all kinds."""
 
-    def neighbours(self, ids: Sequence[str]) -> Mapping[str, Sequence[tuple[GraphEdge, GraphNode]]]:
-        """The edges of several nodes in both directions, without those to pieces."""
+    def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
+        """Return the edges of several nodes in both directions, without those to chunks."""
 
     def around(self, id: str, depth: int) -> Sequence[GraphHop]:
-        """What is reached from a node in so many steps, whichever way the edges point, each once; pieces are left out."""
+        """Return each node within so many steps once, along edges in both directions, without chunks."""
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        """Nodes whose key or name holds the term, in whatever case, first those that are called just so; of each label so
-        many at most, and no pieces."""
+        """Find nodes by a part of their key or name in any case, exact matches first; the limit is per label."""
 
     def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        """The nodes of these kinds from which no edge of these kinds begins; pieces are left out."""
+        """Return the nodes, except chunks, from which no edge of these kinds begins."""
 
     # Runs and reports
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
-        """The last ones, the newest first."""
+        """Return the last runs, newest first."""
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
-        """The last reports of that name, the newest first."""
-
-    # Writing
+        """Return the last reports of this name, newest first."""
 
     def writing(self, patience: float = 0.0) -> AbstractContextManager[StoreWriter]:
-        """Change it, all or nothing; a BusyError where another does so for longer than that many seconds.
+        """Change the store completely or not at all; a StoreBusyError after waiting `patience` seconds for another writer.
 
-        This very store answers as if it were done already."""
+        Until then only this store object answers as if it were done."""
 
 
 class StoreWriter(Protocol):
-    """A change that nobody else sees before it is done; whoever makes it is answered by the store as if it were."""
+    """A change in progress, which others see when it is complete."""
 
-    def put(self, taken: IngestedFile) -> None:
-        """A file, in the place of what was known of it; it has as many pieces as are given, whatever it says."""
+    def put(self, file: IngestedFile) -> None:
+        """Add or replace a file; its `chunk_count` is ignored in favour of its pieces."""
 
     def touch(self, artifact: Artifact) -> None:
-        """What is known of a file whose text is the same; its pieces stay. A StoreError where it was not taken in."""
+        """Update a file whose text is unchanged, and keep its chunks; a StoreError for an unknown file."""
 
     def remove(self, path: str) -> None:
-        """Forget a file and all its pieces."""
+        """Remove a file and its chunks."""
 
     def replace_vectors(self, path: str, vectors: bytes) -> None:
-        """Other vectors for the pieces of a file."""
+        """Replace the vectors of a file's chunks."""
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
-        """The whole graph; an edge to a node that isn't there is left out, and of two between the same nodes, of the same
-        relation, the last one counts. The same graph again changes nothing."""
+        """Replace the whole graph; drop edges to missing nodes, and keep the last of equal edges.
 
-    def put_run(self, run: IngestRun) -> None:
-        """One more run."""
+        An equal graph changes nothing."""
+
+    def put_run(self, run: IngestRun) -> None: ...
 
     def put_report(self, name: str, run_id: str, data: bytes, keep: int) -> None:
-        """One more report of that name, of which so many are kept."""
+        """Add a report and keep only the last so many of its name."""
 
     def keep(self, name: str, data: bytes) -> None:
-        """Something under a name."""
+        """Store a value that `Store.kept` returns."""

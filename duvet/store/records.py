@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
 SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
-"""What a symbol is."""
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
-"""What it is written in."""
 SPACE_KEY = "space"
-"""What the space of all vectors is kept under."""
+"""The name under which the space of all vectors is kept."""
 
 
 class FileKind(StrEnum):
-    """What a file is."""
+    """The kind of a file."""
 
     CODE = "code"
     DOC = "doc"
@@ -27,7 +26,7 @@ class FileKind(StrEnum):
 
 
 class NodeLabel(StrEnum):
-    """What a node of the graph stands for; its id is `Label:key`."""
+    """The kind of a node in the graph; the id of a node is `Label:key`."""
 
     SUBSYSTEM = "Subsystem"
     SOURCE_FILE = "SourceFile"
@@ -37,7 +36,7 @@ class NodeLabel(StrEnum):
     ARTIFACT = "Artifact"
     """Any other file."""
     CHUNK = "Chunk"
-    """Never stored as a node: it is the piece of that id."""
+    """Never stored as a node: its key is the id of a chunk."""
     SPECIFICATION = "Specification"
     SECTION = "Section"
     REQUIREMENT = "Requirement"
@@ -51,11 +50,11 @@ KIND_LABELS = {
     FileKind.PROTO: NodeLabel.SOURCE_FILE,
     FileKind.OTHER: NodeLabel.ARTIFACT,
 }
-"""The label of the node of each kind of file: said here, and nowhere else."""
+"""The label of the node for each kind of file."""
 
 
 class Relation(StrEnum):
-    """How two nodes hang together."""
+    """The kind of an edge."""
 
     BELONGS_TO = "BELONGS_TO"
     """Code to its subsystem."""
@@ -66,7 +65,7 @@ class Relation(StrEnum):
     DEPENDS_ON = "DEPENDS_ON"
     """A subsystem on another."""
     HAS_CHUNK = "HAS_CHUNK"
-    """A file its pieces; never stored."""
+    """A file its chunks; never stored."""
     LINKS_TO = "LINKS_TO"
     """A document to a file or a requirement."""
     CITES = "CITES"
@@ -78,7 +77,7 @@ class Relation(StrEnum):
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
-    """A file that was taken in."""
+    """An indexed file."""
 
     path: str
     """Relative to the project, with forward slashes."""
@@ -92,14 +91,14 @@ class Artifact(Struct, frozen=True, kw_only=True):
     """BLAKE3 of its bytes, in hex."""
     git_commit: str = ""
     git_timestamp: float | None = None
-    """When it was changed last, in seconds; None where neither git nor its file tells."""
+    """The time of the last change, in seconds since 1970; None if neither git nor the file system knows it."""
     chunk_count: int = 0
     skipped: str = ""
-    """Why it has no pieces: `empty`, `binary`, `too large`, `unreadable`."""
+    """The reason if it has no chunks: `empty`, `binary`, `too large`, `unreadable`."""
 
     @property
     def coverage_ratio(self) -> float:
-        """How much of it can be found: pieces leave nothing out."""
+        """The part of the file that search can find: all of it or, without chunks, nothing."""
         return 1.0 if self.chunk_count else 0.0
 
     @property
@@ -108,7 +107,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
 
 class Symbol(Struct, frozen=True, kw_only=True):
-    """Something that code declares."""
+    """A declaration in code."""
 
     name: str
     qualified_name: str
@@ -122,30 +121,30 @@ class Symbol(Struct, frozen=True, kw_only=True):
 
 
 class TextPiece(Struct, frozen=True, kw_only=True):
-    """Where a part of a file stands, to be found on its own."""
+    """The place of a chunk in its file."""
 
     start: int
-    """Its first character."""
+    """The offset of the first character."""
     end: int
-    """The one after its last."""
+    """The offset after the last character."""
     line_start: int
     """The first line is 1."""
     line_end: int
     title: str = ""
-    """The headings, or the symbols, that it stands below."""
+    """The headings or symbols that enclose it."""
 
 
 class Chunk(Struct, frozen=True, kw_only=True):
-    """A piece that was found."""
+    """A part of a file, as search returns it."""
 
     number: int
-    """What the store knows it by, until the next run."""
+    """The key in the store, valid until the next run."""
     ordinal: int
     piece: TextPiece
     artifact: Artifact
     text: str
     symbols: tuple[Symbol, ...] = ()
-    """Those whose lines are among its lines."""
+    """The symbols that share a line with it."""
 
     @property
     def id(self) -> str:
@@ -153,23 +152,23 @@ class Chunk(Struct, frozen=True, kw_only=True):
 
 
 class IngestedFile(Struct, frozen=True, kw_only=True):
-    """A file with all that is to be stored of it."""
+    """A file with everything that is stored of it."""
 
     artifact: Artifact
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     vectors: bytes = b""
-    """One row of a segment for each piece (see duvet.search.vectors.rows), or nothing."""
+    """One row for each piece (see duvet.queries.embeddings), or empty."""
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
-    """What the graph knows of something."""
+    """A node of the graph."""
 
     label: NodeLabel
     key: str
     name: str = ""
-    """What people call it, where that isn't its key."""
+    """The name for people, if it isn't the key."""
     properties: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -178,7 +177,7 @@ class GraphNode(Struct, frozen=True, kw_only=True):
 
 
 class GraphEdge(Struct, frozen=True, kw_only=True):
-    """How one node hangs together with another, by their ids."""
+    """A directed relation between the nodes with these ids."""
 
     source: str
     relation: Relation
@@ -186,8 +185,26 @@ class GraphEdge(Struct, frozen=True, kw_only=True):
     properties: dict[str, Any] = field(default_factory=dict)
 
 
+class GraphHop(Struct, frozen=True):
+    """A node that a walk has reached; the node where the walk starts has no edge."""
+
+    node: GraphNode
+    edge: GraphEdge | None = None
+    before: GraphHop | None = None
+
+    @property
+    def path(self) -> Sequence[GraphEdge]:
+        """A shortest path from the start, in order."""
+        edges: list[GraphEdge] = []
+        hop: GraphHop | None = self
+        while hop is not None and hop.edge is not None:
+            edges.append(hop.edge)
+            hop = hop.before
+        return edges[::-1]
+
+
 class RemovedFile(Struct, frozen=True, kw_only=True):
-    """A file that was there in the run before."""
+    """A file of the previous run that is gone."""
 
     path: str
     kind: FileKind
@@ -199,7 +216,7 @@ class RemovedFile(Struct, frozen=True, kw_only=True):
 
 
 class IngestRun(Struct, frozen=True, kw_only=True):
-    """One taking in."""
+    """The record of an ingest run."""
 
     run_id: str
     profile: str
@@ -207,25 +224,24 @@ class IngestRun(Struct, frozen=True, kw_only=True):
     duration_seconds: float = 0.0
     success: bool = True
     artifact_counts: dict[str, int] = field(default_factory=dict)
-    """How many files of each kind there are."""
+    """The number of files of each kind."""
     chunk_count: int = 0
     repo_head: str = ""
     changed: int = 0
-    """How many files were read anew."""
+    """The number of files that were read again."""
     removed: tuple[RemovedFile, ...] = ()
     error: str = ""
-    """Why it has failed."""
+    """The reason if it failed."""
     warnings: tuple[str, ...] = ()
-    """What could not be taken in, and why."""
+    """Files that could not be indexed, with reasons."""
     dry_run: bool = False
-    """Whether it has only told what it would do."""
 
 
 class ChunkFilters(Struct, frozen=True, kw_only=True):
-    """Which pieces may be found at all. What stands in one list is an alternative; upper and lower case are the same."""
+    """Filters for chunks: the values of one list are alternatives, and case doesn't matter."""
 
     subsystems: tuple[str, ...] = ()
-    """Of the file itself, or of what it is linked with."""
+    """Of the file itself, or of a node that it is linked with."""
     kinds: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -234,12 +250,12 @@ class ChunkFilters(Struct, frozen=True, kw_only=True):
     symbol_kinds: tuple[str, ...] = ()
     symbol_languages: tuple[str, ...] = ()
     since: float | None = None
-    """Changed then or later; what has no time is left out."""
+    """The earliest time of the last change; files without a time are left out."""
 
 
 class VectorSegment(Struct, frozen=True):
-    """Rows of vectors."""
+    """Rows of vectors for chunks."""
 
     numbers: tuple[int, ...]
-    """The pieces that they belong to, in their order."""
+    """The chunks that the rows belong to, in their order."""
     rows: bytes

@@ -1,240 +1,280 @@
-"""The full-text index of chunks: terms, filters, ranking, names."""
+"""The full-text index of chunks: what is indexed, filters, ranking, lookup by name."""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import chain
 from math import log
 
-from duvet.store.chunks import find_symbol_name, read_chunk_numbers
+from duvet.store import codec
 from duvet.store.database import (
     LABEL_NUMBERS,
-    NAMESPACE_TRAIT,
     RELATION_NUMBERS,
-    SUBSYSTEM_TRAIT,
-    TAG_TRAIT,
     Database,
     DatabaseRow,
-    decode_count,
-    decode_piece_range,
-    decode_text,
-    encode_text,
-    encode_word,
+    Trait,
     make_placeholders,
     read_state,
 )
-from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, TextPiece
+from duvet.store.protocol import ScoredChunks
+from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation
+from duvet.store.tables import StoreTables, decode_symbol_name
+from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
-MAX_INDEXED_CHARACTERS = 2000
-"""So many characters of a query count."""
-MAX_QUERY_WORDS = 64
-"""So many words of a query count."""
-
-_WORD = re.compile(r"[^\W_]+")
-_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
-_PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
-_COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
-
-
-def extract_words(text: str) -> list[str]:
-    """Its words in lower case, in their order, each as often as it stands there."""
-    return _WORD.findall(_composed(text).lower())
-
-
-def extract_query_words(query: str) -> tuple[list[str], bool]:
-    """The words of a query that count, each once, and whether there are more."""
-    words = list(dict.fromkeys(extract_words(query[:MAX_INDEXED_CHARACTERS])))
-    return words[:MAX_QUERY_WORDS], len(query) > MAX_INDEXED_CHARACTERS or len(words) > MAX_QUERY_WORDS
-
-
-def extract_index_words(text: str) -> list[str]:
-    """The words that the text is found by: its own, the parts of names such as `parseHeaderLine`, and names such as
-    `parse_header_line` as one word."""
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
-    ##% path or name.
-    plain = _composed(text)
-    names = _WORD.findall(plain)
-    joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()
-    return [*map(str.lower, names), *split_names(names), *joined]
-
-
-def join_name(name: str) -> str:
-    """What is left of a name, however its parts are joined: `parseheaderline`."""
-    return "".join(extract_words(name))
-
-
-def split_names(names: Iterable[str]) -> Iterator[str]:
-    """What the names are composed of that have capitals inside, in lower case."""
-    for name in names:
-        if not name.islower() and _HUMP.search(name):
-            for part in _PART.findall(name):
-                yield part.lower()
-
-
-def fold_name(text: str) -> str:
-    """The text as names are compared: without case, and with one spelling for each character."""
-    return text.lower() if text.isascii() else _composed(text).casefold()
-
-
-def _composed(text: str) -> str:
-    # A mark of its own would cut the word that it stands in.
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
-FREQUENCY_MARKS, TITLE_MARK, DECLARED_MARK, FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
-"""Before a word: it stands there often, more often, most often; in the title; it is the name of something that is declared
-there; it is that of the file, of which this is the first piece. No word of a text begins so."""
-_OFTEN = (1.6, 3.2, 6.4)
-"""How often a word has to stand in a piece of usual length to be one of these."""
+# Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
+# large and searches two to nine times as slow. So marked words store the term frequencies, and `_Ranking` adds the scores.
+_FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
+"""Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
+the name of the file of a first chunk. No word of a text begins with one."""
+_FREQUENCIES = (1.6, 3.2, 6.4)
+"""The frequency of each degree in a chunk of usual length."""
+_WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
+"""The share of BM25 with `k1` = 1.2 for a word that occurs once, and what two, four and eight occurrences and one in the
+title, which counts as two, add to it."""
 _SHORT = 2
-"""So short a word hardly tells anything, and is everywhere."""
-_USUAL = 1000
-_LENGTH = 0.75
-"""How much the length of a piece counts, from 0 to 1; `b` of BM25."""
-_INSERT = "INSERT INTO found(rowid, words) VALUES (?, ?)"
-_DELETE = "INSERT INTO found(found, rowid, words) VALUES ('delete', ?, ?)"
-_MOST = 4000
-"""So many pieces wait to be indexed together."""
+"""Words of this length are too common for their frequency to matter."""
+_USUAL_LENGTH = 1000
+_LENGTH_WEIGHT = 0.75
+"""`b` of BM25."""
+_BATCH = 4000
+"""Chunks to index together."""
+_COMMON_SHARE = 10
+"""A word in more than every tenth chunk finds nothing by itself while other words do."""
+_FEW_CHUNKS = 2000
+"""With so few matches, no word is too common."""
+_MAX_NAMESAKES = 2000
+_MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
+
+_LINKING = ",".join(str(RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
+_FILE_LABELS = ",".join(str(LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
+# The subsystems, the nodes that belong to them, and the files that are linked to any of these.
+_LINKED = f"""id IN (
+WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
+near(node) AS (SELECT node FROM core UNION
+    SELECT source FROM edge JOIN core ON target = core.node WHERE relation IN ({_LINKING})),
+file(node) AS (SELECT target FROM near JOIN edge ON source = near.node UNION
+    SELECT source FROM near JOIN edge ON target = near.node)
+SELECT artifact.id FROM file JOIN node ON node.id = file.node AND node.label IN ({_FILE_LABELS})
+JOIN artifact ON artifact.path = node.key)"""
+_TRAIT = "artifact.id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
+_FILTERED_FILES = "SELECT first, count FROM artifact WHERE count > 0{} ORDER BY first"
+_FILTERED_SYMBOLS = """SELECT DISTINCT number FROM symbol
+JOIN artifact ON artifact.id = symbol.artifact
+JOIN piece ON number >= first AND number < first + count
+AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
+WHERE count > 0{} ORDER BY number"""
+_DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
+AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
+_PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
+
+SqlCondition = tuple[str, Sequence[object]]
 
 
 class ChunkIndexer:
-    """Puts pieces into the index and takes them out, many at once: each time that is begun anew costs much."""
+    """Adds chunks to the index and removes them, in batches: FTS5 makes each small change expensive."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
-        self._gone: dict[int, str] = {}
-        self._new: dict[int, str] = {}
+        self._removed: dict[int, str] = {}
+        self._added: dict[int, str] = {}
 
-    def add(self, first: int, taken: IngestedFile) -> None:
-        """The pieces of a file, numbered from the first on."""
-        self._new.update(_rows(first, taken))
-        self._pour()
+    def add(self, first: int, file: IngestedFile) -> None:
+        """Add the chunks of a file, numbered from `first`."""
+        self._added.update(_index_rows(first, file))
+        self._flush_batch()
 
-    def forget(self, first: int, taken: IngestedFile) -> None:
-        """The same pieces again."""
-        for number, words in _rows(first, taken):
-            if self._new.pop(number, None) is None:
-                self._gone[number] = words
-        self._pour()
+    def remove(self, first: int, file: IngestedFile) -> None:
+        """Remove chunks: FTS5 needs the words that were added."""
+        for number, words in _index_rows(first, file):
+            if self._added.pop(number, None) is None:
+                self._removed[number] = words
+        self._flush_batch()
 
-    def _pour(self) -> None:
-        if len(self._gone) + len(self._new) >= _MOST:
+    def _flush_batch(self) -> None:
+        if len(self._removed) + len(self._added) >= _BATCH:
             self.flush()
 
     def flush(self) -> None:
-        """Whatever waits."""
-        # Ascending: the index is begun anew for every number that is less than the one before.
-        gone, new = sorted(self._gone.items()), sorted(self._new.items())
-        self._gone, self._new = {}, {}
-        self.database.many(_DELETE, gone)
-        self.database.many(_INSERT, new)
+        # Ascending: FTS5 writes what it has collected before it accepts a smaller number.
+        removed, added = sorted(self._removed.items()), sorted(self._added.items())
+        self._removed, self._added = {}, {}
+        self.database.many("INSERT INTO found(found, rowid, words) VALUES ('delete', ?, ?)", removed)
+        self.database.many("INSERT INTO found(rowid, words) VALUES (?, ?)", added)
 
 
-def _rows(first: int, taken: IngestedFile) -> Iterable[tuple[int, str]]:
-    path = taken.artifact.path
-    for ordinal, piece in enumerate(taken.pieces):
-        words = _told(taken.text[piece.start : piece.end], piece.title if ordinal else f"{path} {piece.title}")
-        names = [*_declared(taken, piece), *(_called(path) if ordinal == 0 else ())]
+def _index_rows(first: int, file: IngestedFile) -> Iterator[tuple[int, str]]:
+    path = file.artifact.path
+    for ordinal, piece in enumerate(file.pieces):
+        words = _index_words(file.text[piece.start : piece.end], piece.title if ordinal else f"{path} {piece.title}")
+        lines = range(piece.line_start, piece.line_end + 1)
+        names = dict.fromkeys(_DECLARED_MARK + join_name(one.name) for one in file.symbols if one.line_start in lines)
+        if ordinal == 0:
+            name = path.rpartition("/")[2]
+            names |= dict.fromkeys(_FILE_MARK + join_name(one) for one in (name, _strip_ending(name)))
         yield first + ordinal, " ".join([*words, *names])
 
 
-def _declared(taken: IngestedFile, piece: TextPiece) -> Iterable[str]:
-    lines = range(piece.line_start, piece.line_end + 1)
-    return dict.fromkeys(DECLARED_MARK + join_name(one.name) for one in taken.symbols if one.line_start in lines)
-
-
-def _called(path: str) -> Iterable[str]:
-    """The name of a file, with its ending and without."""
-    name = path.rpartition("/")[2]
-    return dict.fromkeys(FILE_MARK + join_name(one) for one in (name, strip_ending(name)))
-
-
-def strip_ending(name: str) -> str:
-    """The name of a file without its ending; what is hidden has none."""
-    return name[: name.find(".", 1)] if "." in name[1:] else name
-
-
-def _told(text: str, title: str) -> Sequence[str]:
-    """The words by which a piece is found."""
+def _index_words(text: str, title: str) -> list[str]:
     words = Counter(extract_index_words(text))
     titles = dict.fromkeys(extract_index_words(title)) if title else {}
-    share = _share(len(text))
-    found = [*words, *(word for word in titles if word not in words), *(TITLE_MARK + word for word in titles)]
-    for mark, often in zip(FREQUENCY_MARKS, _OFTEN, strict=True):
-        least = often * share
+    # A word says more about a short chunk than about a long one.
+    length = 1 - _LENGTH_WEIGHT + _LENGTH_WEIGHT * len(text) / _USUAL_LENGTH
+    found = [*words, *(word for word in titles if word not in words), *(_TITLE_MARK + word for word in titles)]
+    for mark, frequency in zip(_FREQUENCY_MARKS, _FREQUENCIES, strict=True):
+        least = frequency * length
         found += [mark + word for word, count in words.items() if count >= least and len(word) > _SHORT]
     return found
 
 
-def _share(length: int) -> float:
-    """In a short piece a word tells more, and in a long one less."""
-    return 1 - _LENGTH + _LENGTH * length / _USUAL
+def _strip_ending(name: str) -> str:
+    """Remove the ending from the name of a file; a leading dot begins no ending."""
+    return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
-LexicalHits = Sequence[tuple[int, float]]
+class ChunkSearch(StoreTables):
+    """The part of a store that finds chunks by words, names and filters."""
 
-_FOUND = "SELECT rowid FROM found WHERE found MATCH ?"
-_COUNT = "SELECT count(*) FROM found WHERE found MATCH ?"
-_WEIGHTS = (("", 1.0), *zip(FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (TITLE_MARK, 0.45))
-"""What BM25 with `k1` = 1.2 adds for a word that stands in a piece; for one that does so twice, four times, eight times; and
-for one in the title, which counts for two."""
-_RARE = 10
-"""A word that stands in more than every tenth piece finds none alone, as long as others do."""
-_FEW = 2000
-"""So many pieces are looked through in no time."""
+    _flush: Callable[[], None] | None = None
+    """Indexes what the change in progress has put; None without one."""
+    _last_allowed: tuple[str, ChunkFilters, Sequence[int] | None] | None = None
 
+    def _settle(self) -> None:
+        if self._flush is not None:
+            self._flush()
 
-def search_words(
-    database: Database, terms: Sequence[str], allowed: Sequence[int] | None, limit: int, *, every: bool
-) -> LexicalHits:
-    """The pieces with these words, by BM25; with None for what is allowed, any."""
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
-    ##% 64 words.
-    words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
-    counts = {word: _count(database, [word]) for word in words}
-    ranking = _Ranking(database, None if allowed is None else frozenset(allowed))
-    if every and all(counts.values()):
-        ranking.of_all(counts)
-    elif not every:
-        ranking.of_any({word: counts[word] for word in sorted(words, key=counts.__getitem__) if counts[word]}, limit)
-    return ranking.best(limit)
+    def chunk_total(self) -> int:
+        self._settle()
+        return read_state(self.database).total
+
+    def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
+        self._settle()
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters
+        ##% or 64 words.
+        words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
+        ranking = _Ranking(self.database, self.allowed(filters))
+        counts = {word: ranking.count([word]) for word in words}
+        if every and all(counts.values()):
+            ranking.add_all(counts)
+        elif not every:
+            ranking.add_any(
+                {word: counts[word] for word in sorted(words, key=counts.__getitem__) if counts[word]}, limit
+            )
+        return ranking.best(limit)
+
+    def declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
+        self._settle()
+        numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
+        names = self.database.read_many(
+            lambda row: (codec.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
+        )
+        exact = {number for number, declared in names if declared == name}
+        return [number for number in numbers if number in exact] if exact else numbers
+
+    def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
+        self._settle()
+        allowed = self.allowed(filters)
+        if exact := self.chunk_numbers(path)[:1]:
+            return _select(exact, allowed)
+        query = fold_name(path)
+        numbers = self._marked_chunks(_FILE_MARK, path.rpartition("/")[2])
+        paths = self.database.read_many(
+            lambda row: (codec.decode_count(row[0]), codec.decode_text(row[1])), _PATHS, numbers
+        )
+        found = {number for number, known in paths if _is_path_called(fold_name(known), query)}
+        return _select([number for number in numbers if number in found], allowed)
+
+    def _marked_chunks(self, mark: str, name: str) -> Sequence[int]:
+        word = join_name(name)
+        query = f"{_MATCH} ORDER BY rowid LIMIT ?"
+        return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
+
+    def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
+        if self._flush is not None:
+            return self._find_allowed(filters)
+        # Both halves of a search ask for the same.
+        revision = read_state(self.database).revision
+        if self._last_allowed is None or self._last_allowed[:2] != (revision, filters):
+            self._last_allowed = (revision, filters, self._find_allowed(filters))
+        return self._last_allowed[2]
+
+    def _find_allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
+        if filters == ChunkFilters():
+            return None
+        ##= man/spec/knowledge.md#search
+        ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
+        conditions = [*self._file_conditions(filters), *_symbol_conditions(filters)]
+        where = "".join(f" AND {condition}" for condition, _ in conditions)
+        values = list(chain.from_iterable(values for _, values in conditions))
+        if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
+            return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
+        ranges = self.database.read(lambda row: codec.decode_piece_range(*row), _FILTERED_FILES.format(where), *values)
+        return list(chain.from_iterable(ranges))
+
+    def _file_conditions(self, filters: ChunkFilters) -> Iterator[SqlCondition]:
+        if filters.subsystems:
+            yield self._subsystem_condition(_fold(filters.subsystems))
+        if filters.kinds:
+            yield _is_in("artifact.kind", _fold(filters.kinds))
+        for trait, names in ((Trait.NAMESPACE, filters.namespaces), (Trait.TAG, filters.tags)):
+            if names:
+                values = _fold(names)
+                yield _TRAIT.format(trait, make_placeholders(values)), values
+        if filters.since is not None:
+            yield "git_timestamp >= ?", (filters.since,)
+
+    def _subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
+        subsystems = self.database.read(
+            lambda row: (codec.decode_count(row[0]), [*map(codec.decode_text, row[1:])]),
+            "SELECT id, key, name FROM node WHERE label = ?",
+            LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
+        )
+        nodes = [
+            id for id, spellings in subsystems if any(codec.encode_text(fold_name(one)) in names for one in spellings)
+        ]
+        ##= man/spec/knowledge.md#search
+        ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
+        ##% apply to one symbol.
+        own = _TRAIT.format(Trait.SUBSYSTEM, make_placeholders(names))
+        return f"({own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
 
 
 class _Ranking:
-    """Adds up what is found."""
+    """Scores of the chunks that match, by BM25."""
 
-    def __init__(self, database: Database, allowed: Collection[int] | None) -> None:
+    def __init__(self, database: Database, allowed: Sequence[int] | None) -> None:
         self.database = database
-        self.allowed = allowed
+        self.allowed = None if allowed is None else frozenset(allowed)
         self.total = read_state(database).total
         self.scores: dict[int, float] = {}
 
-    def of_all(self, counts: Mapping[str, int]) -> None:
-        """The pieces that hold every word."""
-        # Most questions of many words find nothing like that, and to hear so once is enough.
-        if len(counts) > 1 and not _count(self.database, counts):
+    def count(self, words: Iterable[str]) -> int:
+        ((count,),) = self.database.rows(
+            "SELECT count(*) FROM found WHERE found MATCH ?", _join_literals(words, " AND ")
+        )
+        return int(count)
+
+    def add_all(self, counts: Mapping[str, int]) -> None:
+        """Score the chunks that contain every word."""
+        # Most queries of many words match nothing, which one count tells.
+        if len(counts) > 1 and not self.count(counts):
             return
-        together = _literals(counts, " AND ")
+        together = _join_literals(counts, " AND ")
         for word, count in counts.items():
             self._add(word, count, together)
 
-    def of_any(self, counts: Mapping[str, int], limit: int) -> None:
-        """The pieces that hold any word, of which the rarest comes first; what only common words find is left out where
-        others are found."""
-        seldom = max(_FEW, self.total // _RARE)
+    def add_any(self, counts: Mapping[str, int], limit: int) -> None:
+        """Score the chunks that contain any word, rarest first; common words find nothing new once there are enough."""
+        rare = max(_FEW_CHUNKS, self.total // _COMMON_SHARE)
         finding: list[str] = []
         for word, count in counts.items():
-            if count <= seldom or len(self.scores) < limit:
+            if count <= rare or len(self.scores) < limit:
                 finding.append(word)
                 self._add(word, count)
-        # What was found is still the better for a common word.
-        found = f"({_literals(finding, ' OR ')})"
+        # A common word still raises the score of what the others found.
+        found = f"({_join_literals(finding, ' OR ')})"
         for word, count in counts.items():
             if word not in finding:
                 self._add(word, count, found)
@@ -243,15 +283,15 @@ class _Ranking:
         rarity = log(1 + (max(self.total - count, 0) + 0.5) / (count + 0.5))
         scores, allowed = self.scores, self.allowed
         for mark, weight in _WEIGHTS:
-            literal = _literals([mark + word], "")
-            rows = self.database.rows(_FOUND, f"{literal} AND {where}" if where else literal)
-            more = weight * rarity
+            literal = _join_literals([mark + word], "")
+            rows = self.database.rows(_MATCH, f"{literal} AND {where}" if where else literal)
+            score = weight * rarity
             for (number,) in rows:
                 if allowed is None or number in allowed:
-                    scores[number] = scores.get(number, 0.0) + more
+                    scores[number] = scores.get(number, 0.0) + score
 
-    def best(self, limit: int) -> LexicalHits:
-        """So many, each with its score; of those that are as good, the first ones."""
+    def best(self, limit: int) -> ScoredChunks:
+        """Return the best chunks with their scores, equal ones by number."""
         if limit < 1 or not self.scores:
             return []
         least = nlargest(limit, self.scores.values())[-1]
@@ -259,150 +299,38 @@ class _Ranking:
         return [(number, -score) for score, number in sorted(good)[:limit]]
 
 
-def _count(database: Database, words: Iterable[str]) -> int:
-    ((count,),) = database.rows(_COUNT, _literals(words, " AND "))
-    return int(count)
-
-
-def _literals(words: Iterable[str], between: str) -> str:
-    # What stands in quotes is text for the engine, and words hold none.
+def _join_literals(words: Iterable[str], between: str) -> str:
+    # FTS5 reads a quoted string as text, and words contain no quotes.
     return between.join(f'"{word}"' for word in words)
 
 
-_SUBSYSTEMS = "SELECT id, key, name FROM node WHERE label = ?"
-_TRAIT = "id IN (SELECT artifact FROM trait WHERE what = {} AND value IN ({}))"
-_FILES = "SELECT first, count FROM artifact WHERE count > 0{} ORDER BY first"
-_SYMBOLS = """SELECT DISTINCT number FROM symbol
-JOIN artifact ON artifact.id = symbol.artifact
-JOIN piece ON number >= first AND number < first + count
-AND piece.line_start <= symbol.line_end AND piece.line_end >= symbol.line_start
-WHERE count > 0{} ORDER BY number"""
-_BELONG = ",".join(str(RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
-_OF_FILES = ",".join(str(LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
-# A subsystem, then what belongs to it, then the files that hang together with one of these.
-_LINKED = f"""id IN (
-WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
-near(node) AS (SELECT node FROM core UNION
-    SELECT source FROM edge JOIN core ON target = core.node WHERE relation IN ({_BELONG})),
-file(node) AS (SELECT target FROM near JOIN edge ON source = near.node UNION
-    SELECT source FROM near JOIN edge ON target = near.node)
-SELECT artifact.id FROM file JOIN node ON node.id = file.node AND node.label IN ({_OF_FILES})
-JOIN artifact ON artifact.path = node.key)"""
-
-SqlCondition = tuple[str, Sequence[object]]
-"""What has to hold, and the values of its marks."""
-
-
-def find_allowed_chunks(database: Database, filters: ChunkFilters) -> Sequence[int] | None:
-    """The pieces that may be found, in ascending order; None is all."""
-    if filters == ChunkFilters():
-        return None
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
-    conditions = [*_of_files(database, filters), *_of_symbols(filters)]
-    where = "".join(f" AND {condition}" for condition, _ in conditions)
-    values = list(chain.from_iterable(values for _, values in conditions))
-    if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
-        return database.read(lambda row: decode_count(*row), _SYMBOLS.format(where), *values)
-    return list(chain.from_iterable(database.read(lambda row: decode_piece_range(*row), _FILES.format(where), *values)))
-
-
-def _of_files(database: Database, filters: ChunkFilters) -> Iterator[SqlCondition]:
-    if filters.subsystems:
-        yield _of_subsystems(database, _folded(filters.subsystems))
-    if filters.kinds:
-        yield _one_of("artifact.kind", _folded(filters.kinds))
-    for what, wanted in ((NAMESPACE_TRAIT, filters.namespaces), (TAG_TRAIT, filters.tags)):
-        if wanted:
-            names = _folded(wanted)
-            yield f"artifact.{_TRAIT.format(what, make_placeholders(names))}", names
-    if filters.since is not None:
-        yield "git_timestamp >= ?", (filters.since,)
-
-
-def _of_subsystems(database: Database, names: Sequence[object]) -> SqlCondition:
-    subsystems = database.read(
-        lambda row: (decode_count(row[0]), [*map(decode_text, row[1:])]),
-        _SUBSYSTEMS,
-        LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
-    )
-    nodes = [id for id, called in subsystems if any(encode_text(fold_name(name)) in names for name in called)]
-    ##= man/spec/knowledge.md#search
-    ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST apply
-    ##% to one symbol.
-    own = _TRAIT.format(SUBSYSTEM_TRAIT, make_placeholders(names))
-    return f"(artifact.{own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
-
-
-def _of_symbols(filters: ChunkFilters) -> Iterator[SqlCondition]:
+def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
     if filters.symbols:
-        yield _one_of("coalesce(symbol.folded, symbol.qualified_name)", _folded(filters.symbols))
-    if filters.symbol_kinds:
-        yield _one_of("symbol.kind", _coded(filters.symbol_kinds))
-    if filters.symbol_languages:
-        yield _one_of("symbol.language", _coded(filters.symbol_languages))
+        yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
+    for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
+        if names:
+            yield _is_in(f"symbol.{column}", [codec.encode_word(name) for name in dict.fromkeys(map(fold_name, names))])
 
 
-def _one_of(column: str, values: Sequence[object]) -> SqlCondition:
+def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
     return f"{column} IN ({make_placeholders(values)})", values
 
 
-def _coded(names: Iterable[str]) -> Sequence[object]:
-    return [encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
+def _fold(names: Iterable[str]) -> Sequence[object]:
+    return [codec.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
 
 
-def _folded(names: Iterable[str]) -> Sequence[object]:
-    return [encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
+def _decode_number(row: DatabaseRow) -> int:
+    return codec.decode_count(*row)
 
 
-_NAMING_FOUND = "SELECT rowid FROM found WHERE found MATCH ? ORDER BY rowid LIMIT ?"
-_NAMING_MOST = 2000
-"""So many things of one name are looked at."""
-_DECLARED = """SELECT number, name, qualified_name FROM piece JOIN symbol ON symbol.artifact = piece.artifact
-AND symbol.line_start BETWEEN piece.line_start AND piece.line_end WHERE number IN ({})"""
-_PATHS = "SELECT first, path FROM artifact JOIN piece ON piece.artifact = artifact.id WHERE number IN ({})"
-
-
-def find_declaring_chunks(database: Database, name: str, allowed: Sequence[int] | None) -> Sequence[int]:
-    """The pieces in which something of that name is declared."""
-    numbers = [*_kept(_marked(database, DECLARED_MARK, name), allowed)]
-    names = database.read_many(_named, _DECLARED, numbers)
-    exact = {one for one, known in names if known == name}
-    return [one for one in numbers if one in exact] if exact else numbers
-
-
-def find_file_chunks(database: Database, path: str, allowed: Sequence[int] | None) -> Sequence[int]:
-    """The first pieces of the files that are called so."""
-    whole = read_chunk_numbers(database, path)[:1]
-    if whole:
-        return [*_kept(whole, allowed)]
-    asked = fold_name(path)
-    numbers = _marked(database, FILE_MARK, path.rpartition("/")[2])
-    paths = database.read_many(_first, _PATHS, numbers)
-    found = {one for one, known in paths if _is_called(fold_name(known), asked)}
-    return [*_kept((one for one in numbers if one in found), allowed)]
-
-
-def _named(row: DatabaseRow) -> tuple[int, str]:
-    return decode_count(row[0]), find_symbol_name(*row[1:])
-
-
-def _first(row: DatabaseRow) -> tuple[int, str]:
-    return decode_count(row[0]), decode_text(row[1])
-
-
-def _is_called(path: str, asked: str) -> bool:
-    """What is asked for may say less than the path, or more: that of a folder around the project."""
+def _is_path_called(path: str, query: str) -> bool:
+    """Return True if a query is the path, its end, or the path below further folders, with or without the ending."""
     folder, _, name = path.rpartition("/")
-    without = f"{folder}/{strip_ending(name)}"
-    return any(f"/{one}".endswith(f"/{asked}") for one in (path, without)) or asked.endswith(f"/{path}")
+    stripped = f"{folder}/{_strip_ending(name)}"
+    return any(f"/{one}".endswith(f"/{query}") for one in (path, stripped)) or query.endswith(f"/{path}")
 
 
-def _marked(database: Database, mark: str, name: str) -> Sequence[int]:
-    word = join_name(name)
-    return database.read(lambda row: decode_count(*row), _NAMING_FOUND, f'"{mark}{word}"', _NAMING_MOST) if word else []
-
-
-def _kept(numbers: Iterable[int], allowed: Sequence[int] | None) -> Iterator[int]:
+def _select(numbers: Iterable[int], allowed: Sequence[int] | None) -> list[int]:
     among = None if allowed is None else frozenset(allowed)
-    return (one for one in numbers if among is None or one in among)
+    return [number for number in numbers if among is None or number in among]

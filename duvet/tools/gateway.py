@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, to_builtins
@@ -13,16 +13,21 @@ from msgspec.structs import fields, replace
 
 from duvet.config.settings import Secret
 from duvet.errors import QueryError
-from duvet.llm.endpoint import is_local_address, is_safe_address, parse_base_url
-from duvet.llm.records import Clock, SystemClock, shorten_to_line, strip_invisible
+from duvet.http_client import (
+    Clock,
+    HttpClient,
+    HttpReply,
+    SystemClock,
+    UnreachableError,
+    is_local_address,
+    is_safe_address,
+    parse_base_url,
+    retry,
+)
+from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
-from duvet.version import VERSION
-
-if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Response
-
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
@@ -93,19 +98,11 @@ _TEMPORARY_STATUSES = (502, 503, 504)
 _CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
 
 
-class GatewayReply(Struct, frozen=True):
-    """The parts of an HTTP response that matter."""
-
-    status: int
-    retry_after: str
-    body: bytes
-
-
 class TemporaryGatewayError(ToolError):
     """A failure that may be over in a moment."""
 
 
-def parse_reply(reply: GatewayReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
+def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     """Return the answer of the tool; ToolError if it failed, or if this is not an answer of it."""
     try:
         value = json.decode(reply.body)
@@ -125,7 +122,7 @@ def parse_reply(reply: GatewayReply, tool: Tool, gateway: Gateway) -> ToolAnswer
     raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "is it a duvet server, and of this version?")
 
 
-def _parse_failure(reply: GatewayReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
+def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
     """Return the error of the gateway in its own words; of another kind of server, only the status."""
     error = value.get("error")
     # Over REST, code and hint stand beside the message.
@@ -136,7 +133,9 @@ def _parse_failure(reply: GatewayReply, value: Mapping[str, Any], tool: Tool, ga
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
-    kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.retry_after else ToolError
+    kind = (
+        TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES and reply.headers.get("retry-after") else ToolError
+    )
     known = ErrorCode(code) if code in [*ErrorCode] else ErrorCode.UPSTREAM_ERROR
     if known is ErrorCode.UNAUTHORIZED:
         token = gateway.token(tool.scope)
@@ -194,7 +193,7 @@ class GatewayConnection:
         self.gateway = gateway
         self.seconds = seconds
         self._clock = clock or SystemClock()
-        self._opened: AsyncClient | None = None
+        self._http = HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         """Return the answer of the tool; ToolError if it fails or can't be reached."""
@@ -202,67 +201,40 @@ class GatewayConnection:
 
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
+        pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
             ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
             ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
-            for pause in _RETRY_PAUSES if tool.only_reads else ():
-                try:
-                    return parse_reply(await self._send(tool, body, ctx), tool, self.gateway)
-                except TemporaryGatewayError:
-                    await self._clock.sleep(pause)
-            return parse_reply(await self._send(tool, body, ctx), tool, self.gateway)
+            return await retry(
+                lambda: self._send(tool, body, ctx),
+                TemporaryGatewayError,
+                lambda error, attempt: next(pauses, None),
+                self._clock,
+            )
         hint = "try again later" if tool.only_reads else "the server may still be at it: ask it before you try again"
         raise ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway has not answered within {seconds:g} seconds", hint)
 
     async def aclose(self) -> None:
-        client, self._opened = self._opened, None
-        if client is not None:
-            await client.aclose()
+        await self._http.aclose()
 
-    async def _send(self, tool: Tool, body: bytes, ctx: CallContext) -> GatewayReply:
-        import httpx2
-
+    async def _send(self, tool: Tool, body: bytes, ctx: CallContext) -> ToolAnswer:
         token = self.gateway.token(tool.scope)
         authorization = {} if token is None else {"authorization": f"Bearer {token.reveal()}"}
         headers = {"content-type": "application/json", AUDIENCE_HEADER: ctx.caller.audience, **authorization}
+        url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
-            url = f"{self.gateway.base}{GATEWAY_PATH}"
-            request = self._client.build_request("POST", url, headers=headers, content=body)
-            response = await self._client.send(request, stream=True, follow_redirects=False)
-            try:
-                return await _read_reply(response)
-            finally:
-                await response.aclose()
-        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            # The client's message may quote the request.
-            message = f"the gateway can't be reached: {type(error).__name__}"
+            reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
+        except UnreachableError as error:
+            message = f"the gateway can't be reached: {error}"
             raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
-
-    @property
-    def _client(self) -> AsyncClient:
-        import httpx2
-
-        if self._opened is None:
-            headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": f"duvet/{VERSION}"}
-            # A proxy would see the token of a server on this machine. The time limit is that of the whole call.
-            self._opened = httpx2.AsyncClient(
-                headers=headers, timeout=None, follow_redirects=False, trust_env=not self.gateway.is_local
-            )
-        return self._opened
-
-
-async def _read_reply(response: Response) -> GatewayReply:
-    if response.headers.get("content-encoding", "identity").lower() != "identity":
-        message = "the gateway answers compressed, which it was not asked for"
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
-    data = bytearray()
-    async for chunk in response.aiter_raw():
-        data += chunk
-        if len(data) > MAX_REPLY_BYTES:
+        if reply.is_compressed:
+            message = "the gateway answers compressed, which it was not asked for"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "does something stand between it and here?")
+        if reply.is_cut:
             message = f"the gateway answers more than {MAX_REPLY_BYTES:,} bytes"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, such as by `limit`")
-    return GatewayReply(response.status_code, response.headers.get("retry-after", ""), bytes(data))
+        return parse_reply(reply, tool, self.gateway)
 
 
 KM_SEARCH_NAME = "km-search"

@@ -29,7 +29,7 @@ from duvet.knowledge.pages.search import (
     find_relevant_pages,
     search_pages,
 )
-from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, KnownSources, answer_question, fit_sources
+from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.tools.arguments import require_argument
@@ -127,7 +127,7 @@ async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> ToolAnswer:
     sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
     if not sources:
         return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
-    found = await answer_question(question, KnownSources(sources), router)
+    found = await answer_question(question, sources, router)
     ##= man/spec/pages.md#tools
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
     ##% calling one when it finds no page.

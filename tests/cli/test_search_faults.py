@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.queries.full_text import MAX_QUERY_CHARACTERS
+from duvet.words import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
 from tests.cli.running import Done, Run, runner
 from tests.cli.searching import find, tea

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,7 +13,7 @@ from msgspec import Struct
 
 from duvet.knowledge.pages.catalogue import PageCollection, PageStore
 from duvet.knowledge.pages.page import Page
-from duvet.queries.full_text import parse_query
+from duvet.words import compose, parse_query
 
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_WORDS, _MAX_STEMS = 32, 40
@@ -30,7 +29,7 @@ PageReader = Callable[[Page], str | None]
 
 def fold_text(text: str) -> str:
     """Return the text in lower case and NFC."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
+    return compose(text).lower()
 
 
 def flatten_text(text: str) -> str:
@@ -208,7 +207,7 @@ def _rank(index: PageIndex, paths: set[str], phrase: str, words: Sequence[str]) 
 
 def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
     """Return the text around the phrase or else the first word, or the beginning of the text."""
-    text = text if text.isascii() else unicodedata.normalize("NFC", text)
+    text = compose(text)
     spaced = r"\s+".join(map(re.escape, phrase.split(" ")))
     any_word = "|".join(map(re.escape, words))
     found = re.search(spaced, text, re.IGNORECASE) or re.search(any_word, text, re.IGNORECASE)

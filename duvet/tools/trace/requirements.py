@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from duvet.errors import NotFoundError
 from duvet.model import Level
 from duvet.queries.details import make_detail
-from duvet.queries.full_text import OpenIndex
+from duvet.queries.full_text import RequirementIndex
 from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
@@ -379,8 +379,8 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     return make_requirement_list_answer(context, "search_requirements", arguments, found.indexes, notes)
 
 
-def _open_index(context: ProjectSnapshot) -> OpenIndex:
-    return OpenIndex(context.catalogue, context.memory)
+def _open_index(context: ProjectSnapshot) -> RequirementIndex:
+    return RequirementIndex(context.catalogue, context.memory)
 
 
 SEARCH_REQUIREMENTS = QueryTool(

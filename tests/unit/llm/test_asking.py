@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.llm.ask import NOTHING_FOUND, AnswerSource, KnownSources, ModelAnswer, answer_question, make_model_request
+from duvet.llm.ask import NOTHING_FOUND, AnswerSource, ModelAnswer, answer_question, make_model_request
 from duvet.llm.records import ModelRequest, ModelResponse, NoModelError, ResolvedModel
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ class FakeRouter:
 
 async def test_an_answer() -> None:
     router = FakeRouter("Warm it [1].", ("beware",))
-    found = await answer_question("When?", KnownSources(SOURCES), router, model="one/small")
+    found = await answer_question("When?", SOURCES, router, model="one/small")
     assert found == ModelAnswer("Warm it [1].", SOURCES, "one/small", ("beware",))
     (asked,) = router.asked
     assert (asked.model, asked.task, asked.max_tokens) == ("one/small", "ask", 1024)
@@ -49,11 +49,11 @@ async def test_sources_that_there_are_not() -> None:
     ##% `duvet ask` MUST remove references to sources that do not exist, warn about them, and flag an answer that names
     ##% no source.
     made_up = "the model named sources that there are not; they are left out: [3], [9]"
-    found = await answer_question("When?", KnownSources(SOURCES), FakeRouter("Warm it [3], boil it [2][9]."))
+    found = await answer_question("When?", SOURCES, FakeRouter("Warm it [3], boil it [2][9]."))
     assert found == ModelAnswer("Warm it, boil it [2].", SOURCES, "one/small", (made_up,))
-    found = await answer_question("When?", KnownSources(SOURCES), FakeRouter("Warm it [3] [9]."))
+    found = await answer_question("When?", SOURCES, FakeRouter("Warm it [3] [9]."))
     assert found == ModelAnswer("Warm it.", SOURCES, "one/small", (made_up, FLAG))
-    assert (await answer_question("When?", KnownSources(SOURCES), FakeRouter("Warm it."))).warnings == (FLAG,)
+    assert (await answer_question("When?", SOURCES, FakeRouter("Warm it."))).warnings == (FLAG,)
 
 
 async def test_nothing_is_found() -> None:
@@ -62,12 +62,12 @@ async def test_nothing_is_found() -> None:
     ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
     ##% print the sources and exit with 1.
     router = FakeRouter("never")
-    assert await answer_question("When?", KnownSources(()), router) == ModelAnswer(NOTHING_FOUND, ())
+    assert await answer_question("When?", (), router) == ModelAnswer(NOTHING_FOUND, ())
     assert (NOTHING_FOUND, router.asked) == ("No relevant information found", [])
 
 
 async def test_what_a_model_says_drives_no_terminal() -> None:
-    found = await answer_question("When?", KnownSources(SOURCES), FakeRouter("\x1b]0;x\x07Warm\u202e it\n\n- [1]\x9b"))
+    found = await answer_question("When?", SOURCES, FakeRouter("\x1b]0;x\x07Warm\u202e it\n\n- [1]\x9b"))
     assert found.answer == "]0;xWarm it\n\n- [1]"
 
 
@@ -77,7 +77,7 @@ async def test_nobody_answers() -> None:
             raise NoModelError()
 
     with pytest.raises(NoModelError):
-        await answer_question("When?", KnownSources(SOURCES), Nobody())
+        await answer_question("When?", SOURCES, Nobody())
 
 
 async def test_the_prompt() -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from duvet.config.service_tables import ProviderKind
-from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderKey
-from duvet.llm.http import ProviderClient
+from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient, ProviderKey
 from duvet.llm.providers import OpenAiProvider
 from duvet.llm.records import (
     ModelError,

@@ -7,7 +7,7 @@ import gzip
 import pytest
 from msgspec import json
 
-from duvet.llm.http import MAX_RESPONSE_BYTES
+from duvet.llm.endpoint import MAX_RESPONSE_BYTES
 from duvet.llm.records import ModelError, ModelFault
 from tests.unit.llm.made import FINE, KEY, at, fails, routing
 from tests.unit.llm.wire import Reply, Wire, refuses

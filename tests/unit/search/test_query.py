@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.full_text import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
+from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
 
 SPEECH = {
     "retry token": '"retry" "token"',

@@ -17,7 +17,6 @@ from pathlib import Path
 from statistics import quantiles
 from tempfile import TemporaryDirectory
 
-from duvet.queries.full_text import STOP_WORDS
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import (
@@ -32,7 +31,7 @@ from duvet.store.records import (
     Symbol,
     TextPiece,
 )
-from duvet.store.text_index import extract_words
+from duvet.words import STOP_WORDS, extract_words
 from tests.unit.store.engines import store_path
 
 SIZE, STEP = 1000, 800

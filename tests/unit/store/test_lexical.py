@@ -8,7 +8,7 @@ import pytest
 
 from duvet.store.protocol import Store
 from duvet.store.records import ChunkFilters, FileKind
-from duvet.store.text_index import extract_query_words
+from duvet.words import extract_query_words
 from tests.unit.store.made import frequencies, taken
 
 

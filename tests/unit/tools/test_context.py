@@ -11,7 +11,7 @@ import pytest
 from msgspec import msgpack
 
 from duvet.project.project import Project
-from duvet.queries.full_text import OpenIndex, RequirementIndex
+from duvet.queries.full_text import RequirementIndex
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ToolError
 from duvet.tree.files import DiskTree
@@ -31,7 +31,7 @@ def test_what_is_made_once_is_kept(context: ProjectSnapshot) -> None:
 
 
 def test_an_open_index_answers_like_another(context: ProjectSnapshot) -> None:
-    index = OpenIndex(context.catalogue, context.memory)
+    index = RequirementIndex(context.catalogue, context.memory)
     plain = RequirementIndex(context.catalogue, context.memory)
     answers: list[dict[int, float]] = []
     thread = Thread(target=lambda: answers.append(index.matches("hot OR lid")))
@@ -46,15 +46,15 @@ def test_an_open_index_is_closed_with_what_holds_it() -> None:
     context = context_of(FILES)
     ask(context, "search_requirements", {"query": "hot"})
     (index,) = [one for one in _open_indexes() if one not in others]
-    table = index._table
+    table = index._connection
     del context, index
     gc.collect()
     with pytest.raises(ProgrammingError):
         table.execute("SELECT 1")
 
 
-def _open_indexes() -> list[OpenIndex]:
-    return [one for one in gc.get_objects() if isinstance(one, OpenIndex)]
+def _open_indexes() -> list[RequirementIndex]:
+    return [one for one in gc.get_objects() if isinstance(one, RequirementIndex)]
 
 
 def test_a_file_is_read_once(tmp_path: Path) -> None:

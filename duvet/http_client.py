@@ -1,0 +1,159 @@
+"""HTTP requests with size limits and retries over kept connections, and which addresses are safe for secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Protocol, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
+
+from duvet.version import VERSION
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient, Response
+
+Result = TypeVar("Result")
+Failure = TypeVar("Failure", bound=Exception)
+
+USER_AGENT = f"duvet/{VERSION}"
+
+
+class UnreachableError(Exception):
+    """No complete answer came; the message is the type of the cause, whose own message may quote what was sent."""
+
+
+class HttpReply(Struct, frozen=True):
+    """An answer; its body is empty if it is compressed, and incomplete if it is larger than the limit."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes = b""
+    is_compressed: bool = False
+    is_cut: bool = False
+
+
+class HttpClient:
+    """Sends requests without following redirects, asking for compression, or a time limit of its own."""
+
+    def __init__(self) -> None:
+        self._clients: dict[bool, AsyncClient] = {}
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None = None,
+        *,
+        max_bytes: int,
+        max_error_bytes: int | None = None,
+    ) -> HttpReply:
+        """Send a request; a body with another status than 200 may have its own limit."""
+        import httpx2
+
+        try:
+            client = self._client(is_local=is_local_address(urlsplit(url)))
+            request = client.build_request(method, url, headers=headers, content=content)
+            response = await client.send(request, stream=True)
+            try:
+                return await _read(response, max_bytes if response.status_code == 200 else max_error_bytes or max_bytes)
+            finally:
+                await response.aclose()
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
+            raise UnreachableError(type(error).__name__) from None
+
+    def _client(self, *, is_local: bool) -> AsyncClient:
+        import httpx2
+
+        if is_local not in self._clients:
+            headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": USER_AGENT}
+            # A proxy is never used for this machine: it would see the keys.
+            self._clients[is_local] = httpx2.AsyncClient(
+                headers=headers, timeout=None, follow_redirects=False, trust_env=not is_local
+            )
+        return self._clients[is_local]
+
+    async def aclose(self) -> None:
+        while self._clients:
+            await self._clients.popitem()[1].aclose()
+
+
+async def _read(response: Response, max_bytes: int) -> HttpReply:
+    if response.headers.get("content-encoding", "identity").lower() != "identity":
+        return HttpReply(response.status_code, response.headers, is_compressed=True)
+    data = bytearray()
+    async for chunk in response.aiter_raw():
+        data += chunk
+        if len(data) > max_bytes:
+            break
+    return HttpReply(response.status_code, response.headers, bytes(data), is_cut=len(data) > max_bytes)
+
+
+class Clock(Protocol):
+    """The time and a way to wait, which tests replace."""
+
+    def now(self) -> float:
+        """Return seconds since 1970."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> float:
+        import time
+
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        import anyio
+
+        await anyio.sleep(seconds)
+
+
+async def retry(
+    call: Callable[[], Awaitable[Result]],
+    failure: type[Failure],
+    pause: Callable[[Failure, int], float | None],
+    clock: Clock,
+) -> Result:
+    """Call until it doesn't fail; `pause` gets the error and the number of the attempt, and returns None to give up."""
+    attempt = 1
+    while True:
+        try:
+            return await call()
+        except failure as error:
+            seconds = pause(error, attempt)
+            if seconds is None:
+                raise
+        await clock.sleep(seconds)
+        attempt += 1
+
+
+def parse_base_url(base: str) -> SplitResult | None:
+    """Parse a URL of the web; None for another one, or one with a user, a query or a fragment."""
+    try:
+        parts = urlsplit(base)
+        is_web = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    is_plain = base.isascii() and base.isprintable() and not set(base) & set(" \\?#") and "@" not in parts.netloc
+    return parts if is_web and is_plain else None
+
+
+def is_safe_address(parts: SplitResult) -> bool:
+    """Return True if secrets can be sent there: over HTTPS, or to this machine."""
+    return parts.scheme == "https" or is_local_address(parts)
+
+
+def is_local_address(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

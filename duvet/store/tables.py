@@ -1,0 +1,462 @@
+"""Files, chunks, symbols, vectors, nodes and edges in the tables of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from duvet.store import codec
+from duvet.store.database import (
+    LABEL_NUMBERS,
+    LABEL_OF,
+    RELATION_NUMBERS,
+    RELATION_OF,
+    Database,
+    DatabaseRow,
+    TitledText,
+    make_placeholders,
+    read_file_text,
+)
+from duvet.store.errors import translate_decoding_errors
+from duvet.store.protocol import EdgeEnds
+from duvet.store.records import (
+    KIND_LABELS,
+    Artifact,
+    Chunk,
+    FileKind,
+    GraphEdge,
+    GraphHop,
+    GraphNode,
+    IngestedFile,
+    NodeLabel,
+    Relation,
+    Symbol,
+    TextPiece,
+    VectorSegment,
+)
+from duvet.words import fold_name
+
+GraphItem = TypeVar("GraphItem", GraphNode, GraphEdge)
+SqlValues = tuple[object, ...]
+
+_ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
+_PIECES = """SELECT number, artifact, number - (SELECT first FROM artifact WHERE id = piece.artifact),
+start, end, line_start, line_end FROM piece WHERE number IN ({})"""
+_CHUNK_NODES = """SELECT artifact.id, kind, path, number - first, start, end, line_start, line_end
+FROM artifact JOIN piece ON number >= first AND number < first + count"""
+
+_NODE_FIELDS = "node.label, node.key, node.name, node.properties"
+_NODE = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
+_EDGES = f"""SELECT edge.relation, edge.properties, {_NODE_FIELDS} FROM edge JOIN node ON node.id = edge.{{1}}
+WHERE edge.{{0}} = (SELECT id FROM node WHERE label = ? AND key = ?){{2}}
+ORDER BY edge.relation, node.label, node.key LIMIT ?"""
+_NAMED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label = ? AND instr(coalesce(folded, key), ?) > 0
+ORDER BY instr(char(10) || coalesce(folded, key) || char(10), char(10) || ? || char(10)) = 0, key LIMIT ?"""
+_ISOLATED = f"""SELECT {_NODE_FIELDS} FROM node WHERE label IN ({{}}) AND NOT EXISTS
+(SELECT 1 FROM edge WHERE source = node.id AND relation IN ({{}})) ORDER BY label, key"""
+_EDGES_FROM = "SELECT source, relation, target, properties FROM edge WHERE source IN ({})"
+_EDGES_TO = "SELECT target, relation, source, properties FROM edge WHERE target IN ({})"
+
+_DROP_TABLES = ("DROP TABLE IF EXISTS temp.new_node", "DROP TABLE IF EXISTS temp.new_edge")
+_NEW_TABLES = (
+    """CREATE TEMP TABLE new_node(label INTEGER, key TEXT, name TEXT, folded TEXT, properties BLOB,
+    PRIMARY KEY(label, key)) WITHOUT ROWID""",
+    """CREATE TEMP TABLE new_edge(source INTEGER, relation INTEGER, target INTEGER, properties BLOB,
+    PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
+)
+_NEW_NODE = "INSERT OR REPLACE INTO temp.new_node VALUES (?, ?, ?, ?, ?)"
+_NEW_EDGE = """INSERT OR REPLACE INTO temp.new_edge SELECT source.id, ?, target.id, ? FROM node source, node target
+WHERE source.label = ? AND source.key = ? AND target.label = ? AND target.key = ?"""
+_UPDATE_NODES = (
+    """DELETE FROM node WHERE NOT EXISTS
+    (SELECT 1 FROM temp.new_node new WHERE new.label = node.label AND new.key = node.key)""",
+    """INSERT INTO node(label, key, name, folded, properties) SELECT * FROM temp.new_node WHERE true
+    ON CONFLICT(label, key) DO UPDATE SET name = excluded.name, folded = excluded.folded, properties = excluded.properties
+    WHERE name IS NOT excluded.name OR properties IS NOT excluded.properties""",
+)
+_UPDATE_EDGES = (
+    """DELETE FROM edge WHERE NOT EXISTS (SELECT 1 FROM temp.new_edge new
+    WHERE new.source = edge.source AND new.relation = edge.relation AND new.target = edge.target)""",
+    """INSERT INTO edge SELECT * FROM temp.new_edge WHERE true
+    ON CONFLICT(source, relation, target) DO UPDATE SET properties = excluded.properties
+    WHERE properties IS NOT excluded.properties""",
+)
+_BATCH = 1000
+
+
+class _ChunkRow(NamedTuple):
+    number: int
+    artifact: int
+    ordinal: int
+    start: int
+    end: int
+    line_start: int
+    line_end: int
+
+
+class ChunkNode(NamedTuple):
+    """A chunk as a node of the graph, with its file."""
+
+    label: NodeLabel
+    path: str
+    node: GraphNode
+
+
+class StoreTables:
+    """The part of a store that reads files, chunks and the graph; chunks are nodes, but only stored as chunks."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def artifacts(self) -> Mapping[str, Artifact]:
+        found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
+        # Sorted again: sqlite puts paths that are not UTF-8, which are blobs, last.
+        return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
+
+    def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
+        """Return the files with these row ids."""
+        query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
+        rows = self.database.read_many(lambda row: (codec.decode_count(row[0]), _decode_artifact(row[1:])), query, ids)
+        return dict(rows)
+
+    def ingested_file(self, id: int, numbers: range) -> IngestedFile:
+        """Return a file as it was put, without its vectors."""
+        text = read_file_text(self.database, id)
+        files = self.artifacts_by_id([id])
+        with translate_decoding_errors(self.database.path):
+            artifact = files[id]
+        rows = self.database.read(
+            codec.decode_numbers,
+            "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number",
+            numbers.start,
+            numbers.stop,
+        )
+        pieces = tuple(_make_piece(row, text, ordinal) for ordinal, row in enumerate(rows))
+        return IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=tuple(self._symbols(id)))
+
+    def chunk_numbers(self, path: str) -> Sequence[int]:
+        query = "SELECT first, count FROM artifact WHERE path = ?"
+        return self.database.read_one(
+            lambda row: codec.decode_piece_range(*row), query, codec.encode_text(path)
+        ) or range(0)
+
+    def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
+        database = self.database
+        rows = database.read_many(lambda row: _ChunkRow(*codec.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
+        places = {place.number: place for place in rows}
+        ids = dict.fromkeys(place.artifact for place in places.values())
+        files = self.artifacts_by_id(ids)
+        with translate_decoding_errors(database.path):
+            artifacts = {id: files[id] for id in ids}
+        texts = {id: read_file_text(database, id) for id in ids}
+        symbols = {id: self._symbols(id) for id in ids}
+        chunks: list[Chunk] = []
+        for place in (places[number] for number in numbers if number in places):
+            text = texts[place.artifact]
+            piece = _make_piece(place[3:], text, place.ordinal)
+            chunks.append(
+                Chunk(
+                    number=place.number,
+                    ordinal=place.ordinal,
+                    piece=piece,
+                    artifact=artifacts[place.artifact],
+                    text=text.whole[piece.start : piece.end],
+                    symbols=tuple(
+                        symbol
+                        for symbol in symbols[place.artifact]
+                        if symbol.line_start <= piece.line_end and symbol.line_end >= piece.line_start
+                    ),
+                )
+            )
+        return chunks
+
+    def _symbols(self, id: int) -> Sequence[Symbol]:
+        query = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
+        WHERE artifact = ? ORDER BY ordinal"""
+        return self.database.read(_decode_symbol, query, id)
+
+    def has_symbols(self) -> bool:
+        return self.database.row("SELECT 1 FROM symbol LIMIT 1") is not None
+
+    def lacks_times(self) -> bool:
+        query = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
+        return self.database.row(query) is not None
+
+    def segments(self) -> Iterator[VectorSegment]:
+        query = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
+        WHERE count > 0 ORDER BY first"""
+
+        def decode(row: DatabaseRow) -> VectorSegment:
+            first, count, rows = row
+            return VectorSegment(
+                tuple(codec.decode_piece_range(first, min(count, len(codec.decode_bytes(rows))))), rows
+            )
+
+        return self.database.read_each(decode, query)
+
+    def chunk_node(self, key: str) -> ChunkNode | None:
+        """Return the chunk with an id, `path::ordinal`."""
+        path, _, ordinal = key.rpartition("::")
+        if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
+            return None
+        query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
+        return next(self._chunk_nodes(self.database.rows(query, codec.encode_text(path), int(ordinal))), None)
+
+    def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
+        """Return the first chunks of a file with this label."""
+        kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
+        query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({make_placeholders(kinds)}) ORDER BY number LIMIT ?"
+        return self._chunk_nodes(self.database.rows(query, codec.encode_text(path), *kinds, limit) if kinds else ())
+
+    def all_chunk_nodes(self) -> Iterator[ChunkNode]:
+        return self._chunk_nodes(self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number"))
+
+    def _chunk_nodes(self, rows: Iterable[DatabaseRow]) -> Iterator[ChunkNode]:
+        current, text = 0, TitledText()
+        for row in rows:
+            with translate_decoding_errors(self.database.path):
+                id, ordinal, *fields = codec.decode_numbers((row[0], *row[3:]))
+                label, path = KIND_LABELS[FileKind(row[1])], codec.decode_text(row[2])
+            if id != current:
+                current, text = id, read_file_text(self.database, id)
+            piece = _make_piece(fields, text, ordinal)
+            properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
+            node = GraphNode(label=NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties)
+            yield ChunkNode(label, path, node)
+
+    def node(self, label: NodeLabel, key: str) -> GraphNode | None:
+        if label is NodeLabel.CHUNK:
+            chunk = self.chunk_node(key)
+            return chunk and chunk.node
+        number = LABEL_NUMBERS[label]
+        found = self.database.read_one(_decode_node, _NODE, number, codec.encode_text(key))
+        if found is not None or label is not NodeLabel.SUBSYSTEM:
+            return found
+        folded, query = fold_name(key), "SELECT key FROM node WHERE label = ? ORDER BY key"
+        keys = self.database.read(lambda row: codec.decode_text(*row), query, number)
+        spelling = next((one for one in keys if fold_name(one) == folded), None)
+        return (
+            spelling
+            if spelling is None
+            else self.database.read_one(_decode_node, _NODE, number, codec.encode_text(spelling))
+        )
+
+    def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
+        if label is NodeLabel.CHUNK:
+            return (chunk.node for chunk in self.all_chunk_nodes())
+        query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
+        return self.database.read_each(_decode_node, query, LABEL_NUMBERS[label])
+
+    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
+        label, key = _split_id(id)
+        found = self._stored_edges(id, out=out, limit=limit, relations=relations)
+        left = 0 if relations and Relation.HAS_CHUNK not in relations else limit - len(found)
+        if left > 0 and label is NodeLabel.CHUNK and not out:
+            chunk = self.chunk_node(key)
+            if chunk and (file := self.node(chunk.label, chunk.path)):
+                found.append((GraphEdge(source=file.id, relation=Relation.HAS_CHUNK, target=id), file))
+        elif left > 0 and label is not None and out:
+            for chunk in self.file_chunk_nodes(label, key, left):
+                found.append((GraphEdge(source=id, relation=Relation.HAS_CHUNK, target=chunk.node.id), chunk.node))
+        return found
+
+    def _stored_edges(
+        self, id: str, *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
+    ) -> list[tuple[GraphEdge, GraphNode]]:
+        label, key = _split_id(id)
+        if label is None or label is NodeLabel.CHUNK:
+            return []
+        numbers = _number_relations(relations)
+        condition = f" AND edge.relation IN ({make_placeholders(numbers)})" if relations else ""
+        query = _EDGES.format(*(("source", "target") if out else ("target", "source")), condition)
+
+        def decode(row: DatabaseRow) -> tuple[GraphEdge, GraphNode]:
+            number, properties, *node = row
+            end, relation = _decode_node(tuple(node)), RELATION_OF[number]
+            source, target = (id, end.id) if out else (end.id, id)
+            return GraphEdge(
+                source=source, relation=relation, target=target, properties=codec.decode_properties(properties)
+            ), end
+
+        return self.database.read(decode, query, LABEL_NUMBERS[label], codec.encode_text(key), *numbers, limit)
+
+    def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
+        return {
+            id: [*self._stored_edges(id, out=True), *self._stored_edges(id, out=False)] for id in dict.fromkeys(ids)
+        }
+
+    def around(self, id: str, depth: int) -> Sequence[GraphHop]:
+        label, key = _split_id(id)
+        if label is None or label is NodeLabel.CHUNK:
+            return []
+        query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
+        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], codec.encode_text(key))
+        if start is None:
+            return []
+        level = {start[0]: GraphHop(start[1])}
+        seen = set(level)
+        found: list[GraphHop] = []
+        for _ in range(depth):
+            hops = self._next_level(level, seen)
+            level = dict(sorted(hops, key=lambda item: (LABEL_NUMBERS[item[1].node.label], item[1].node.key)))
+            if not level:
+                break
+            seen.update(level)
+            found += level.values()
+        return found
+
+    def _next_level(self, level: dict[int, GraphHop], seen: set[int]) -> Iterator[tuple[int, GraphHop]]:
+        """Yield each node one step further once: from the first node that leads there, along its first edge."""
+        database = self.database
+        order = {id: place for place, id in enumerate(level)}
+        best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
+        for query, is_back in ((_EDGES_FROM, False), (_EDGES_TO, True)):
+            rows = [*database.read_many(_decode_edge, query, level)]
+            with translate_decoding_errors(database.path):
+                for here, relation, there, data in rows:
+                    way = (order[here], is_back, relation, here, data)
+                    if there not in seen and (there not in best or way[:3] < best[there][:3]):
+                        best[there] = way
+        query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE id IN ({{}})"
+        for id, node in database.read_many(_decode_numbered_node, query, best):
+            with translate_decoding_errors(database.path):
+                _, is_back, number, here, data = best[id]
+                properties = codec.decode_properties(data)
+            before = level[here]
+            source, target = (node, before.node) if is_back else (before.node, node)
+            edge = GraphEdge(source=source.id, relation=RELATION_OF[number], target=target.id, properties=properties)
+            yield id, GraphHop(node, edge, before)
+
+    def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
+        folded = codec.encode_text(fold_name(term))
+        return [
+            node
+            for label in dict.fromkeys(labels)
+            if label is not NodeLabel.CHUNK
+            for node in self.database.read(_decode_node, _NAMED, LABEL_NUMBERS[label], folded, folded, limit)
+        ]
+
+    def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
+        kinds = [LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
+        numbers = _number_relations(relations)
+        query = _ISOLATED.format(make_placeholders(kinds), make_placeholders(numbers))
+        return self.database.read_each(_decode_node, query, *kinds, *numbers)
+
+
+def write_graph(database: Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
+    """Replace the graph, and return whether anything has changed."""
+    for statement in (*_DROP_TABLES, *_NEW_TABLES):
+        database.run(statement)
+    _insert(database, _NEW_NODE, nodes, _encode_node)
+    changed = sum([database.run(statement) for statement in _UPDATE_NODES])
+    _insert(database, _NEW_EDGE, edges, _encode_edge)
+    changed += sum([database.run(statement) for statement in _UPDATE_EDGES])
+    for statement in _DROP_TABLES:
+        database.run(statement)
+    return changed > 0
+
+
+def _insert(
+    database: Database, statement: str, items: Iterable[GraphItem], encode: Callable[[GraphItem], SqlValues | None]
+) -> None:
+    left = iter(items)
+    while batch := list(islice(left, _BATCH)):
+        database.many(statement, [row for item in batch if (row := encode(item)) is not None])
+
+
+def _encode_node(node: GraphNode) -> SqlValues | None:
+    if node.label is NodeLabel.CHUNK:
+        return None
+    folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
+    return (
+        LABEL_NUMBERS[node.label],
+        codec.encode_text(node.key),
+        codec.encode_text(node.name),
+        None if folded == node.key else codec.encode_text(folded),
+        codec.pack_record(node.properties) if node.properties else None,
+    )
+
+
+def _encode_edge(edge: GraphEdge) -> SqlValues | None:
+    (source, source_key), (target, target_key) = _split_id(edge.source), _split_id(edge.target)
+    if edge.relation is Relation.HAS_CHUNK or source not in LABEL_NUMBERS or target not in LABEL_NUMBERS:
+        return None
+    return (
+        RELATION_NUMBERS[edge.relation],
+        codec.pack_record(edge.properties) if edge.properties else None,
+        LABEL_NUMBERS[source],
+        codec.encode_text(source_key),
+        LABEL_NUMBERS[target],
+        codec.encode_text(target_key),
+    )
+
+
+def _split_id(id: str) -> tuple[NodeLabel | None, str]:
+    label, _, key = id.partition(":")
+    return (NodeLabel(label) if label in NodeLabel.__members__.values() else None), key
+
+
+def _number_relations(relations: Sequence[Relation]) -> list[int]:
+    return [RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
+
+
+def _decode_node(row: DatabaseRow) -> GraphNode:
+    label, key, name, properties = row
+    return GraphNode(
+        label=LABEL_OF[label],
+        key=codec.decode_text(key),
+        name=codec.decode_text(name),
+        properties=codec.decode_properties(properties),
+    )
+
+
+def _decode_numbered_node(row: DatabaseRow) -> tuple[int, GraphNode]:
+    return codec.decode_count(row[0]), _decode_node(row[1:])
+
+
+def _decode_edge(row: DatabaseRow) -> tuple[int, int, int, bytes | None]:
+    here, relation, there, properties = row
+    if relation not in RELATION_OF:
+        raise LookupError("an edge is none")
+    return codec.decode_count(here), relation, codec.decode_count(there), properties
+
+
+def decode_symbol_name(name: object, qualified: object) -> str:
+    """Return the stored name, or by default the last part of the qualified name."""
+    return codec.decode_text(qualified).rpartition(".")[2] if name is None else codec.decode_text(name)
+
+
+def _decode_artifact(row: DatabaseRow) -> Artifact:
+    path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
+    return Artifact(
+        path=codec.decode_text(path),
+        kind=FileKind(kind),
+        subsystem=codec.decode_text(subsystem),
+        criticality=codec.decode_text(criticality),
+        namespace=codec.decode_text(namespace),
+        tags=codec.unpack_record(tags, tuple[str, ...]) if tags else (),
+        digest=codec.decode_hex(digest),
+        git_commit=codec.decode_hex(commit),
+        git_timestamp=codec.decode_time(timestamp),
+        chunk_count=codec.decode_count(count, codec.MAX_PIECES),
+        skipped=codec.decode_text(skipped),
+    )
+
+
+def _decode_symbol(row: DatabaseRow) -> Symbol:
+    name, qualified, kind, language, start, end = row
+    return Symbol(
+        name=decode_symbol_name(name, qualified),
+        qualified_name=codec.decode_text(qualified),
+        kind=codec.decode_word(kind),
+        language=codec.decode_word(language),
+        line_start=codec.decode_count(start),
+        line_end=codec.decode_count(end),
+    )
+
+
+def _make_piece(fields: Sequence[int], text: TitledText, ordinal: int) -> TextPiece:
+    start, end, line_start, line_end = fields
+    title = text.titles[ordinal] if ordinal < len(text.titles) else ""
+    return TextPiece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)

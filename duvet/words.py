@@ -1,0 +1,142 @@
+"""Words of texts and queries: splitting, folding, common words, and query parsing for the search indexes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+MAX_QUERY_CHARACTERS = 2000
+"""The characters of a query that are read."""
+MAX_QUERY_WORDS = 64
+"""The words of a query for chunks that are read."""
+
+_WORD = re.compile(r"[^\W_]+")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
+_PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z0-9]+")
+_COMPOSED = re.compile(r"(?<![^\W_])[^\W_]++(?:_++[^\W_]++)++")
+
+##= man/spec/search.md#queries
+##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+##% others.
+# `not` is left out, too: a search for "must not" means it.
+_COMMON = """
+    a about after all also an and any are aren as at be because been before being between both but by can could couldn d
+    did didn do does doesn doing don each for from had has hasn have haven having he her here how i if in into is isn it
+    its itself just ll m me more most my no nor of off on once only or other our out over own re s same she so some such
+    t than that the their them then there these they this those through to too under until up upon ve was wasn we were
+    weren what when where whether which while who whom why will with within would wouldn you your
+"""
+STOP_WORDS = frozenset(_COMMON.split())
+"""Words that occur in every text."""
+
+
+def compose(text: str) -> str:
+    """Normalize to NFC; a separate combining mark would split the word that it is in."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def fold_name(text: str) -> str:
+    """Return the form in which names are compared: composed, without case."""
+    return text.lower() if text.isascii() else compose(text).casefold()
+
+
+def extract_words(text: str) -> list[str]:
+    """Return all words in lower case, in order and with repetitions."""
+    return _WORD.findall(compose(text).lower())
+
+
+def extract_query_words(query: str) -> tuple[list[str], bool]:
+    """Return the distinct words of a query up to the limits, and whether it exceeds these."""
+    words = list(dict.fromkeys(extract_words(query[:MAX_QUERY_CHARACTERS])))
+    return words[:MAX_QUERY_WORDS], len(query) > MAX_QUERY_CHARACTERS or len(words) > MAX_QUERY_WORDS
+
+
+def extract_index_words(text: str) -> list[str]:
+    """Return the words to index a text by: its own, the parts of `parseHeaderLine`, and `parse_header_line` as one."""
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
+    plain = compose(text)
+    names = _WORD.findall(plain)
+    joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()
+    return [*map(str.lower, names), *_split_names(names), *joined]
+
+
+def _split_names(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if not name.islower() and _HUMP.search(name):
+            for part in _PART.findall(name):
+                yield part.lower()
+
+
+def join_name(name: str) -> str:
+    """Return a name without case and separators: `parseheaderline`."""
+    return "".join(extract_words(name))
+
+
+# Everything else is a boundary, so a term never ends a string of the search engine.
+_TERM = re.compile(r"[\"“„](?P<phrase>[^\"“”„]*)[\"”]|(?P<word>[^\s\x00-\x20!\"#$%&()*,;<=>?@\[\\\]^`{|}~“”„]+)")
+_JOINTS = re.compile(r"[-_./:'\u2019+]+")
+_ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
+
+
+class Query(Struct, frozen=True):
+    """A parsed query of words and quoted phrases."""
+
+    terms: tuple[str, ...]
+    phrases: frozenset[str]
+    """The terms that were quoted."""
+    dropped: tuple[str, ...]
+    """The stop words."""
+    is_cut: bool
+
+    @property
+    def all_of_it(self) -> str:
+        """The FTS5 expression that requires every term."""
+        return " ".join(map(_quote_term, self.terms))
+
+    @property
+    def some_of_it(self) -> str:
+        """The FTS5 expression that requires any word or phrase."""
+        words: dict[str, None] = {}
+        for term in self.terms:
+            words.update(dict.fromkeys([term] if term in self.phrases else _significant_words(term)))
+        return " OR ".join(map(_quote_term, words))
+
+
+def make_storable(text: str) -> str:
+    """Replace the characters that sqlite rejects."""
+    return text.replace("\0", " ").encode(errors="replace").decode()
+
+
+def parse_query(text: str) -> Query:
+    """Parse a query in plain words, with phrases in quotes."""
+    terms: dict[str, None] = {}
+    phrases: list[str] = []
+    dropped: dict[str, None] = {}
+    for match in _TERM.finditer(text[:MAX_QUERY_CHARACTERS]):
+        typed = make_storable(match["word"] or match["phrase"] or "").strip().lower()
+        term = _ENDING.sub("", typed)
+        if not any(map(str.isalnum, term)):
+            continue
+        if match["word"] is None:
+            phrases.append(term)
+        elif not _significant_words(term):
+            dropped[typed] = None
+            continue
+        terms[term] = None
+    return Query(tuple(terms), frozenset(phrases), tuple(dropped), len(text) > MAX_QUERY_CHARACTERS)
+
+
+def _significant_words(term: str) -> list[str]:
+    return [word for word in _JOINTS.split(term) if word and word not in STOP_WORDS]
+
+
+def _quote_term(term: str) -> str:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
+    # Terms contain no double quotes, and FTS5 reads everything between them as text.
+    return f'"{term}"'
