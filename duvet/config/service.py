@@ -18,8 +18,8 @@ from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
 from duvet.config.project_file import build_table, find_config
 from duvet.config.service_schema import ServiceConfig, find_unresolved_names
-from duvet.config.service_tables import IngestSection, PagesSection, ServerSection, StoreSection
-from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreRule
+from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
+from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableError, expand_variables, is_named, is_variable
 from duvet.errors import DuvetError, UnreadableError
@@ -199,10 +199,10 @@ class _IngestTables(Struct, frozen=True):
 
 def load_service_ingest(
     tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
-) -> tuple[IngestRule, StoreRule]:
+) -> tuple[IngestRule, StoreSection]:
     """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are wrong."""
     found = load_service_tables(_IngestTables, tree, environ, project_path, given) or _IngestTables()
-    return found.ingest.rule(environ), found.store.rule()
+    return found.ingest.rule(environ), found.store
 
 
 def _read_service_document(tree: Tree, path: str) -> DataDocument:

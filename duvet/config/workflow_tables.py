@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType, field
 
 from duvet.config.fields import describe_missing_field
-from duvet.config.service_tables import Name, Seconds, ServiceSection
-from duvet.config.settings import NonBlankText, TableError, doc
+from duvet.config.service_tables import Name, Seconds
+from duvet.config.settings import NonBlankText, ServiceSection, TableError, doc
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 

@@ -445,9 +445,7 @@ def load_knowledge_settings(
     """Where it is kept; the variables beside the configuration are looked at when somebody asks."""
     root, config = os.getcwd(), service.config
     files = tuple(path for path in (service.path, config_path, shown.config_path, CONFIG_PATH) if path)
-    return lambda: KnowledgeSettings(
-        root, config.ingest.rule(shown.environ), config.store.rule(), config.search.rule(), files
-    )
+    return lambda: KnowledgeSettings(root, config.ingest.rule(shown.environ), config.store, config.search.rule(), files)
 
 
 async def close_knowledge(knowledge: Knowledge) -> None:

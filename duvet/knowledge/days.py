@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from duvet.config.settings import StoreRule
+from duvet.config.settings import StoreSection
 
 _OWN = ".duvet"
-_TELLING = (f"{_OWN}/config.toml", StoreRule().path)
+_TELLING = (f"{_OWN}/config.toml", StoreSection().path)
 """What is only where somebody has made a project."""
 
 

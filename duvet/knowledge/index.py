@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.config.settings import IngestRule, SearchRule, StoreSection
 from duvet.store.errors import StoreError
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
@@ -27,7 +27,7 @@ class KnowledgeSettings(Struct, frozen=True):
 
     root: str
     ingest: IngestRule
-    store: StoreRule
+    store: StoreSection
     search: SearchRule = SearchRule()
     configurations: tuple[str, ...] = ()
     """The files that say all of that."""

@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from duvet.config.settings import StoreRule
+from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
 from duvet.store.database import APPLICATION_ID, BUSY_TIMEOUT, PAGE_SIZE, SCHEMA_VERSION, SHADOWS, STATEMENTS, Database
 from duvet.store.errors import (
@@ -225,7 +225,7 @@ _MAGIC, _AT = b"SQLite format 3\0", 68
 def can_be_replaced(path: str) -> bool:
     """Whether a damaged store is ours beyond doubt: it says so, or stands where nobody else writes."""
     whole = os.path.abspath(path).replace(os.sep, "/")
-    if whole.endswith(f"/{StoreRule().path}"):
+    if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)
     try:
         with open(path, "rb") as file:
