@@ -198,38 +198,37 @@ class GitRepository:
         """Return the git folder of this working tree; empty if there is none."""
         path = f"{top}.git"
         # Of a submodule, and of a further working tree.
-        return self._named_in(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
+        return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
         """Return the git folder that all working trees share."""
-        return self._named_in(f"{own}/commondir", "") or own if own else ""
+        return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
         """Return the commit that is checked out; empty if there is none, or its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
-        shared, found = self.shared(own), self._text(f"{own}/HEAD")
+        shared, found = self.shared(own), self._read_text(f"{own}/HEAD")
         for _ in range(_MOST_REFERENCES):
             if not found.startswith(_REFERENCE):
                 break
             name = found.removeprefix(_REFERENCE).strip()
-            found = self._text(f"{shared}/{name}") or self._packed(shared, name)
+            found = self._read_text(f"{shared}/{name}")
+            if not found:
+                # The branch has no file of its own.
+                lines = self._read_text(f"{shared}/packed-refs").splitlines()
+                found = next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
         found = found.strip()
         return found if _COMMIT.fullmatch(found) else ""
 
-    def _packed(self, shared: str, name: str) -> str:
-        """Return the commit of a branch without a file of its own."""
-        lines = self._text(f"{shared}/packed-refs").splitlines()
-        return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
-
-    def _named_in(self, file: str, start: str) -> str:
+    def _read_folder_name(self, file: str, start: str) -> str:
         """Return the folder that a file of git names, relative to its own."""
-        text = self._text(file)
+        text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
 
-    def _text(self, file: str) -> str:
+    def _read_text(self, file: str) -> str:
         try:
             return self.tree.read(self.spelt(file)).decode(errors="surrogateescape")
         except DuvetError:
