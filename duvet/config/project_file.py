@@ -18,7 +18,7 @@ from duvet.model import ProblemsError
 from duvet.tree.files import Tree
 
 CONFIG_PATH = ".duvet/config.toml"
-# Deeper than anyone works, for trees that don't know where they end.
+# A limit for trees without a top folder.
 _MOST_FOLDERS = 64
 
 

@@ -276,7 +276,7 @@ class VariableExpander:
 
     def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
         if not is_variable(text):
-            # `check_secret` reports this.
+            # `check_table` reports this.
             return text
         value = self._expand_text(text, at)
         ##= man/spec/service.md#configuration

@@ -25,13 +25,13 @@ _READ_ONLY = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    # The second is for versions that don't know the first.
+    # For versions of git without GIT_NO_LAZY_FETCH.
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "",
 }
 
 _NO_PROGRAMS = (
-    # Whoever has made a repository says in its configuration what else is to be run; these go before that.
+    # A repository's configuration can name programs to run; these options override it.
     *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "log.showSignature=false"),
     "--no-pager",
 )
@@ -137,7 +137,7 @@ class GitObjects:
             process.stdin.write(f"{name}\n".encode())
             process.stdin.flush()
         except BrokenPipeError:
-            # What it has said before it ended is not about this object.
+            # Its output is not about this object.
             self.close()
             return None
         *_, size = process.stdout.readline().split() or [b"0"]
@@ -163,7 +163,7 @@ class GitObjects:
     def close(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            # What it was about to say is of no interest any more.
+            # The rest of its output is not needed.
             process.kill()
             process.communicate()
 
@@ -197,7 +197,7 @@ class GitRepository:
     def own(self, top: str) -> str:
         """Return the git folder of this working tree; empty if there is none."""
         path = f"{top}.git"
-        # Of a submodule, and of a further working tree.
+        # A file in place of the folder belongs to a submodule, or to a linked working tree.
         return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
@@ -530,7 +530,7 @@ class GitRevisions:
 
     def find(self, name: str) -> str | None:
         """Return the commit with that name."""
-        # A name may end in words of a message, to which nothing can be added.
+        # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.
         found = self._verify(name)
         return self._verify(f"{found}^{{commit}}") if found else None
 

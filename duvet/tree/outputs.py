@@ -77,7 +77,7 @@ def _has_ended(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return True
     except OSError:
-        # It is somebody else's.
+        # It belongs to another user.
         pass
     return False
 
