@@ -25,8 +25,8 @@ _READ_ONLY = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    # For versions of git without GIT_NO_LAZY_FETCH.
     "GIT_NO_LAZY_FETCH": "1",
+    # For versions of git without GIT_NO_LAZY_FETCH.
     "GIT_ALLOW_PROTOCOL": "",
 }
 
