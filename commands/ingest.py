@@ -103,7 +103,7 @@ def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: Ingest
     inside = list(warn_of_parent_project(os.getcwd(), "ingest"))
     named = where["config_path"] or shown.config_path
     wanted, kept = load_service_ingest(project.tree, shown.environ, named, service_path)
-    own = list_own_files(kept.path, kept.backups)
+    own = list_own_files(kept.path, kept.backups or "")
     wishes = IngestOptions(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
 
     def take(store: Store | None) -> IngestOutcome:

@@ -13,7 +13,7 @@ from duvet.errors import DuvetError
 class Rank(IntEnum):
     """An enumeration whose members have an order."""
 
-    # Enum's own is a function in Python, and members are looked up for every annotation.
+    # Enum's own hash is a Python function, and members are looked up for every annotation.
     __hash__ = int.__hash__
 
     @property
@@ -127,7 +127,7 @@ class ProblemsError(DuvetError):
 class Source(Struct, frozen=True, array_like=True):
     """The position of an annotation in its file: offsets in characters, for order and diagnostics."""
 
-    # Not three pairs: a hundred thousand of these are read from the cache in one go.
+    # Not three pairs: a hundred thousand of these are read from the cache at once.
     target_start: int = 0
     target_end: int = 0
     text_start: int = 0

@@ -103,12 +103,12 @@ REPORT_UNREADABLE = Rule("DUV070", "report-unreadable")
 MERGE_CONFLICT = Rule("DUV071", "merge-conflict")
 MERGE_DRIFT = _warning("DUV072", "merge-drift")
 
-# What is not applicable
+# Requirements that are not applicable
 NOT_APPLICABLE_EXPIRED = Rule("DUV080", "not-applicable-expired")
 NOT_APPLICABLE_UNKNOWN = Rule("DUV081", "not-applicable-unknown")
 NOT_APPLICABLE_NOTHING = Rule("DUV082", "not-applicable-nothing")
 
-# What only `duvet validate` looks for: awslabs duvet lets it pass
+# Only for `duvet validate`: awslabs duvet accepts these
 EXCEPTION_NO_REASON = Rule("DUV090", "exception-no-reason")
 CITATION_REPEATED = _warning("DUV091", "citation-repeated")
 CITATION_IN_STRING = _warning("DUV092", "citation-in-string")
@@ -142,5 +142,5 @@ def format_rule_title(code: str) -> str:
 def find_broken_rule(error: DuvetError) -> Rule:
     """Return the rule for an error about a file."""
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
-    # What is wrong on a line can only be its text.
+    # An error with a line can only be about its text.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

@@ -156,7 +156,7 @@ def make_text_id(text: str) -> str:
     return blake3.blake3(text.encode()).hexdigest()
 
 
-# A single separator between two letters or digits stays as it is, so that only longer runs need a look.
+# A single separator between two letters or digits stays as it is, so that only longer runs are matched.
 _RUN = re.compile(r"[\W_]{2,}")
 _SPACE = re.compile(r"[^\S\x1c-\x1f]+")
 _SPLITTING = bytes(code for code in range(128) if chr(code).isspace())

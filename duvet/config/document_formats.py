@@ -242,14 +242,14 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
     builder = _YamlBuilder(DocumentDraft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        # Event by event: a tree would be nested as deeply as a hostile file wants.
+        # Event by event: in a hostile file, a tree could be nested without limit.
         for event in yaml.parse(text, Loader=loader):
             builder.add_event(event)
     except yaml.MarkedYAMLError as error:
         start = error.problem_mark.index if error.problem_mark else len(text)
         raise builder.draft.broken(error.problem or "not understood", start) from None
     except yaml.reader.ReaderError as error:
-        # The position is one of bytes where the parser is the one in C.
+        # The parser in C counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
         raise builder.draft.broken(str(error.reason), start) from None
     return DataDocument(builder.get_table(), text, path, lambda _: builder.spans)

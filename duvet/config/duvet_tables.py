@@ -60,7 +60,7 @@ class PackName(StrEnum):
     INTROSPECT = "introspect"
 
 
-# Both tables of a server say the same of these.
+# Shared by the server tables of both files.
 SERVER_NAME = doc("What the server is called")
 SERVER_TITLE = doc("What people see as its name")
 SERVER_VERSION = doc("The version that it says it has; by default that of duvet")

@@ -48,17 +48,17 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     option: str = ""
 
 
-def explain_file(tree: Tree, given_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
+def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]) -> tuple[Setting, ...]:
     """Return every setting of the given configuration, or else of this folder's."""
-    path = require_config(tree, given_path)
-    given = {"config-path": CommandLineValue("--config-path", path)} if given_path else {}
-    return explain_config(read_config(tree.read(path), path, environ), environ, given)
+    path = require_config(tree, config_path)
+    overrides = {"config-path": CommandLineValue("--config-path", path)} if config_path else {}
+    return explain_config(read_config(tree.read(path), path, environ), environ, overrides)
 
 
 def explain_config(
-    config: Config, environ: Mapping[str, str], given: Mapping[str, CommandLineValue]
+    config: Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
 ) -> tuple[Setting, ...]:
-    """Return every setting of a configuration; `given` has the options that override it, by key."""
+    """Return every setting of a configuration; `overrides` has the options of the command line, by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show each value in force and where it comes from.
@@ -68,8 +68,8 @@ def explain_config(
         *(Setting("requirement", pattern, SettingOrigin.BUILT_IN) for pattern in BUILT_IN_REQUIREMENTS),
     ]
     return tuple(
-        Setting(setting.key, given[setting.key].value, SettingOrigin.COMMAND_LINE, option=given[setting.key].option)
-        if setting.key in given
+        Setting(setting.key, option.value, SettingOrigin.COMMAND_LINE, option=option.option)
+        if (option := overrides.get(setting.key))
         else setting
         for setting in settings
     )

@@ -18,23 +18,23 @@ from duvet.model import ProblemsError
 from duvet.tree.files import Tree
 
 CONFIG_PATH = ".duvet/config.toml"
-# Deeper than anyone works, for trees that don't know where they end.
+# A limit for trees without a top folder.
 _MOST_FOLDERS = 64
 
 
-def find_config(tree: Tree, given: str | None = None) -> str | None:
+def find_config(tree: Tree, config_path: str | None = None) -> str | None:
     """Return the given path, or else that of this folder's configuration; None if it has none."""
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
     ##% belongs when nothing is configured.
-    if given:
-        return given
+    if config_path:
+        return config_path
     return CONFIG_PATH if tree.exists(CONFIG_PATH) else None
 
 
-def require_config(tree: Tree, given: str | None = None) -> str:
+def require_config(tree: Tree, config_path: str | None = None) -> str:
     """Return the path of the configuration; UnreadableError with a hint if there is none."""
-    found = find_config(tree, given)
+    found = find_config(tree, config_path)
     if found:
         return found
     above = find_parent_project(tree)

@@ -18,8 +18,8 @@ from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
 from duvet.config.project_file import build_table, find_config
 from duvet.config.service_schema import ServiceConfig, find_unresolved_names
-from duvet.config.service_tables import IngestSection, PagesSection, ServerSection, StoreSection
-from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreRule
+from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
+from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableError, expand_variables, is_named, is_variable
 from duvet.errors import DuvetError, UnreadableError
@@ -43,13 +43,13 @@ class ServiceFile(Struct, frozen=True):
     """`--config`, the name of a variable, `found` or `defaults`."""
 
 
-def find_service_file(tree: Tree, environ: Mapping[str, str], given: str | None = None) -> ServiceFile:
+def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
     """Return the given file, else that of a variable, else that of this folder."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
     ##% defaults.
-    path, origin = given or "", ORIGIN_OPTION
+    path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
         if len({environ[name] for name in naming}) > 1:
@@ -136,14 +136,14 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 def load_service(
-    tree: Tree, environ: Mapping[str, str], given: str | None = None, project_path: str | None = None
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, project_path: str | None = None
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `given` is the file that `--config` names; `project_path` is the configuration of the project if it isn't the
+    `service_path` is the file that `--config` names; `project_path` is the configuration of the project if it isn't the
     usual one.
     """
-    found = find_service_file(tree, environ, given)
+    found = find_service_file(tree, environ, service_path)
     project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     if found.path:
@@ -165,10 +165,10 @@ def load_service_tables(
     tree: Tree,
     environ: Mapping[str, str],
     project_path: str | None = None,
-    given: str | None = None,
+    service_path: str | None = None,
 ) -> TablesType | None:
     """Read the tables that are the fields of this type; None if there is no file, ProblemsError if they are wrong."""
-    found = find_service_file(tree, environ, given)
+    found = find_service_file(tree, environ, service_path)
     if not found.path:
         return None
     document = _read_service_document(tree, found.path)
@@ -198,11 +198,11 @@ class _IngestTables(Struct, frozen=True):
 
 
 def load_service_ingest(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, given: str | None = None
-) -> tuple[IngestRule, StoreRule]:
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, service_path: str | None = None
+) -> tuple[IngestRule, StoreSection]:
     """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are wrong."""
-    found = load_service_tables(_IngestTables, tree, environ, project_path, given) or _IngestTables()
-    return found.ingest.rule(environ), found.store.rule()
+    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path) or _IngestTables()
+    return found.ingest.rule(environ), found.store
 
 
 def _read_service_document(tree: Tree, path: str) -> DataDocument:
@@ -276,7 +276,7 @@ class VariableExpander:
 
     def _expand_secret(self, text: str, at: DocumentLocation) -> Secret | str:
         if not is_variable(text):
-            # `check_secret` reports this.
+            # `check_table` reports this.
             return text
         value = self._expand_text(text, at)
         ##= man/spec/service.md#configuration

@@ -18,11 +18,9 @@ from duvet.config.service_tables import (
     RouteSection,
     SearchSection,
     ServerSection,
-    ServiceSection,
-    StoreSection,
     UploadsSection,
 )
-from duvet.config.settings import NotesRule, ServerRule, doc
+from duvet.config.settings import NotesRule, ServerRule, ServiceSection, StoreSection, doc
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
 

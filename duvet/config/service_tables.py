@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, field
 from msgspec.structs import asdict
 
 from duvet.config.duvet_tables import (
@@ -20,21 +20,18 @@ from duvet.config.duvet_tables import (
 )
 from duvet.config.settings import (
     EDITOR_FIELDS,
+    ExpandedText,
     IngestRule,
-    NonBlankText,
     SearchRule,
     Secret,
     ServerRule,
-    StoreRule,
+    ServiceSection,
     UploadRule,
     doc,
 )
 from duvet.config.upstream_tables import Excluded, PatternSetting, make_pattern_tuple
 from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
-
-ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
-"""Text in which `$NAME` and `${NAME}` stand for environment variables, and `$$` for a dollar."""
 
 PATTERN_END = r"$(?!\n)"
 """The end of a text in Python, whose `$` also stands before a last line end, and in JavaScript alike."""
@@ -45,10 +42,6 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
 """A name in this file."""
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
-
-
-class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """A table of the file, with its keys as they are written there."""
 
 
 _DEFAULT = ServerRule()
@@ -264,16 +257,6 @@ class IngestSection(ServiceSection, frozen=True, kw_only=True):
             stale_days=self.stale_days,
             editor_uri=self.editor_uri or environ.get(EDITOR_VARIABLE) or None,
         )
-
-
-class StoreSection(ServiceSection, frozen=True, kw_only=True):
-    """Where all of that is kept."""
-
-    path: Annotated[ExpandedText, doc("The file; sqlite puts others beside it")] = StoreRule().path
-    backups: Annotated[ExpandedText | None, doc("The folder for backups; by default `backups` beside that file")] = None
-
-    def rule(self) -> StoreRule:
-        return StoreRule(path=self.path, backups=self.backups or "")
 
 
 def _read_boolean_variable(environ: Mapping[str, str], name: str, setting: bool | None) -> bool | None:

@@ -26,6 +26,9 @@ TemplateText = Annotated[str, Meta(extra={"template": True})]
 NonBlankText = Annotated[str, Meta(pattern=r"\S")]
 """Text that is not blank."""
 
+ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
+"""Text in which `$NAME` and `${NAME}` stand for environment variables, and `$$` for a dollar."""
+
 
 def doc(description: str, **constraints: Any) -> Meta:
     """Return the documentation of a key, and the constraints on its value."""
@@ -96,12 +99,15 @@ class IngestRule(Struct, frozen=True, kw_only=True):
     """A URI that opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
 
 
-class StoreRule(Struct, frozen=True, kw_only=True):
-    """The files of the index."""
+class ServiceSection(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A table of the service's file, with its keys as they are written there."""
 
-    path: str = f"{STORE_FOLDER}/store.db"
-    backups: str = ""
-    """The folder of backups; empty means `backups` beside the store."""
+
+class StoreSection(ServiceSection, frozen=True, kw_only=True):
+    """Where all of that is kept."""
+
+    path: Annotated[ExpandedText, doc("The file; sqlite puts others beside it")] = f"{STORE_FOLDER}/store.db"
+    backups: Annotated[ExpandedText | None, doc("The folder for backups; by default `backups` beside that file")] = None
 
 
 class SearchRule(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType, field
 
 from duvet.config.fields import describe_missing_field
-from duvet.config.service_tables import Name, Seconds, ServiceSection
-from duvet.config.settings import NonBlankText, TableError, doc
+from duvet.config.service_tables import Name, Seconds
+from duvet.config.settings import NonBlankText, ServiceSection, TableError, doc
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 
@@ -41,13 +41,13 @@ _VALUES: dict[VariableType, tuple[type, ...]] = {
 }
 
 
-def check_exactly_one(given: list[str], known: list[str]) -> None:
-    """Raise TableError unless exactly one of the keys is given."""
+def check_exactly_one(present: list[str], known: list[str]) -> None:
+    """Raise TableError unless exactly one of the keys is present."""
     named = ", ".join(f"`{name}`" for name in known)
-    if not given:
+    if not present:
         raise TableError(CONFIG_MISSING_KEY, f"one of {named} has to be here", "")
-    if len(given) > 1:
-        raise TableError(CONFIG_BAD_VALUE, f"only one of {named} can be here", "keep one of them", given[1])
+    if len(present) > 1:
+        raise TableError(CONFIG_BAD_VALUE, f"only one of {named} can be here", "keep one of them", present[1])
 
 
 class VariableSection(ServiceSection, frozen=True, kw_only=True):
@@ -74,8 +74,8 @@ class CheckSection(ServiceSection, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         ##= man/spec/workflows.md#checks
         ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
-        given = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
-        check_exactly_one([name for name, value in given.items() if value is not UNSET], list(given))
+        keys = {"equals": self.equals, "notEquals": self.not_equals, "exists": self.exists}
+        check_exactly_one([name for name, value in keys.items() if value is not UNSET], list(keys))
 
 
 # The keywords of JSON Schema for what `__post_init__` checks.
@@ -136,8 +136,8 @@ class StepSection(ServiceSection, frozen=True, kw_only=True):
     timeout_seconds: Annotated[Seconds | None, doc("Seconds after which the step has failed")] = None
 
     def __post_init__(self) -> None:
-        given = {"tool": self.tool, "model": self.model, "wait": self.wait}
-        check_exactly_one([name for name, value in given.items() if value is not None], list(given))
+        keys = {"tool": self.tool, "model": self.model, "wait": self.wait}
+        check_exactly_one([name for name, value in keys.items() if value is not None], list(keys))
         if self.model is not None and self.prompt is None:
             raise TableError(
                 CONFIG_MISSING_KEY, describe_missing_field("prompt"), "say what the model is asked", "model"

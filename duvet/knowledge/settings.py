@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.config.settings import IngestRule, SearchRule, StoreSection
 from duvet.errors import QueryError
 from duvet.store.errors import list_store_files
 from duvet.store.location import check_plain_file, make_store_folder
@@ -23,7 +23,7 @@ class KnowledgeSettings(Struct, frozen=True):
 
     root: str
     ingest: IngestRule
-    store: StoreRule
+    store: StoreSection
     search: SearchRule = SearchRule()
     configurations: tuple[str, ...] = ()
     """Paths of the configuration files."""
@@ -127,6 +127,6 @@ def find_project_above(folder: str) -> str | None:
         return None
     while (above := os.path.dirname(at)) != at:
         at = above
-        if any(os.path.isfile(os.path.join(at, name)) for name in (".duvet/config.toml", StoreRule().path)):
+        if any(os.path.isfile(os.path.join(at, name)) for name in (".duvet/config.toml", StoreSection().path)):
             return os.path.relpath(at, start).replace(os.sep, "/")
     return None

@@ -30,7 +30,7 @@ class RecordedAnswers:
         if not isinstance(project.tree, RecordedTree):
             raise TypeError("the tree of the project has to be a RecordedTree")
         self.tree = project.tree
-        # The project may be asked more, by another thread even.
+        # A copy, because the project may be asked more, even by another thread.
         self.record = project.tree.record.copy()
         self.matched = project.matched
         self._listings = list(project.listings)
@@ -133,7 +133,7 @@ class WatchedPlaces:
                 ##% `WATCHFILES_FORCE_POLLING` says so.
                 self.folders.add(real)
         while root and not os.path.isdir(root):
-            # It may come back.
+            # It may be created again.
             self._around.add(root)
             root = _get_parent(root)
         self.folders.add(root)

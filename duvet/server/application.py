@@ -245,7 +245,7 @@ class Application:
         return lambda: KnowledgeSettings(
             root,
             service.config.ingest.rule(settings.environ),
-            service.config.store.rule(),
+            service.config.store,
             service.config.search.rule(),
             tuple(path for path in paths if path),
         )

@@ -8,7 +8,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from duvet.config.settings import StoreRule
+from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
 from duvet.store.database import APPLICATION_ID, BUSY_TIMEOUT, PAGE_SIZE, SCHEMA_VERSION, SHADOWS, STATEMENTS, Database
 from duvet.store.errors import (
@@ -210,7 +210,7 @@ def _drop_tables(database: Database) -> None:
 def can_be_replaced(path: str) -> bool:
     """Return True if a damaged store is certainly ours, by its header or its place."""
     whole = os.path.abspath(path).replace(os.sep, "/")
-    if whole.endswith(f"/{StoreRule().path}"):
+    if whole.endswith(f"/{StoreSection().path}"):
         return not os.path.isdir(path)
     try:
         with open(path, "rb") as file:

@@ -176,7 +176,7 @@ class DiskCache(Cache):
         value = parse()
         stamp = self.tree.seen.get(path)
         if stamp and not (stamp.digest and stamp.digest != digest_content(data)):
-            # Otherwise the file was another one when it was read.
+            # Otherwise the file was another one when its stamp was taken.
             parsed.add(path, digest, stamp, value)
         return value
 

@@ -29,7 +29,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 def compute_build_id() -> bytes:
     """Return a digest of this duvet, its Python, the packages beside it, and the user."""
     try:
-        # What is installed changes as a whole, and so does the folder that it is in.
+        # An installed package changes as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
         parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_list_libraries(), *_describe_user()]
     except OSError:
@@ -88,7 +88,7 @@ class BlobStore:
             handle, info = DiskTree(self.folder).opened(name)
             with FileIO(handle) as file:
                 start = file.read(_HEAD)
-                # What is none of ours may be larger than memory.
+                # A file that is not of the cache may be larger than memory.
                 if start.startswith(make_blob_header(name)) and info.st_size == _HEAD + int.from_bytes(
                     start[-_DIGEST - _SIZE : -_DIGEST]
                 ):
@@ -112,7 +112,7 @@ class BlobStore:
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             data = _encode_blob(name, value)
-            # Something that is not a file is left alone, and so is what it leads to.
+            # Anything but a regular file is left alone, and so is the target of a link.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
                 # Each file is replaced whole and names everything that it depends on, so that no file needs another.
                 store_file(path, data)

@@ -61,7 +61,7 @@ class FolderWatcher:
             try:
                 self._notifier = self._create_notifier([one for one in folders if _can_be_watched(one)])
             except (FileNotFoundError, PermissionError):
-                # Gone, or closed to us, since it was looked at.
+                # It was removed or closed since the check.
                 continue
             self.folders = folders
             return
@@ -91,7 +91,7 @@ class FolderWatcher:
             ##% changed files first.
             events = self._notifier.watch(_LONGEST, _QUIET, 0, stop)
         except WatchfilesRustInternalError:
-            # Such as a name that is not UTF-8. From then on it says nothing else.
+            # Such as a name that is not UTF-8, after which it reports nothing else.
             self.close()
             return UNKNOWN_EVENTS
         if events == "signal":
@@ -157,7 +157,7 @@ class MountTable:
     """The mounted file systems."""
 
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
-        # What was mounted last hides what was there before.
+        # The last mount of a folder hides the earlier ones.
         self._mounts = {mount.folder: mount for mount in mounts}
 
     def are_blind(self, folders: Iterable[str]) -> bool:
@@ -237,7 +237,7 @@ class InotifyDescriptor:
                 mask = _CONTENT | _NAMES | _ONLY_FOLDERS
                 number = self._call("inotify_add_watch", self.handle, os.fsencode(folder), mask)
             except PermissionError:
-                # Who may not read a folder hears from the one around it when that changes.
+                # If the permissions of the folder change, its parent reports it.
                 continue
             watched.setdefault(number, set()).add(folder)
         for number in self._watched.keys() - watched.keys():
@@ -271,7 +271,7 @@ class InotifyDescriptor:
         answer = int(getattr(self._system, name)(*arguments))
         if answer < 0:
             number = ctypes.get_errno()
-            # It may have gone by itself.
+            # The system may have removed it already.
             if name == "inotify_rm_watch" and number == errno.EINVAL:
                 return 0
             raise OSError(errno.ENOENT if number in _GONE else number, os.strerror(number))

@@ -124,7 +124,7 @@ class DiskTree:
         try:
             with os.scandir(self.at(folder)) as found:
                 for entry in found:
-                    # The folder of a cache is there only because of the cache.
+                    # A result must not depend on duvet's own folders.
                     if entry.name not in _NAMES or not self.is_own(f"{folder}/{entry.name}"):
                         yield entry
         except OSError as error:

@@ -25,13 +25,13 @@ _READ_ONLY = {
     "LC_ALL": "C",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
-    # The second is for versions that don't know the first.
     "GIT_NO_LAZY_FETCH": "1",
+    # For versions of git without GIT_NO_LAZY_FETCH.
     "GIT_ALLOW_PROTOCOL": "",
 }
 
 _NO_PROGRAMS = (
-    # Whoever has made a repository says in its configuration what else is to be run; these go before that.
+    # A repository's configuration can name programs to run; these options override it.
     *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "log.showSignature=false"),
     "--no-pager",
 )
@@ -137,7 +137,7 @@ class GitObjects:
             process.stdin.write(f"{name}\n".encode())
             process.stdin.flush()
         except BrokenPipeError:
-            # What it has said before it ended is not about this object.
+            # Its output is not about this object.
             self.close()
             return None
         *_, size = process.stdout.readline().split() or [b"0"]
@@ -163,7 +163,7 @@ class GitObjects:
     def close(self) -> None:
         process, self._process = self._process, None
         if process is not None:
-            # What it was about to say is of no interest any more.
+            # The rest of its output is not needed.
             process.kill()
             process.communicate()
 
@@ -197,39 +197,38 @@ class GitRepository:
     def own(self, top: str) -> str:
         """Return the git folder of this working tree; empty if there is none."""
         path = f"{top}.git"
-        # Of a submodule, and of a further working tree.
-        return self._named_in(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
+        # A file in place of the folder belongs to a submodule, or to a linked working tree.
+        return self._read_folder_name(path, "gitdir: ") if self.tree.is_file(self.spelt(path)) else path
 
     def shared(self, own: str) -> str:
         """Return the git folder that all working trees share."""
-        return self._named_in(f"{own}/commondir", "") or own if own else ""
+        return self._read_folder_name(f"{own}/commondir", "") or own if own else ""
 
     def head(self, top: str) -> str:
         """Return the commit that is checked out; empty if there is none, or its name can't be read."""
         own = self.own(top)
         if not own:
             return ""
-        shared, found = self.shared(own), self._text(f"{own}/HEAD")
+        shared, found = self.shared(own), self._read_text(f"{own}/HEAD")
         for _ in range(_MOST_REFERENCES):
             if not found.startswith(_REFERENCE):
                 break
             name = found.removeprefix(_REFERENCE).strip()
-            found = self._text(f"{shared}/{name}") or self._packed(shared, name)
+            found = self._read_text(f"{shared}/{name}")
+            if not found:
+                # The branch has no file of its own.
+                lines = self._read_text(f"{shared}/packed-refs").splitlines()
+                found = next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
         found = found.strip()
         return found if _COMMIT.fullmatch(found) else ""
 
-    def _packed(self, shared: str, name: str) -> str:
-        """Return the commit of a branch without a file of its own."""
-        lines = self._text(f"{shared}/packed-refs").splitlines()
-        return next((line.partition(" ")[0] for line in lines if line.partition(" ")[2] == name), "")
-
-    def _named_in(self, file: str, start: str) -> str:
+    def _read_folder_name(self, file: str, start: str) -> str:
         """Return the folder that a file of git names, relative to its own."""
-        text = self._text(file)
+        text = self._read_text(file)
         name = text.removeprefix(start).removesuffix("\n")
         return posixpath.normpath(posixpath.join(posixpath.dirname(file), name)) if text else ""
 
-    def _text(self, file: str) -> str:
+    def _read_text(self, file: str) -> str:
         try:
             return self.tree.read(self.spelt(file)).decode(errors="surrogateescape")
         except DuvetError:
@@ -531,7 +530,7 @@ class GitRevisions:
 
     def find(self, name: str) -> str | None:
         """Return the commit with that name."""
-        # A name may end in words of a message, to which nothing can be added.
+        # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.
         found = self._verify(name)
         return self._verify(f"{found}^{{commit}}") if found else None
 

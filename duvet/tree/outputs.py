@@ -77,7 +77,7 @@ def _has_ended(process: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return True
     except OSError:
-        # It is somebody else's.
+        # It belongs to another user.
         pass
     return False
 
@@ -119,7 +119,11 @@ def store_together() -> Iterator[FileWriter]:
             else:
                 moves.append((path, temporary := _make_temporary_path(path)))
                 folders.add(os.path.dirname(temporary))
-                _write_temporary(temporary, data, mode)
+                # Exclusive, so that no link is followed; the umask sets the permissions of a new file.
+                with open(temporary, "xb") as file:
+                    file.write(data)
+                if mode is not None:
+                    os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
 
     try:
         yield write
@@ -212,14 +216,6 @@ def _make_temporary_path(path: str) -> str:
     folder, name = os.path.split(os.path.realpath(path))
     os.makedirs(folder, exist_ok=True)
     return os.path.join(folder, make_unfinished_name(f".{name[:50]}"))
-
-
-def _write_temporary(temporary: str, data: OutputData, mode: int | None) -> None:
-    # Exclusive, so that no link is followed; the umask sets the permissions of a new file.
-    with open(temporary, "xb") as file:
-        file.write(data)
-    if mode is not None:
-        os.chmod(temporary, stat.S_IMODE(mode) & 0o777)
 
 
 def is_stream(path: str) -> bool:

@@ -6,7 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -322,7 +322,6 @@ def _is_there(disk: DiskTree, path: str) -> bool:
 
 
 def _find_identity(disk: DiskTree, path: str) -> object:
-    try:
+    with suppress(UnreadableError):
         return disk.identity(path)
-    except UnreadableError:
-        return None
+    return None

@@ -12,7 +12,8 @@ from pathlib import Path
 import yaml
 from msgspec.structs import fields
 
-from duvet.config.service_tables import IngestSection, SearchSection, StoreSection, UploadsSection
+from duvet.config.service_tables import IngestSection, SearchSection, UploadsSection
+from duvet.config.settings import StoreSection
 from tests.conftest import ROOT
 from tests.unit.server.wire import Wire
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import NotFoundError
 from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
 from duvet.knowledge.index import Knowledge, OpenStore
@@ -92,7 +92,7 @@ QUESTIONS: tuple[Question, ...] = (
 def ask_everything(folder: Path) -> bool:
     """Whether every question is answered, or told to be about what isn't there."""
     is_well = True
-    knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreRule()))
+    knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreSection()))
     for question in QUESTIONS:
         try:
             with suppress(NotFoundError):
@@ -109,7 +109,7 @@ def test_nothing_else_comes_of_it(damage: Damage, count: int, ledger: Path) -> N
     ##= man/spec/knowledge.md#storage
     ##= type=test
     ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
-    file = ledger / StoreRule().path
+    file = ledger / StoreSection().path
     whole, told = file.read_bytes(), 0
     try:
         for seed in range(count):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from duvet.config.settings import StoreRule
+from duvet.config.settings import StoreSection
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
 
@@ -20,7 +20,7 @@ class Engine(Protocol):
 
 def store_path(root: str) -> str:
     """Where the store of a project is."""
-    return os.path.join(root, StoreRule().path)
+    return os.path.join(root, StoreSection().path)
 
 
 def sqlite(folder: Path, *, create: bool = False) -> Store:

@@ -93,10 +93,10 @@ except StoreError as error:
 """
 ASK_AGAIN = """
 import sys
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.index import Knowledge, KnowledgeSettings
 from duvet.store.errors import StoreBusyError
-knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreRule()))
+knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreSection()))
 def ask(wait=False):
     def question(known):
         first = len(known.store.artifacts())

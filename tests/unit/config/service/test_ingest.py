@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.config.service import load_service_ingest
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import DuvetError
 from duvet.model import ProblemsError
 from duvet.tree.files import MemoryTree
@@ -13,12 +13,12 @@ from duvet.tree.files import MemoryTree
 BROKEN = b"providers:\n  a:\n    apiKey: $UNSET\n"
 
 
-def taking(text: bytes, **environ: str) -> tuple[IngestRule, StoreRule]:
+def taking(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:
     return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
 
 
 def test_without_a_file_the_defaults_are_in_force() -> None:
-    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreRule())
+    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
 
 
 def test_what_is_wrong_with_other_tables_does_not_matter() -> None:
@@ -27,7 +27,7 @@ def test_what_is_wrong_with_other_tables_does_not_matter() -> None:
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
     text = BROKEN + b"ingest:\n  include: src\n  symbols: false\n  semantic: true\nstore:\n  path: $PLACE/x.db\n"
     wanted = IngestRule(include=("src",), symbols=False, semantic=True)
-    assert taking(text, PLACE="there") == (wanted, StoreRule(path="there/x.db"))
+    assert taking(text, PLACE="there") == (wanted, StoreSection(path="there/x.db"))
 
 
 def test_what_is_wrong_is_told() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duvet.config.service import load_service
-from duvet.config.settings import StoreRule, UploadRule
+from duvet.config.settings import StoreSection, UploadRule
 from duvet.errors import DuvetError
 from duvet.knowledge.uploads import resolve_destination
 from duvet.model import ProblemsError
@@ -87,4 +87,4 @@ def test_a_folder_below(folder: str) -> None:
 
 def test_backups() -> None:
     found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
-    assert found.config.store.rule() == StoreRule(backups="/mnt/b")
+    assert found.config.store == StoreSection(backups="/mnt/b")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.feedback import Vote
 from duvet.knowledge.index import OpenedProject
@@ -38,7 +38,7 @@ def opener(folder: Path) -> Callable[[Progress], OpenedProject]:
 
 
 def places(folder: Path, backups: str = "") -> StorePaths:
-    return find_store_paths(KnowledgeSettings(str(folder), IngestRule(), StoreRule(backups=backups)))
+    return find_store_paths(KnowledgeSettings(str(folder), IngestRule(), StoreSection(backups=backups)))
 
 
 def vote(chunk: str, given: float | None, request: str = "r", note: str | None = None) -> Vote:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import QueryError
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.knowledge.uploads import check_not_reserved, resolve_destination
@@ -139,7 +139,7 @@ def test_configurations_by_other_names(tmp_path: Path) -> None:
     (tmp_path / "conf/linked.yaml").symlink_to("real.yaml")
     os.link(tmp_path / "conf/team.yaml", tmp_path / "conf/other.yaml")
     files = ("conf/team.yaml", "conf/linked.yaml", "/nowhere.yaml")
-    kept = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreRule(), configurations=files))
+    kept = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreSection(), configurations=files))
     for path in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml"):
         with pytest.raises(QueryError, match="it is a configuration"):
             check_not_reserved(kept, str(tmp_path / path))

@@ -13,7 +13,7 @@ import anyio
 from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule, StoreRule, UploadRule
+from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
@@ -51,7 +51,7 @@ class Asking:
 
     def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: EnabledPack = EnabledPack(PACK)) -> None:  # noqa: B008
         self.folder = folder
-        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreRule()))
+        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
         self.uploads = UploadRule()
         self.upkeep = Maintenance(
             lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duvet.config.settings import StoreRule
+from duvet.config.settings import StoreSection
 from duvet.knowledge.restore import restore_backup
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP
 from tests.unit.tools.knowledge.made import Asking
@@ -115,7 +115,7 @@ def test_a_backup_is_no_part_of_the_project(known: Asking) -> None:
 
 def test_a_configured_folder(known: Asking, tmp_path_factory: pytest.TempPathFactory) -> None:
     elsewhere = tmp_path_factory.mktemp("backups")
-    known.turn_to(store=StoreRule(backups=str(elsewhere)))
+    known.turn_to(store=StoreSection(backups=str(elsewhere)))
     archive = str(elsewhere / f"km-backup-{STAMP}.tgz")
     assert known.value(TOOL)["archive"] == archive
     assert known.value(TOOL, destination=str(elsewhere / "more"))["archive"].startswith(str(elsewhere / "more"))

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 
 from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
-from duvet.config.settings import IngestRule, SearchRule, StoreRule
+from duvet.config.settings import IngestRule, SearchRule, StoreSection
 from duvet.knowledge.ranking import PROFILES
 from duvet.knowledge.search_query import ArtifactType
 from duvet.knowledge.settings import KnowledgeSettings
@@ -186,7 +186,7 @@ def test_weights_are_those_of_the_configuration(known: Asking) -> None:
     assert known.value(TOOL, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
     assert given == SearchRule(profile="operations", weights={"support": 0.5})
-    rule = KnowledgeSettings(str(known.folder), IngestRule(semantic=False), StoreRule(), given)
+    rule = KnowledgeSettings(str(known.folder), IngestRule(semantic=False), StoreSection(), given)
     known.knowledge.turn_to(lambda: rule)
     told = known.value(TOOL, query="boil")["metadata"]
     assert (told["weight_profile"], told["weights"]) == (

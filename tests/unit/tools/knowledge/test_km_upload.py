@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.config.settings import StoreRule, UploadRule
+from duvet.config.settings import StoreSection, UploadRule
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 
@@ -142,7 +142,7 @@ def test_callers_over_http(kept: Asking, source: Path, tmp_path: Path) -> None:
     own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
     for name in own:
         (kept.folder / name).write_text("ours")
-    kept.turn_to(store=StoreRule(path="var/s.db"))
+    kept.turn_to(store=StoreSection(path="var/s.db"))
     secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]
     for name in (*secret, "docs/venv/pyvenv.cfg"):
         (kept.folder / name).parent.mkdir(parents=True, exist_ok=True)

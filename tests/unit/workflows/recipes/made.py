@@ -12,7 +12,7 @@ import anyio
 from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec import Struct, field
 
-from duvet.config.settings import IngestRule, StoreRule
+from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.index import Knowledge
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, Caller, ServerFacts
@@ -126,7 +126,7 @@ class Kitchen:
     def __init__(self, folder: Path, workflows: Mapping[str, Workflow] | None = None) -> None:
         self.folder = folder
         self.workflows = workflows or {}
-        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), IngestRule(semantic=False), StoreRule()))
+        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), IngestRule(semantic=False), StoreSection()))
         self.runs: list[WorkflowRun] = []
         self.disk = DiskTree(str(folder))
 
