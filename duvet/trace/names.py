@@ -151,12 +151,11 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
         return None
     groups = found.groupdict()
     names = {name: groups[name] for name in ("specification", "section", "id", "citation")}
-    levels = (None, groups["sections"], groups["requirements"], groups["citations"])
+    collections = (None, groups["sections"], groups["requirements"], groups["citations"])
     deepest = sum(name is not None for name in names.values())
-    return ResourcePath(
-        **{name: value and unquote(value) if is_encoded else value for name, value in names.items()},
-        is_collection=deepest == 0 or (deepest < len(levels) and levels[deepest] is not None),
-    )
+    is_collection = deepest == 0 or (deepest < len(collections) and collections[deepest] is not None)
+    parts = {name: value and unquote(value) if is_encoded else value for name, value in names.items()}
+    return ResourcePath(**parts, is_collection=is_collection)
 
 
 _RFC = re.compile(
