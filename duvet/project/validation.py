@@ -291,9 +291,9 @@ class _OverlayCache(NoResultCache):
     def of_files(
         self, name: str, kind: type[Value], paths: Iterable[str], how: str, read: Callable[[str], Value | None]
     ) -> Iterator[tuple[str, Value]]:
-        wanted = list(paths)
-        yield from self.memory.of_files(name, kind, [path for path in wanted if path not in self.files], how, read)
-        yield from super().of_files(name, kind, [path for path in wanted if path in self.files], how, read)
+        paths = list(paths)
+        yield from self.memory.of_files(name, kind, [path for path in paths if path not in self.files], how, read)
+        yield from super().of_files(name, kind, [path for path in paths if path in self.files], how, read)
 
     def of_text(
         self, name: str, kind: type[Value], path: str, how: str, data: bytes, parse: Callable[[], Value]

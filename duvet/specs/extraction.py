@@ -170,7 +170,6 @@ def extract_specification(
 
 
 def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
-    """The sections that contain requirements."""
     for section in specification.sections:
         found = extract_requirements(section)
         if found:

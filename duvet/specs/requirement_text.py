@@ -81,7 +81,6 @@ _LONG = ("'''", '"""')
 
 
 def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    """The edit that gives an entry another target."""
     return make_edit(text, *annotation.source.target, format_one_line_string(target))
 
 
