@@ -195,7 +195,7 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
     if spot is None:
         return Correction()
     name, _, section = annotation.target.partition("#")
-    near = SectionNames(spot.near.specification).nearest(section) if section else []
+    near = SectionNames(spot.near.specification.sections).nearest(section) if section else []
     held = spot.near.holding(annotation.quote)
     if held:
         ids = {spot.near.section_id(index): index for index in held}
@@ -213,7 +213,6 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
 
 
 def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a target whose specification does not exist."""
     from rapidfuzz import fuzz
 
     name, _, section = annotation.target.partition("#")

@@ -52,7 +52,6 @@ class InputFiles(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """The number of times that files are read."""
         return sum(len(styles) * len(paths) for styles, paths in self.sources) + len(self.requirements)
 
 
@@ -117,7 +116,6 @@ class InputReader:
         self.by_path: dict[str, list[Annotation]] = {}
 
     def annotations(self, inputs: InputFiles) -> tuple[Annotation, ...]:
-        """All annotations in order."""
         self.progress.begin("Parsing annotations")
         for styles, paths in inputs.sources:
             self._read(paths, (styles,), partial(self._scan, styles))

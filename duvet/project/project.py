@@ -150,7 +150,6 @@ class Project:
 
     @cached_property
     def inputs(self) -> InputFiles:
-        """The files to read annotations from."""
         patterns = InputPatterns(
             self.config, self.options.sources, self.options.requirements, self.extraction.files, self.root
         )
@@ -220,7 +219,6 @@ class Project:
         return load_card_specification(card, self.library)
 
     def _configured(self) -> Iterator[Specification]:
-        """The configured specifications that could be loaded."""
         for rule in self.config.specifications if self.config else ():
             # The trace reports those that could not.
             with suppress(DuvetError):

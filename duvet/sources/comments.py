@@ -21,8 +21,6 @@ _REST = r"[^\n]*+"
 
 
 class AnnotationFinder(Struct, frozen=True):
-    """Expressions that find annotations in a whole text at once."""
-
     runs: Callable[[str], Iterator[re.Match[str]]]
     """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
     texts: Callable[[str], list[str]]
@@ -202,7 +200,6 @@ class AnnotationFields(Struct):
 
 
 def read_fields(path: str, text: str, fields: list[CommentField], default: Kind) -> AnnotationFields:
-    """The fields of one block, with their problems."""
     first = fields[0]
     if len(fields) == 1 and not first.named:
         ##= man/spec/trace.md#annotations

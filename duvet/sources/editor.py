@@ -133,7 +133,6 @@ def find_indentation(text: str, line: int) -> str:
 
 
 def make_edit(text: str, start: int, end: int, new: str) -> Edit:
-    """The edit that replaces these characters."""
     starts = line_starts(text)
     first, last = find_line_index(starts, start), find_line_index(starts, end)
     return Edit(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1, new)
@@ -171,7 +170,6 @@ class QuoteLine(Struct, frozen=True):
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    """The edits that change the quote of a comment."""
     return make_line_edits(text, _quote_lines(text, annotation, style), quote)
 
 
@@ -238,8 +236,6 @@ _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
 
 
 class CommentPair(NamedTuple):
-    """The beginning and the end of a block comment."""
-
     first: str
     last: str
 
@@ -281,8 +277,6 @@ class NewAnnotation(Struct, frozen=True):
 
 
 class Insertion(Struct, frozen=True):
-    """The lines of a new annotation, and the text that contains them."""
-
     line: int
     lines: tuple[str, ...]
     text: str

@@ -117,10 +117,9 @@ def _members(member: re.Match[bytes]) -> bytes:
         if member["name"] not in _NAMED:
             raise _NothingError
         return _NAMED[member["name"]]
-    if member["one"]:
-        return rb"\x%02x" % ord(member["one"])
-    low, high = ord(member["low"]), ord(member["escaped"] or member["high"])
-    return rb"\x%02x-\x%02x" % (low, high) if low <= high else rb"\x%02x" % low
+    low = ord(member["one"] or member["low"])
+    high = low if member["one"] else ord(member["escaped"] or member["high"])
+    return rb"\x%02x-\x%02x" % (low, high) if low < high else rb"\x%02x" % low
 
 
 _FOLDER = re.compile(r"(?<=[^/])(?:/|\Z)")

@@ -145,8 +145,8 @@ def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem],
     if not any(map(_is_odd, found)):
         return sorted(found)
     for path in filter(_is_odd, found):
-        shown = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
-        report(rules.FILE_ODD_NAME.problem("the name of this file is not UTF-8, so it is not read", shown))
+        printable = path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        report(rules.FILE_ODD_NAME.problem("the name of this file is not UTF-8, so it is not read", printable))
     return sorted(path for path in found if not _is_odd(path))
 
 
@@ -261,7 +261,6 @@ class _Walk:
 
 
 def make_path_start(folder: str) -> str:
-    """The beginning of all paths in the folder."""
     return f"{folder}/" if folder and not folder.endswith("/") else folder
 
 

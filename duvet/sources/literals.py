@@ -66,15 +66,15 @@ def _by_extension() -> dict[str, LiteralFamily]:
     return {pattern.rpartition("*")[2]: family for pattern, family in found}
 
 
-def may_have_literals(path: str) -> bool:
-    """True if the multi-line literals of the file's language are known."""
-    return _family(path) is not None
-
-
 def _family(path: str) -> LiteralFamily | None:
     name = path.rpartition("/")[2]
     dot = name.rfind(".")
     return _by_extension().get(name[dot:]) if dot > 0 else None
+
+
+def may_have_literals(path: str) -> bool:
+    """True if the multi-line literals of the file's language are known."""
+    return _family(path) is not None
 
 
 def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:

@@ -27,8 +27,6 @@ _PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
-    """The annotations and problems of a pasted text."""
-
     text: str
     """The same lines in the default style, in which places are counted."""
     annotations: list[Annotation]
@@ -36,8 +34,6 @@ class PastedText(Struct, frozen=True):
 
 
 class _Lead(NamedTuple):
-    """The prefixes of a comment style."""
-
     meta: re.Pattern[str]
     content: re.Pattern[str]
 

@@ -52,8 +52,6 @@ _FOLDER_HINT = "patterns have to name files: `src/**` is all folders in src, `sr
 
 
 class SourceFile(Struct, frozen=True):
-    """A file, and each style that a rule reads it in."""
-
     path: str
     styles: tuple[SourceStyle, ...]
 
@@ -138,7 +136,6 @@ def scan_file(file: SourceFile, tree: Tree) -> ScannedFile:
 
 
 def make_unreadable_problem(error: DuvetError) -> Problem:
-    """The problem of a file that a pattern matches and that can't be read."""
     rule = rules.find_broken_rule(error)
     hint = _FOLDER_HINT if rule is rules.FILE_NOT_REGULAR else error.hint
     return rule.problem(error.message, error.path, Place(error.line), hint=hint)

@@ -28,8 +28,6 @@ _PAUSE = 0.05
 
 
 class DownloadClients:
-    """HTTP clients shared by the threads of a run."""
-
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._lock = Lock()

@@ -170,7 +170,6 @@ def extract_specification(
 
 
 def list_extracted_sections(specification: Specification) -> Iterator[tuple[Section, tuple[ExtractedSentence, ...]]]:
-    """The sections that contain requirements."""
     for section in specification.sections:
         found = extract_requirements(section)
         if found:
@@ -235,14 +234,14 @@ def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tu
     # The files of a specification that can't be loaded now may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return
-    todo = [extraction.all_below]
-    for folder in todo:
+    folders = [extraction.all_below]
+    for folder in folders:
         if folder in extraction.folders:
             continue
         for entry in sorted(library.tree.entries(folder), key=lambda one: one.name):
             path = f"{folder}/{entry.name}"
             if is_folder(entry):
-                todo += [] if entry.is_symlink() else [path]
+                folders += [] if entry.is_symlink() else [path]
             elif entry.name.endswith(".toml"):
                 name = _extracted_from(folder, path, extraction.all_below, library)
                 if name:

@@ -63,8 +63,6 @@ _WIDE = " " * 5
 
 
 class NumberedHeading(Struct, frozen=True):
-    """A numbered title and its column."""
-
     id: str
     numbers: SectionNumbers
     title: str
@@ -81,7 +79,9 @@ def parse_heading(line: str) -> NumberedHeading | None:
     number = found[0].rstrip(".")
     numbers = _numbers_of(number)
     title = trim(found[1] or "")
-    if numbers is None or _is_odd(title):
+    # Some titles come from a table of contents, a table or code.
+    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", _WIDE)) or title.startswith(";")
+    if numbers is None or is_odd or title.endswith(("{", "[", "(", ";")):
         return None
     kind = "appendix" if appendix or not number[0].isdigit() else "section"
     column = start + len(number) if found[1] is None else found.start(1)
@@ -118,13 +118,6 @@ def _numbers_of(number: str) -> SectionNumbers | None:
     if integers[0] == 0 or max(integers) > LARGEST_NUMBER:
         return None
     return (letter, *integers) if letter else integers
-
-
-def _is_odd(title: str) -> bool:
-    """True if the title comes from a table of contents, a table or code."""
-    if "....." in title or ". . ." in title or " . . " in title or _WIDE in title:
-        return True
-    return title.startswith(";") or title.endswith(("{", "[", "(", ";"))
 
 
 # The kind of a line as one letter, so that one expression matches all lines of a file: blank, text, a page break, a
@@ -183,8 +176,6 @@ class _Lines(Struct, frozen=True):
 
 
 class _Title(Struct, frozen=True):
-    """A heading, and the byte offset of its title."""
-
     id: str
     text: str
     start: int

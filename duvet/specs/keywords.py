@@ -112,15 +112,12 @@ class SentenceOpenings:
         if dot + 1 == offset or text[dot + 1] in _BLANK:
             return dot + 1
         if dot not in self._known:
-            self._look_back(dot, self._line_of(dot, floor), floor)
+            newline = text.rfind("\n", max(floor, self._newlines_to), dot)
+            self._newlines_to = dot
+            if newline >= 0:
+                self._newline = newline
+            self._look_back(dot, max(self._newline + 1, floor), floor)
         return self._known[dot]
-
-    def _line_of(self, dot: int, floor: int) -> int:
-        newline = self.text.rfind("\n", max(floor, self._newlines_to), dot)
-        self._newlines_to = dot
-        if newline >= 0:
-            self._newline = newline
-        return max(self._newline + 1, floor)
 
     def _look_back(self, dot: int, line: int, floor: int) -> None:
         """Find the beginning for a dot that ends no sentence, and for all such dots on the way there."""
@@ -167,7 +164,9 @@ class _Sentence(Struct, frozen=True):
 
 def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     """The requirements of a section in the order of its text, without repetitions."""
-    text = _text(section)
+    # Sentences end where a list item begins or ends, as at an empty line.
+    breaks = [0, *sorted(section.breaks), len(section.lines)]
+    text = _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
     found = []
     for group in group_equal_texts(_sentences(text), lambda each: "\n".join(each.pieces)):
         ##= man/spec/trace.md#requirements
@@ -179,21 +178,14 @@ def extract_requirements(section: Section) -> tuple[ExtractedSentence, ...]:
     return tuple([ExtractedSentence(level, pieces) for _, level, pieces in sorted(found)])
 
 
-def _text(section: Section) -> str:
-    """The lines of the section; sentences end where a list item begins or ends, as at an empty line."""
-    if not section.breaks:
-        return "\n".join(section.lines)
-    breaks = [0, *sorted(section.breaks), len(section.lines)]
-    return _PARAGRAPH.join("\n".join(section.lines[start:end]) for start, end in pairwise(breaks))
-
-
 def _sentences(text: str) -> list[_Sentence]:
     spans: dict[tuple[int, int], list[Keyword]] = {}
     openings = SentenceOpenings(text)
     floor = ceiling = end = -1
     for keyword in find_keywords(text):
         if keyword.start > ceiling:
-            floor, ceiling = _paragraph(text, keyword.start)
+            before, after = text.rfind(_PARAGRAPH, 0, keyword.start), text.find(_PARAGRAPH, keyword.start)
+            floor, ceiling = before + len(_PARAGRAPH) if before >= 0 else 0, after if after >= 0 else len(text)
         if keyword.end > end:
             closing = SENTENCE_END.match(text, keyword.end, ceiling)
             end = closing.end() if closing else ceiling
@@ -212,9 +204,3 @@ def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
         return min((find_line_index(starts, each.start), each.rank, each.start) for each in sentence.keywords)
 
     return min(sentences, key=found_at)
-
-
-def _paragraph(text: str, offset: int) -> tuple[int, int]:
-    before = text.rfind(_PARAGRAPH, 0, offset)
-    after = text.find(_PARAGRAPH, offset)
-    return before + len(_PARAGRAPH) if before >= 0 else 0, after if after >= 0 else len(text)

@@ -65,11 +65,11 @@ def assign_further_ids(
     plain = [_plain_id(one) for one in further]
     taken = set(ids.values())
     named = []
-    for specification, wanted in zip(further, plain, strict=True):
-        number, id = 1, wanted
+    for specification, plain_id in zip(further, plain, strict=True):
+        number, id = 1, plain_id
         while id in taken or (number > 1 and id in plain):
             number += 1
-            id = f"{wanted}-{number}"
+            id = f"{plain_id}-{number}"
         taken.add(id)
         named.append(replace(specification, id=id))
     return tuple(named)
@@ -155,7 +155,6 @@ class Library:
         return cache_path(locator.name, self.folder) if locator.is_url else locator.name
 
     def load_from(self, path: str, locator: Locator) -> Specification:
-        """Load the specification of that identity from this file."""
         return self._make(locator, path, self.tree.read(path))
 
     def _make(self, locator: Locator, path: str, data: bytes) -> Specification:

@@ -138,15 +138,15 @@ _MOST = 3
 _LIKENESS = 70
 
 
-def find_section_index(specification: Specification, wanted: str) -> int | None:
+def find_section_index(specification: Specification, id: str) -> int | None:
     """The index of a section by its id; in IETF text the prefix may be missing or wrong."""
     by_id = specification.by_id
-    found = by_id.get(wanted)
+    found = by_id.get(id)
     if found is not None or specification.format is not Format.IETF:
         return found
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
-    bare = _PREFIXES.sub("", wanted, count=1)
+    bare = _PREFIXES.sub("", id, count=1)
     return by_id.get(f"section-{bare}", by_id.get(f"appendix-{bare}"))
 
 
@@ -158,22 +158,16 @@ class _Section(Protocol):
     def title(self) -> str: ...
 
 
-class _Document(Protocol):
-    @property
-    def sections(self) -> Iterable[_Section]: ...
-
-
 class SectionNames:
     """The names of sections: their ids and titles."""
 
-    def __init__(self, *documents: _Document) -> None:
-        sections = [section for document in documents for section in document.sections]
+    def __init__(self, sections: Iterable[_Section]) -> None:
         named = [(section.id, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(id, title) for id, bare, title in named if title != bare]
         self._ids = [id for id, _, _ in named] + [id for id, _ in by_title]
         self._names = [bare for _, bare, _ in named] + [title for _, title in by_title]
 
-    def nearest(self, wanted: str) -> list[str]:
+    def nearest(self, name: str) -> list[str]:
         """The ids of the few sections with the most similar id or title, best first."""
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
@@ -181,7 +175,7 @@ class SectionNames:
         from rapidfuzz import fuzz, process
 
         hits = process.extract(
-            _bare(wanted), self._names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
+            _bare(name), self._names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
         )
         return list(dict.fromkeys(self._ids[index] for _, _, index in hits))[:_MOST]
 

@@ -43,8 +43,6 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
 
 
 class MarkdownDocument(Struct, frozen=True):
-    """The title, description and sections of a Markdown text."""
-
     title: str
     """The title of the first heading of level 1."""
     description: str
@@ -53,7 +51,6 @@ class MarkdownDocument(Struct, frozen=True):
 
 
 def parse_markdown(data: bytes) -> MarkdownDocument:
-    """Parse Markdown in UTF-8."""
     text = data.decode()
     outline = _Outline(data, text)
     outline.read(walk_markdown(_parser(), text))

@@ -186,7 +186,6 @@ _CHOICES: dict[str, tuple[str, Collection[str], str]] = {
 
 
 def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
-    """Check the top level of a file."""
     spelt: dict[Kind, str] = {}
     for name, value in toml.values.items():
         if name == "target":
@@ -213,7 +212,6 @@ def check_requirement_file(toml: TomlDocument) -> Iterator[Problem]:
 
 
 def check_requirement_table(toml: TomlDocument, name: str, index: int, table: Any) -> Iterator[Problem]:
-    """Check a `[[spec]]`, `[[exception]]` or `[[todo]]`."""
     if not isinstance(table, dict):
         yield from _type_problems(toml, (name, index), table, dict, "a table")
         return

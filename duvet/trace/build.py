@@ -59,8 +59,6 @@ _TargetKey = str | tuple[str, Format, str]
 
 
 class TargetResolver:
-    """Resolves each target once."""
-
     def __init__(self, library: Library, tree: Tree, base: str) -> None:
         self.library = library
         self.tree = tree
@@ -125,7 +123,7 @@ class TargetResolver:
         index = find_section_index(specification, section)
         if index is None:
             if locator not in self._names:
-                self._names[locator] = SectionNames(specification)
+                self._names[locator] = SectionNames(specification.sections)
             near = self._names[locator].nearest(section)
             hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
             message = f"missing section {quote_text(section)} in {locator.name}"

@@ -24,15 +24,11 @@ CATALOGUE_KEY = "catalogue"
 
 
 class SectionCard(Struct, frozen=True, array_like=True):
-    """A part of a specification."""
-
     id: str
     title: str
 
 
 class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
-    """A document."""
-
     id: str
     name: str
     url: str
@@ -46,7 +42,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def titles(self) -> dict[str, str]:
-        """The titles of the sections by their ids."""
         return {section.id: section.title for section in self.sections}
 
     @cached_property
@@ -150,7 +145,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids of the requirements in order."""
         return tuple([card.id for card in self.requirements])
 
     @cached_property
@@ -160,14 +154,12 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
 
     @cached_property
     def cited_in(self) -> dict[str, tuple[int, ...]]:
-        """The citations of each file."""
         return _grouped(card.path for card in self.citations)
 
     def specification_of(self, card: RequirementCard) -> SpecificationCard:
         return self.specifications[card.specification]
 
     def target_of(self, card: RequirementCard) -> str:
-        """The target of a citation of it."""
         return f"{self.specification_of(card).locator}#{card.section}"
 
     def full_path_of(self, card: RequirementCard) -> str:
@@ -257,7 +249,6 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 
 
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
-    """Load the specification of a card with its text."""
     for format in Format:
         found = library.load_from(card.path, locate_specification(card.locator, format))
         # One name may be read in several formats, and the file may be another one by now.

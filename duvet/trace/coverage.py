@@ -68,7 +68,6 @@ class _Cuts:
         return tuple(found)
 
     def _among(self, start: int, end: int, placed: list[_Placed]) -> tuple[Segment, ...]:
-        """The segments of a line with several pieces."""
         points = {start, end}
         for low, high, _ in placed:
             points.add(low)
@@ -87,7 +86,6 @@ class _Cuts:
         return tuple(found)
 
     def tallies(self) -> dict[int, Tally]:
-        """The tallies of requirements by the ids of the annotations that state them."""
         stating = {id for match in self.matches for id in match.stating}
         tallies: dict[int, Tally] = {}
         for match, segments in zip(self.matches, self.parts, strict=True):

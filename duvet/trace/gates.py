@@ -154,8 +154,6 @@ def _make_problems(
 
 
 class RequirementsByTarget:
-    """The requirements of a trace by specification and section."""
-
     def __init__(
         self,
         specifications: Iterable[Specification],
@@ -273,8 +271,6 @@ def resolve_not_applicable(
 
 
 class _Entry(NamedTuple):
-    """An entry of the configuration."""
-
     config: Config
     number: int
     rule: NotApplicableRule

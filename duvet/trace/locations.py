@@ -72,7 +72,6 @@ class Snippet(Struct, frozen=True):
 
 
 def make_snippet(text: SourceText, one: WrittenAnnotation, around: int) -> Snippet:
-    """The annotation with this many lines before and after it."""
     last = find_last_line(text, one)
     start = max(one.line - around, 1)
     return Snippet(read_comment(text, one), last, start, text.lines[start - 1 : last + around])
@@ -142,7 +141,6 @@ def find_annotations_in_file(catalogue: Catalogue, paths: Sequence[str]) -> tupl
 
 
 def find_annotation_lines(catalogue: Catalogue, numbers: Iterable[int], text: SourceText) -> list[AnnotationLines]:
-    """The lines of these annotations of a file in order."""
     cards = [(number, catalogue.citations[number]) for number in numbers]
     return sorted(
         (AnnotationLines(number, card.line, find_last_line(text, card)) for number, card in cards),

@@ -73,8 +73,6 @@ def _character_at(data: bytes, byte: int) -> int:
 
 
 class SearchText:
-    """Searches a text from its beginning."""
-
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.work = 0
@@ -276,7 +274,6 @@ class WordOrder:
         return OrderRange(low, bisect_right(self._places, word, low, key=key) - low, shift)
 
     def starts(self, range: OrderRange) -> list[int]:
-        """The possible places of the part."""
         return [place - range.shift for place in self._places[range.first : range.first + range.size]]
 
 

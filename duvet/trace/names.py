@@ -29,9 +29,9 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
     """The indexes of the specifications with that id, name, URL or path; for another URL, by its last part."""
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
-    written, wanted = name.strip(), normalise_name(name)
+    written, normal = name.strip(), normalise_name(name)
     ranks = {
-        index: min(card.names.get(one, _NEVER) for one in (written, wanted))
+        index: min(card.names.get(one, _NEVER) for one in (written, normal))
         for index, card in enumerate(catalogue.specifications)
     }
     best = min(ranks.values(), default=_NEVER)
@@ -39,7 +39,7 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
         return [index for index, rank in ranks.items() if rank == best]
     if "://" not in name:
         return []
-    last = wanted.rpartition("/")[2]
+    last = normal.rpartition("/")[2]
     return [index for index, card in enumerate(catalogue.specifications) if last == card.id]
 
 
@@ -50,12 +50,12 @@ def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
 
 def find_section(card: SpecificationCard, name: str) -> str | None:
     """The id of the section with that id, number or title."""
-    wanted = name.removeprefix("#")
-    bare = _PREFIX.sub("", wanted, count=1)
-    for id in (wanted, f"section-{bare}", f"appendix-{bare}"):
+    name = name.removeprefix("#")
+    bare = _PREFIX.sub("", name, count=1)
+    for id in (name, f"section-{bare}", f"appendix-{bare}"):
         if id in card.titles:
             return id
-    return card.titled.get(wanted.casefold()) if wanted else None
+    return card.titled.get(name.casefold()) if name else None
 
 
 def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> Iterator[str]:
@@ -86,30 +86,29 @@ def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoun
     looked = list(cards)
     alone = looked[0] if len(looked) == 1 else None
     where = f" in {alone.locator}" if alone else ""
-    near = SectionNames(*looked).nearest(name.removeprefix("#"))
+    near = SectionNames(section for card in looked for section in card.sections).nearest(name.removeprefix("#"))
     message = f"there is no section {quote_text(name)}{where}"
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
     return NoSectionError(message, alone.id if alone else "")
 
 
-def suggest_nearest(wanted: str, known: Iterable[str] | Mapping[str, str]) -> str:
+def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """A question with the most similar names, or an empty text.
 
     The values of a mapping are the names to show.
     """
     from rapidfuzz import fuzz, process
 
-    names = known if isinstance(known, Mapping) else {name: name for name in known}
+    names = known if isinstance(known, Mapping) else {one: one for one in known}
     hits = process.extract(
-        wanted.lower(), list(names), scorer=fuzz.ratio, processor=str.lower, limit=_MOST, score_cutoff=_LIKENESS
+        name.lower(), list(names), scorer=fuzz.ratio, processor=str.lower, limit=_MOST, score_cutoff=_LIKENESS
     )
-    near = dict.fromkeys(names[name] for name, _, _ in hits)
+    near = dict.fromkeys(names[hit] for hit, _, _ in hits)
     return f"did you mean {' or '.join(near)}?" if hits else ""
 
 
 def list_known_ids(catalogue: Catalogue) -> str:
-    """The ids of the specifications, for a hint."""
     ids = [card.id for card in catalogue.specifications]
     more = f" and {len(ids) - _SOME} more" if len(ids) > _SOME else ""
     return f"there are {', '.join(ids[:_SOME])}{more}" if ids else "the project has no specifications"
@@ -151,12 +150,11 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
         return None
     groups = found.groupdict()
     names = {name: groups[name] for name in ("specification", "section", "id", "citation")}
-    levels = (None, groups["sections"], groups["requirements"], groups["citations"])
+    collections = (None, groups["sections"], groups["requirements"], groups["citations"])
     deepest = sum(name is not None for name in names.values())
-    return ResourcePath(
-        **{name: value and unquote(value) if is_encoded else value for name, value in names.items()},
-        is_collection=deepest == 0 or (deepest < len(levels) and levels[deepest] is not None),
-    )
+    is_collection = deepest == 0 or (deepest < len(collections) and collections[deepest] is not None)
+    parts = {name: value and unquote(value) if is_encoded else value for name, value in names.items()}
+    return ResourcePath(**parts, is_collection=is_collection)
 
 
 _RFC = re.compile(

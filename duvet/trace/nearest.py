@@ -259,7 +259,6 @@ class Neighbourhood:
         return "\n".join(self._unspaced)
 
     def holding(self, quote: str) -> list[int]:
-        """The sections that contain the quote."""
         unspaced = remove_spacing(quote)
         # Most quotes are in no section: one search in all of them is faster.
         if not unspaced or unspaced not in self._unspaced_whole:
@@ -273,7 +272,6 @@ class Neighbourhood:
         return found is not None and (found[1] in (Fit.EXACT, Fit.NORMALISED) or not quote)
 
     def near(self, section: int, quote: str) -> TextStretch | None:
-        """The most similar text of a section."""
         return self._words_of(section).nearest(split_words(quote))
 
     def anywhere(self, quote: str) -> tuple[int, TextStretch] | None:

@@ -330,7 +330,6 @@ class SettledRequirements(Struct, frozen=True):
 
     @property
     def excuses(self) -> dict[int, NotApplicable]:
-        """The entry of each requirement that is not applicable."""
         return {requirement: self.entries[entry] for requirement, entry in self.freed.items()}
 
 

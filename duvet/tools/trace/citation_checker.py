@@ -155,7 +155,7 @@ class NearestFinder:
         answer = correct_section(self.texts, annotation)
         spot = self.texts.spot(annotation)
         name, _, wanted = annotation.target.partition("#")
-        near = SectionNames(spot.near.specification).nearest(wanted) if spot and wanted else []
+        near = SectionNames(spot.near.specification.sections).nearest(wanted) if spot and wanted else []
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
     def _find_specification(self, annotation: Annotation) -> NearestMatch:

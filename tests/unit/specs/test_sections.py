@@ -76,7 +76,7 @@ def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
     ##% sections.
-    assert SectionNames(RFC).nearest(wanted) == near
+    assert SectionNames(RFC.sections).nearest(wanted) == near
 
 
 NAMES = st.text(st.sampled_from("abc-"), max_size=8)
@@ -87,9 +87,11 @@ def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) ->
     names = [*((id, id) for id in titles), *((make_anchor(title), id) for id, title in titles.items())]
     ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
     likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
-    assert SectionNames(specification(Format.MARKDOWN, titles)).nearest(wanted) == list(dict.fromkeys(likest))[:3]
+    assert (
+        SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted) == list(dict.fromkeys(likest))[:3]
+    )
 
 
 def test_nearest_sections_of_markdown() -> None:
-    assert SectionNames(PAGE).nearest("Sub-Parts") == ["sub-part"]
-    assert SectionNames(specification(Format.MARKDOWN, {})).nearest("x") == []
+    assert SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
+    assert SectionNames(specification(Format.MARKDOWN, {}).sections).nearest("x") == []
