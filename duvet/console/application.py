@@ -264,7 +264,7 @@ class Application(ToolSelection):
             # Its connections last.
             self.line.seconds, other.line = other.line.seconds, self.line
         other.__dict__.update(knowledge=self.knowledge)
-        self.knowledge.turn_to(other.rules)
+        self.knowledge.use_settings(other.rules)
         return other
 
     @cached_property

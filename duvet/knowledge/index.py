@@ -71,7 +71,7 @@ class Knowledge:
         self._opened: OpenStore | None = None
         self._file: tuple[int, int] | None = None
 
-    def turn_to(self, rules: Callable[[], KnowledgeSettings]) -> None:
+    def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
         """Use these settings from the next question on."""
         self.rules = rules
 

@@ -163,7 +163,7 @@ def _found(
     stems = extract_stems(question)
     sources = fit_sources(_sources(known, question, stems), MAX_SOURCE_CHARACTERS)
     # Two pages may have one title, but not one path.
-    slugs = {page.path: page for page in known.notes.pages}
+    slugs = {page.path: page for page in known.collection.pages}
     return sources, tuple(PageListRow(slugs[one.file_path].slug, slugs[one.file_path].title) for one in sources)
 
 
