@@ -1,1 +1,1 @@
-"""What a project knows beside its trace: pages, index, search, graph, reports."""
+"""The index of a project and what it answers: ingest, search, graph, pages, reports, backup."""

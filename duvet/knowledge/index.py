@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.settings import UploadRule
+from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.progress import Progress
 from duvet.project.project import Project
@@ -43,7 +44,6 @@ class OpenStore:
     @cached_property
     def engine(self) -> SearchEngine:
         """The search engine, made on first use because it loads the vectors."""
-        from duvet.knowledge.feedback import VoteMeans
         from duvet.knowledge.ranking import find_profile
         from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_embedder
@@ -71,7 +71,7 @@ class Knowledge:
         self._opened: OpenStore | None = None
         self._file: tuple[int, int] | None = None
 
-    def turn_to(self, rules: Callable[[], KnowledgeSettings]) -> None:
+    def use_settings(self, rules: Callable[[], KnowledgeSettings]) -> None:
         """Use these settings from the next question on."""
         self.rules = rules
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
 from duvet.knowledge.search_query import (
@@ -64,7 +64,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether `describe` omits something."""
+        """True if `describe` omits anything."""
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
@@ -269,10 +269,6 @@ def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> Weight
     """Return a profile, with other weights if there are overrides."""
     known = PROFILES[name]
     return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
-
-
-def list_weights(weights: Weights) -> dict[str, float]:
-    return asdict(weights)
 
 
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}

@@ -22,7 +22,6 @@ from duvet.knowledge.ranking import (
     WeightProfile,
     apply_vote,
     compute_score,
-    list_weights,
     prepare_question,
     score_named_chunks,
 )
@@ -257,7 +256,7 @@ class SearchEngine:
             warnings=tuple(warnings),
             scoring_mode=mode,
             weight_profile=self._profile.name,
-            weights=list_weights(self._profile.weights),
+            weights=asdict(self._profile.weights),
             hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,

@@ -204,7 +204,7 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named(self) -> bool:
-        """Whether a file name can be made of the title."""
+        """True if a file name can be made of the title."""
         return bool(make_file_slug(self.title))
 
     def file_name(self, now: datetime) -> str:

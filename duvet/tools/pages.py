@@ -151,7 +151,7 @@ def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, 
 
     sources = fit_sources(map(make_source, find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
     # Two pages may share a title, but not a path.
-    pages = {page.path: page for page in index.notes.pages}
+    pages = {page.path: page for page in index.collection.pages}
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
 
 

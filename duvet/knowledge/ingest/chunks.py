@@ -132,22 +132,15 @@ class IngestReader:
 
 def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent:
     problems: tuple[Problem, ...] = ()
-    front, start = DocumentFrontMatter(), find_body_start(text)
+    record, start = FileRecord(), find_body_start(text)
     try:
-        front = read_document_front(path, text[:start])
+        record = read_document_front(path, text[:start])
     except DuvetError as error:
         problems = (make_warning(f"its front matter can't be read: {error.message}", path),)
     outline = read_outline(path, text, start)
-    trails = HeadingTrails(outline, front.title)
-    record = replace(
-        found.record,
-        subsystem=front.subsystem,
-        tags=front.tags,
-        title=front.title or outline.title,
-        slug=front.slug,
-        links=outline.links,
-        pages=outline.pages,
-    )
+    trails = HeadingTrails(outline, record.title)
+    title = record.title or outline.title
+    record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
     pieces = tuple(cut_pieces(text, [heading.start for heading in outline.headings], trails.at))
     return replace(found, text=text, pieces=pieces, record=record, problems=problems)
 
@@ -200,25 +193,16 @@ def _find_end(text: str, start: int, headings: Sequence[int]) -> tuple[int, bool
     return line or text.rfind(" ", start + _MIN_TO_WORD, most) + 1 or most, False
 
 
-class DocumentFrontMatter(Struct, frozen=True):
-    """The fields of front matter that the index uses."""
-
-    subsystem: str = ""
-    title: str = ""
-    slug: str = ""
-    tags: tuple[str, ...] = ()
-
-
-def read_document_front(path: str, text: str) -> DocumentFrontMatter:
+def read_document_front(path: str, text: str) -> FileRecord:
     """Read front matter, ignoring values of the wrong type; raise DuvetError if it is not YAML."""
     if not text:
-        return DocumentFrontMatter()
+        return FileRecord()
     values = parse_front_matter(text, path).values
     tags = values.get("tags")
     words = tags.split(",") if isinstance(tags, str) else tags if isinstance(tags, list) else ()
     known = tuple(dict.fromkeys(filter(None, map(_plain_text, words[:MAX_TAGS]))))
     subsystem, title, slug = (_plain_text(values.get(key)) for key in ("subsystem", "title", "slug"))
-    return DocumentFrontMatter(subsystem, title, slug, known)
+    return FileRecord(subsystem=subsystem, title=title, slug=slug, tags=known)
 
 
 def _plain_text(value: object) -> str:

@@ -13,7 +13,6 @@ from duvet.knowledge.ingest.subsystems import SubsystemIndex
 from duvet.knowledge.pages.catalogue import PageReferenceFinder
 from duvet.knowledge.pages.page import PageLink, normalise_slug
 from duvet.model import Kind
-from duvet.queries.records import format_level
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation
 from duvet.text import shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
@@ -127,7 +126,7 @@ class _TraceGraph:
             seen.add(id)
             properties = {
                 "text": requirement.text,
-                "level": format_level(requirement.level),
+                "level": requirement.level.name if requirement.level else None,
                 "status": requirement.status.words,
                 "target": catalogue.target_of(requirement),
                 "full_path": catalogue.full_path_of(requirement),

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from duvet import rules
 from duvet.errors import NotFoundError
@@ -52,7 +53,7 @@ class PageStore(Struct, frozen=True):
     rows: _Rows
     """The content and the stamp of each file."""
     dates: FirstCommitDates
-    anew: frozenset[str]
+    read_paths: frozenset[str]
     """Files that were read."""
 
 
@@ -81,12 +82,12 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
-    return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.anew))
+    return PageStore(tuple(ordered), tuple(problems), rows, dates, frozenset(reader.read_paths))
 
 
 class _PageReader:
     def __init__(self, project: Project, earlier: Mapping[str, tuple[FileStamp | None, ParsedPage]]) -> None:
-        self.anew: list[str] = []
+        self.read_paths: list[str] = []
         self._memory = project.memory
         self._tree = project.tree
         self._earlier = earlier
@@ -96,7 +97,7 @@ class _PageReader:
             return {path: self._find_unchanged(path) or self._read_row(path) for path in sorted(paths)}
         read = self._memory.parse_files("pages", ParsedPage, sorted(paths), _PARSER_VERSION, self._read)
         rows = {path: (self._stamp(path), parsed) for path, parsed in read}
-        if isinstance(self._memory, DiskCache) and self.anew:
+        if isinstance(self._memory, DiskCache) and self.read_paths:
             self._memory.save()
         return rows
 
@@ -112,7 +113,7 @@ class _PageReader:
         return self._stamp(path), parsed
 
     def _read(self, path: str) -> ParsedPage:
-        self.anew.append(path)
+        self.read_paths.append(path)
         return read_page(self._tree, path)
 
     def _stamp(self, path: str) -> FileStamp | None:
@@ -381,26 +382,22 @@ def make_page_row(page: Page) -> PageRow:
     return PageRow(slug=page.slug, title=page.title, path=page.path, created=created, tags=page.tags)
 
 
-def make_page_detail(notes: PageCollection, page: Page, content: str) -> PageDetail:
+def make_page_detail(collection: PageCollection, page: Page, content: str) -> PageDetail:
     return PageDetail(
-        slug=page.slug,
-        title=page.title,
-        path=page.path,
-        created=format_moment(page.created),
-        tags=page.tags,
+        **asdict(make_page_row(page)),
         content=content,
-        outlinks=notes.outlinks(page),
-        backlinks=notes.backlinks(page),
-        requirements=find_page_requirements(notes, page) or (),
+        outlinks=collection.outlinks(page),
+        backlinks=collection.backlinks(page),
+        requirements=find_page_requirements(collection, page) or (),
     )
 
 
-def find_page_requirements(notes: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
+def find_page_requirements(collection: PageCollection, page: Page) -> tuple[PageRequirement, ...] | None:
     """Return the requirements that a page names, or None if it names none."""
     ##= man/spec/pages.md#tools
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
-    indexes = dict.fromkeys(index for reference in notes.requirements(page) for index in reference.indexes)
-    catalogue = notes.references.catalogue
+    indexes = dict.fromkeys(index for reference in collection.requirements(page) for index in reference.indexes)
+    catalogue = collection.references.catalogue
     found = []
     for index in islice(indexes, _MAX_REQUIREMENTS):
         card = catalogue.requirements[index]
@@ -447,19 +444,19 @@ def find_page_problems(project: Project) -> PageFindings:
     found = [*store.problems]
     # Without links the trace is not needed.
     if any(page.links for page in store.pages):
-        notes = PageCollection(store, project.catalogue)
-        found += [_make_dangling_problem(notes, page, link) for page, link in notes.dangling()]
+        collection = PageCollection(store, project.catalogue)
+        found += [_make_dangling_problem(collection, page, link) for page, link in collection.dangling()]
     problems = sorted(dict.fromkeys(found), key=lambda problem: problem.sort_key)
     links = sum(len(page.links) for page in store.pages)
     return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
 
 
-def _make_dangling_problem(notes: PageCollection, page: Page, link: PageLink) -> Problem:
+def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> Problem:
     ##= man/spec/pages.md#checks
     ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
     ##% slug.
-    card = notes.references.specification(link)
-    if notes.references.is_id(link):
+    card = collection.references.specification(link)
+    if collection.references.is_id(link):
         message = f"there is no requirement `{link.written}`"
         hint = f"write `{REQUIREMENT_PREFIX}` and at least 4 digits of an id, which no other id begins with"
     elif card is not None:
@@ -468,5 +465,5 @@ def _make_dangling_problem(notes: PageCollection, page: Page, link: PageLink) ->
         hint = near or "name one of its sections, or none"
     else:
         message = f"there is no page `{link.written}`"
-        hint = notes.suggest(link.target) or "write the page, or take the link out"
+        hint = collection.suggest(link.target) or "write the page, or take the link out"
     return rules.PAGE_LINK_DANGLING.problem(message, page.path, link.place, hint=hint)

@@ -90,20 +90,20 @@ class _IndexBase(Struct, frozen=True):
 class PageIndex:
     """The words of all pages; an earlier index is updated as long as few pages have changed."""
 
-    def __init__(self, notes: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
-        self.notes = notes
+    def __init__(self, collection: PageCollection, read: PageReader, earlier: PageIndex | None = None) -> None:
+        self.collection = collection
         self.read = read
-        is_usable = earlier and len(earlier._base.find_changed(notes.store)) <= _MAX_CHANGED
+        is_usable = earlier and len(earlier._base.find_changed(collection.store)) <= _MAX_CHANGED
         self._base: _IndexBase = earlier._base if earlier and is_usable else self._build()
-        self._stale = frozenset(self._base.find_changed(notes.store))
-        self._recent = {page.path: self._text(page) for page in notes.pages if page.path in self._stale}
+        self._stale = frozenset(self._base.find_changed(collection.store))
+        self._recent = {page.path: self._text(page) for page in collection.pages if page.path in self._stale}
 
     def _build(self) -> _IndexBase:
         texts: dict[str, bytes] = {}
 
         def read_all() -> Iterator[str]:
             room = _MAX_KEPT_BYTES
-            for page in self.notes.pages:
+            for page in self.collection.pages:
                 text = self._text(page)
                 data = text.encode()
                 if len(data) <= room:
@@ -112,7 +112,7 @@ class PageIndex:
                 yield text
 
         words = WordIndex(enumerate(read_all()))
-        return _IndexBase(self.notes.store, [page.path for page in self.notes.pages], words, texts)
+        return _IndexBase(self.collection.store, [page.path for page in self.collection.pages], words, texts)
 
     def _text(self, page: Page) -> str:
         # The line end keeps a phrase from matching the end of the title and the beginning of the text.
@@ -141,11 +141,11 @@ class PageIndex:
 
     @cached_property
     def _titles(self) -> list[tuple[str, Page]]:
-        return [(fold_text(page.title), page) for page in self.notes.pages]
+        return [(fold_text(page.title), page) for page in self.collection.pages]
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {page.path: place for place, page in enumerate(self.notes.pages)}
+        return {page.path: place for place, page in enumerate(self.collection.pages)}
 
 
 class PageHit(Struct, frozen=True):
@@ -232,7 +232,7 @@ def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
     """Return the pages with the rarest words of a question, the best first."""
     stems = extract_stems(question)
     scores: dict[str, float] = {}
-    total = len(index.notes.pages)
+    total = len(index.collection.pages)
     for stem in stems:
         paths = index.find(stem, at_start=len(stem) < _MIN_INSIDE)
         # In a small project, a word that every page has may be the only one that matches.
@@ -245,7 +245,7 @@ def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:
         in_title = sum(any(word.startswith(stem) for word in words) for stem in stems)
         return scores[page.path] + _TITLE_WEIGHT * in_title
 
-    pages = [page for page in index.notes.pages if page.path in scores]
+    pages = [page for page in index.collection.pages if page.path in scores]
     return sorted(pages, key=lambda page: -score(page))[:MAX_RELEVANT_PAGES]
 
 

@@ -36,7 +36,7 @@ SOME = 40
 """So many names of each kind are looked for."""
 MODES = ("lexical", "hybrid")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
-    "which tests are missing for a subsystem": ("duvet/knowledge/reports/lifecycle.py",),
+    "which tests are missing for a subsystem": ("duvet/knowledge/reports.py",),
     "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
     "parse the front matter of a page": ("duvet/knowledge/pages/page.py", "duvet/knowledge/ingest/chunks.py"),
     "download a specification from the web": ("duvet/specs/",),
@@ -48,7 +48,8 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "nearest vectors by cosine": (
         "duvet/queries/vector_matrix.py",
         "duvet/queries/embeddings.py",
-        "duvet/knowledge/retrieval/",
+        "duvet/knowledge/ranking.py",
+        "duvet/knowledge/search.py",
     ),
     "render a man page in roff": ("man/build.py",),
     "the steps of a workflow run one after the other": ("duvet/workflows/", "man/spec/workflows.md"),

@@ -6,8 +6,8 @@ import pytest
 
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.chunks import (
-    DocumentFrontMatter,
     DocumentOutline,
+    FileRecord,
     HeadingTrails,
     read_document_front,
     read_outline,
@@ -83,8 +83,10 @@ def test_hostile_texts_end(text: str) -> None:
 
 def test_front_matter() -> None:
     text = "---\nsubsystem: Ledger\ntitle: A  title\nslug: a\ntags: [money, 1.10, money, {a: b}]\nmore: 1\n---\n"
-    assert read_document_front("a.md", text) == DocumentFrontMatter("Ledger", "A title", "a", ("money", "1.10"))
+    assert read_document_front("a.md", text) == FileRecord(
+        subsystem="Ledger", title="A title", slug="a", tags=("money", "1.10")
+    )
     assert read_document_front("a.md", "---\ntags: a, b\n---\n").tags == ("a", "b")
-    assert read_document_front("a.md", "") == DocumentFrontMatter()
+    assert read_document_front("a.md", "") == FileRecord()
     with pytest.raises(DuvetError):
         read_document_front("a.md", "---\na: &a [x]\nb: *c\n---\n")

@@ -36,22 +36,22 @@ def titles(shelf: PageStore) -> list[str]:
 def test_one_page_is_read_again(tmp_path: Path) -> None:
     folder = made(tmp_path)
     first = read(folder)
-    assert first.anew == {*PAGES}
-    assert read(folder, first).anew == frozenset()
+    assert first.read_paths == {*PAGES}
+    assert read(folder, first).read_paths == frozenset()
     make(folder, {"docs/c.md": "# Other\n", "docs/new.md": "# New\n"})
     (folder / "docs/e.md").unlink()
     second = read(folder, first)
-    assert second.anew == {"docs/c.md", "docs/new.md"}
+    assert second.read_paths == {"docs/c.md", "docs/new.md"}
     assert titles(second) == ["New", "Other", "Page a", "Page b", "Page d"]
 
 
 def test_what_an_earlier_run_has_read(tmp_path: Path) -> None:
     folder = made(tmp_path)
-    assert read(folder, kept=True).anew == {*PAGES}
-    assert read(folder, kept=True).anew == frozenset()
+    assert read(folder, kept=True).read_paths == {*PAGES}
+    assert read(folder, kept=True).read_paths == frozenset()
     make(folder, {"docs/c.md": "# Other\n"})
     again = read(folder, kept=True)
-    assert again.anew == {"docs/c.md"}
+    assert again.read_paths == {"docs/c.md"}
     assert titles(again) == titles(read(folder))
 
 

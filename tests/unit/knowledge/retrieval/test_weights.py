@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import asdict
+
 from duvet.config.service_tables import ProfileName, WeightsSection
-from duvet.knowledge.ranking import DEFAULT_PROFILE, PROFILES, Weights, find_profile, list_weights
+from duvet.knowledge.ranking import DEFAULT_PROFILE, PROFILES, Weights, find_profile
 
 
 def test_profiles() -> None:
     assert find_profile() is DEFAULT_PROFILE
-    assert {name: [*list_weights(find_profile(name).weights).values()] for name in ("default", "analysis")} == {
+    assert {name: [*asdict(find_profile(name).weights).values()] for name in ("default", "analysis")} == {
         "default": [0.28, 0.05, 0.09, 0.12],
         "analysis": [0.38, 0.10, 0.08, 0.18],
     }
@@ -22,7 +24,7 @@ def test_those_of_the_configuration_fit() -> None:
 def test_other_weights() -> None:
     changed = find_profile("analysis", subsystem=1.0, support=0.0)
     assert changed.name == "analysis+overrides"
-    assert list_weights(changed.weights) == list_weights(find_profile("analysis").weights) | {
+    assert asdict(changed.weights) == asdict(find_profile("analysis").weights) | {
         "subsystem": 1.0,
         "support": 0.0,
     }

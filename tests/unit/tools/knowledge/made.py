@@ -86,7 +86,7 @@ class Asking:
     def turn_to(self, **more: Any) -> None:
         """From now on, these rules are others."""
         rules = replace(self.knowledge.rules(), **more)
-        self.knowledge.turn_to(lambda: rules)
+        self.knowledge.use_settings(lambda: rules)
 
     def value(self, tool: str, /, **arguments: object) -> Any:
         """The same as JSON has it."""

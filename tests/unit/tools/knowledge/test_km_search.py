@@ -187,7 +187,7 @@ def test_weights_are_those_of_the_configuration(known: Asking) -> None:
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
     assert given == SearchRule(profile="operations", weights={"support": 0.5})
     rule = KnowledgeSettings(str(known.folder), IngestRule(semantic=False), StoreSection(), given)
-    known.knowledge.turn_to(lambda: rule)
+    known.knowledge.use_settings(lambda: rule)
     told = known.value(TOOL, query="boil")["metadata"]
     assert (told["weight_profile"], told["weights"]) == (
         "operations+overrides",

@@ -173,6 +173,6 @@ def test_other_rules_are_in_force_with_the_next_question(known: Asking, tmp_path
     assert known.value(STATUS)["run_id"] == "r1"
     elsewhere = fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")])
     other = Asking(elsewhere)
-    known.knowledge.turn_to(other.knowledge.rules)
+    known.knowledge.use_settings(other.knowledge.rules)
     assert known.value(STATUS)["run_id"] == "r9"
     assert isinstance(known.knowledge, Knowledge)
