@@ -111,7 +111,7 @@ class ConfigReloader:
 
     def _turn_to(self, assembly: Application, desk: ToolDispatcher) -> None:
         self._instructions = render_instructions(assembly.rule, assembly.registry)
-        desk.renew(assembly.registry, assembly.house(desk.house.observers))
+        desk.renew(assembly.registry, assembly.house(desk.environment.observers))
         before, after = self._assembly.service.config.server, assembly.service.config.server
         lasting = [name for name in _LASTING if getattr(before, name) != getattr(after, name)]
         self._tell_lasting(assembly.log, lasting)

@@ -57,7 +57,7 @@ async def read_knowledge_figures(desk: ToolDispatcher) -> KnowledgeFigures | Non
     """How things stand now; None where nobody can ask what is known."""
     from anyio import to_thread
 
-    knowledge: Knowledge | None = desk.house.services.get(KNOWLEDGE_SERVICE)
+    knowledge: Knowledge | None = desk.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None
     try:
