@@ -192,10 +192,6 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
     document: DataDocument | None = None
     """The values with their places."""
 
-    @property
-    def steps(self) -> int:
-        return len(self.workflow.steps) if self.workflow else 0
-
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
     """Return the recipe in a file, or its problems."""
