@@ -35,9 +35,10 @@ from duvet.trace.names import suggest_nearest
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows.inputs import make_input_record, resolve_variables
-from duvet.workflows.recipe import ORIGIN_SHIPPED, RecipeFile
-from duvet.workflows.recipe_check import (
+from duvet.workflows.recipe import (
+    ORIGIN_SHIPPED,
     PlannedStep,
+    RecipeFile,
     RecipePlan,
     WaitCondition,
     check_recipe,

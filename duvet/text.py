@@ -220,3 +220,9 @@ def _find_dropped(run: re.Match[str]) -> list[tuple[int, int]]:
     start, end = run.span()
     spaces = [space.span() for space in _SPACE.finditer(run.string, start, end)]
     return [(start + 1, end)] if spaces == [(start, end)] else spaces
+
+
+def join_names(names: Sequence[str], most: int) -> str:
+    """Return the first names and the number of the others, as in `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

@@ -255,7 +255,6 @@ def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Regi
 def fill_requirement_prompt(
     name: str, requirement: RequirementRef, context: ProjectSnapshot, registry: Registry
 ) -> str:
-    """Return the text of a prompt about a requirement."""
     return _render(name, registry, make_requirement_values(context, requirement))
 
 

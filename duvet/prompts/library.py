@@ -25,8 +25,6 @@ REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
-    """An argument of a prompt."""
-
     name: str
     description: str
     required: bool = True
@@ -94,8 +92,6 @@ class ResourceKind(Struct, frozen=True):
 
 
 class _ToolLine(Struct, frozen=True):
-    """A tool in the system prompt."""
-
     name: str
     arguments: tuple[str, ...]
     """The required ones."""
@@ -135,8 +131,6 @@ def _describe_tool(tool: Tool) -> _ToolLine:
 
 
 class PromptRequest(Struct, frozen=True):
-    """A prompt with its arguments."""
-
     name: str
     given: Mapping[str, str]
     """The arguments that are not blank."""

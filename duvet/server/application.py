@@ -297,7 +297,7 @@ class Application:
         """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        desk = ToolDispatcher(self.tools.registry, self.live, self.house(observers, **services))
+        desk = ToolDispatcher(self.tools.registry, self.live, self.environment(observers, **services))
         self.reloader.desk = desk
         return desk
 

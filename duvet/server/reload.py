@@ -82,7 +82,7 @@ class ConfigReloader:
 
     def _apply(self, application: Application, desk: ToolDispatcher) -> None:
         self._instructions = render_instructions(application.rule, application.tools.registry)
-        desk.renew(application.tools.registry, application.house(desk.house.observers))
+        desk.renew(application.tools.registry, application.environment(desk.environment.observers))
         before, after = self._application.service.config.server, application.service.config.server
         self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
         self._application = application

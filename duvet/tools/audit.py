@@ -25,8 +25,6 @@ _OWN_WARNINGS = "knowledge"
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    """The record of one tool call."""
-
     tool: str
     """Its name; for an unknown tool, the escaped name of the request."""
     pack: str
@@ -120,15 +118,15 @@ class AuditLog:
         self,
         places: Callable[[], StorePaths],
         now: Callable[[], datetime],
-        told: Callable[[AuditEntry], None],
-        failed: Callable[[str], None],
+        on_entry: Callable[[AuditEntry], None],
+        on_failure: Callable[[str], None],
         patience: float = 2 * APPEND_PATIENCE,
     ) -> None:
-        """`told` takes each entry, `failed` the reason why one could not be written within `patience` seconds."""
+        """`on_entry` takes each entry, `on_failure` the reason why one could not be written within `patience` seconds."""
         self._places = places
         self._now = now
-        self._told = told
-        self._failed = failed
+        self._on_entry = on_entry
+        self._on_failure = on_failure
         self._patience = patience
 
     async def saw(self, call: CallRecord) -> None:
@@ -151,7 +149,7 @@ class AuditLog:
         ##= man/spec/gateway.md#audit
         ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
         ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
-        self._told(entry)
+        self._on_entry(entry)
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
             return
         import anyio
@@ -165,6 +163,6 @@ class AuditLog:
                     lambda: append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
             except DuvetError as error:
-                self._failed(error.message)
+                self._on_failure(error.message)
         if scope.cancelled_caught:
-            self._failed(f"it takes longer than {self._patience:g} seconds")
+            self._on_failure(f"it takes longer than {self._patience:g} seconds")

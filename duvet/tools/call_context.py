@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class KeptStep(Struct, frozen=True):
-    """The result of a finished step."""
-
     result: Any
     seconds: float
     warnings: Sequence[str] = ()
@@ -127,8 +125,6 @@ class ProjectReadings(Protocol):
 
 
 class ToolCalls(Protocol):
-    """A caller of tools: the dispatcher."""
-
     async def tools(self) -> Registry: ...
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer: ...
@@ -208,8 +204,6 @@ def get_current_time() -> datetime:
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
-    """Facts about the running server."""
-
     name: str
     version: str
     mode: str

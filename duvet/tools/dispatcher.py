@@ -71,19 +71,17 @@ _DEFAULT_ENVIRONMENT = ToolEnvironment()
 
 
 class ToolDispatcher:
-    """Runs tool calls."""
-
     def __init__(
-        self, registry: Registry, readings: ProjectReadings, house: ToolEnvironment = _DEFAULT_ENVIRONMENT
+        self, registry: Registry, readings: ProjectReadings, environment: ToolEnvironment = _DEFAULT_ENVIRONMENT
     ) -> None:
         self.registry = registry
-        self.house = house
+        self.environment = environment
         self._readings = readings
-        self._guests = PluginRunner(house.clock)
+        self._guests = PluginRunner(environment.clock)
 
-    def renew(self, registry: Registry, house: ToolEnvironment) -> None:
+    def renew(self, registry: Registry, environment: ToolEnvironment) -> None:
         """Use this registry and environment from the next call on."""
-        self.registry, self.house = registry, house
+        self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
         """Return the tools that are enabled now."""
@@ -92,7 +90,7 @@ class ToolDispatcher:
 
     def shown(self) -> Iterator[Tool]:
         """Return the tools to list for a client."""
-        return self.registry.with_shown(self.house.is_worthwhile)
+        return self.registry.with_shown(self.environment.is_worthwhile)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run the tool of that name; ToolError if there is none or it fails."""
@@ -119,13 +117,13 @@ class ToolDispatcher:
                 bytes_in=_measure_json(arguments),
                 is_known=False,
             )
-            for observer in self.house.observers:
+            for observer in self.environment.observers:
                 observer(record)
             raise
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run a tool that was just required."""
-        begun = self.house.clock()
+        begun = self.environment.clock()
         answer, failure = None, None
         try:
             answer = await self._run(tool, arguments, caller)
@@ -134,8 +132,8 @@ class ToolDispatcher:
             failure = error
             raise
         finally:
-            if self.house.observers or self.house.keepers:
-                await self._record(tool, arguments, caller, self.house.clock() - begun, answer, failure)
+            if self.environment.observers or self.environment.keepers:
+                await self._record(tool, arguments, caller, self.environment.clock() - begun, answer, failure)
 
     async def aclose(self) -> None:
         """Release the resources of services; no call comes after this."""
@@ -143,9 +141,9 @@ class ToolDispatcher:
 
         ##= man/spec/mcp.md#http
         ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
-        with anyio.move_on_after(self.house.patience, shield=True):
+        with anyio.move_on_after(self.environment.patience, shield=True):
             async with anyio.create_task_group() as tasks:
-                for close in self.house.closers:
+                for close in self.environment.closers:
                     tasks.start_soon(_close, close)
 
     async def _run(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
@@ -165,11 +163,11 @@ class ToolDispatcher:
                 caller=caller,
                 readings=self._readings,
                 calls=self,
-                services=self.house.services,
+                services=self.environment.services,
                 settings=pack.settings,
             )
             if pack.is_guest:
-                return await self._guests.run(pack.name, tool, arguments, ctx, self.house.time_limit)
+                return await self._guests.run(pack.name, tool, arguments, ctx, self.environment.time_limit)
             value = tool.handler(check_input(tool, arguments), ctx)
             return check_plugin_answer(tool, await value if inspect.isawaitable(value) else value, MAX_OWN_RESULT_BYTES)
         except DuvetError as error:
@@ -193,11 +191,10 @@ class ToolDispatcher:
         answer: ToolAnswer | None,
         failure: BaseException | None,
     ) -> None:
-        """Hand the record of a finished call to observers and keepers."""
         pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
         code, reason = _classify_failure(failure)
         # Encoding an answer again only to measure it takes longer than many a tool.
-        measured = failure is not None or changes or self.house.measures()
+        measured = failure is not None or changes or self.environment.measures()
         record = CallRecord(
             tool=tool.name,
             pack=pack,
@@ -217,14 +214,14 @@ class ToolDispatcher:
             scopes=tuple(sorted(caller.scopes)) if changes else (),
             given=select_plain_arguments(arguments, tool.accountable) if changes else {},
         )
-        for observer in self.house.observers:
+        for observer in self.environment.observers:
             observer(record)
-        if changes and self.house.keepers:
+        if changes and self.environment.keepers:
             import anyio
 
             # The change is made, even if the call is cancelled.
             with anyio.CancelScope(shield=True):
-                for keep in self.house.keepers:
+                for keep in self.environment.keepers:
                     await keep(record)
 
 

@@ -242,26 +242,26 @@ LOCAL_TOOLS = ("km-help",)
 """Tools that describe what is enabled here."""
 
 
-def make_forwarding_pack(line: GatewayConnection) -> Pack:
+def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
-    return replace(KNOWLEDGE, tools=partial(_make_tools, line))
+    return replace(KNOWLEDGE, tools=partial(_make_tools, connection))
 
 
-def _make_tools(line: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
+def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
     tools = KNOWLEDGE.tools
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
     ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
     ##% `duvet recipe run`.
     return [
-        tool if tool.name in LOCAL_TOOLS else _forward(tool, line)
+        tool if tool.name in LOCAL_TOOLS else _forward(tool, connection)
         for tool in (tools(settings) if callable(tools) else tools)
     ]
 
 
-def _forward(tool: Tool, line: GatewayConnection) -> Tool:
+def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
     async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
-        answer = await line.call(tool, _list_given(request), ctx)
+        answer = await connection.call(tool, _list_given(request), ctx)
         if tool.name == KM_SEARCH_NAME:
             from duvet.knowledge.search_query import SearchResponse
             from duvet.tools.knowledge.search import add_feedback_hint
@@ -270,7 +270,7 @@ def _forward(tool: Tool, line: GatewayConnection) -> Tool:
                 return replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 
-    return replace(tool, handler=handle, withheld=line.gateway.withheld(tool))
+    return replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
 
 
 def _list_given(request: Struct) -> dict[str, Any]:

@@ -12,15 +12,13 @@ from duvet.tools.tool import Pack, Tool, make_tool_error
 
 
 class HealthState(StrEnum):
-    """The condition of the server."""
-
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     UNHEALTHY = "unhealthy"
 
 
-class DuvetHealthInput(Struct, frozen=True):
-    """No arguments."""
+class NoArguments(Struct, frozen=True):
+    pass
 
 
 class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
@@ -29,7 +27,7 @@ class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-async def check_health(request: DuvetHealthInput, ctx: CallContext) -> DuvetHealthOutput:
+async def check_health(request: NoArguments, ctx: CallContext) -> DuvetHealthOutput:
     """Check that the project can be read and everything configured is available."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     ##= man/spec/service.md#packs
@@ -51,15 +49,11 @@ HEALTH = Tool(
     title="Health of this server",
     description='Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project '
     "can't be read), with the reasons.",
-    input=DuvetHealthInput,
+    input=NoArguments,
     output=DuvetHealthOutput,
     handler=check_health,
     labels=("server",),
 )
-
-
-class DuvetServerInfoInput(Struct, frozen=True):
-    """No arguments."""
 
 
 class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
@@ -73,8 +67,7 @@ class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
     provider_count: int
 
 
-def describe_server(request: DuvetServerInfoInput, ctx: CallContext) -> DuvetServerInfoOutput:
-    """Return the identity of the server and what is enabled."""
+def describe_server(request: NoArguments, ctx: CallContext) -> DuvetServerInfoOutput:
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     return DuvetServerInfoOutput(
         name=facts.name,
@@ -93,7 +86,7 @@ SERVER_INFO = Tool(
     title="About this server",
     description="What this server is called, its version, how it is reached, and which packs of tools, workflows and "
     "providers of models are switched on.",
-    input=DuvetServerInfoInput,
+    input=NoArguments,
     output=DuvetServerInfoOutput,
     handler=describe_server,
     labels=("server",),

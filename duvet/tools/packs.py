@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.tools.introspect import INTROSPECT
 from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.pages import PAGES
@@ -111,8 +111,6 @@ _MAX_NAMES = 20
 
 
 class PackSettings(Struct, frozen=True, kw_only=True):
-    """The configuration of one pack."""
-
     enabled: bool = True
     writes: bool = True
     switches: Mapping[str, bool] = field(default_factory=dict)
@@ -131,7 +129,7 @@ _DEFAULT_SETTINGS = PackSettings()
 
 
 def choose_packs(
-    on: Sequence[str], wishes: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
+    on: Sequence[str], settings_by_pack: Mapping[str, PackSettings], found: PluginPacks, own: Sequence[Pack] = ()
 ) -> ToolChoice:
     """Enable the packs of these names and those of the configuration; installed packs are on unless disabled there."""
     ##= man/spec/service.md#packs
@@ -142,13 +140,13 @@ def choose_packs(
     packs = {**trusted, **guests}
     chosen: list[EnabledPack] = []
     refused: list[UnloadedPack] = list(found.unloaded)
-    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *wishes], key=guests.__contains__)
+    names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *settings_by_pack], key=guests.__contains__)
     for name in dict.fromkeys(names):
-        settings = wishes.get(name, _DEFAULT_SETTINGS)
+        settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
         if name not in packs or not (settings.enabled or name in _ALWAYS):
             continue
         # Where nobody says, the project decides about a pack that can always be called.
-        shown = settings.enabled if name in wishes else True if name in on or name not in _ALWAYS else None
+        shown = settings.enabled if name in settings_by_pack else True if name in on or name not in _ALWAYS else None
         one = EnabledPack(
             packs[name], settings.writes, settings.switches, settings.settings, shown, is_guest=name not in trusted
         )
@@ -161,23 +159,25 @@ def choose_packs(
             chosen.append(one)
         except QueryError as error:
             refused.append(UnloadedPack(name, error.message))
-    unknown = _find_unknown_names(on, wishes, packs, {one.name for one in found.unloaded})
+    unknown = _find_unknown_names(on, settings_by_pack, packs, {one.name for one in found.unloaded})
     return ToolChoice(Registry(chosen), refused, list(unknown))
 
 
 def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
-    """Return built-in packs by their names."""
     return [EnabledPack(BUILT_IN_PACKS[name]) for name in names]
 
 
 def _find_unknown_names(
-    on: Sequence[str], wishes: Mapping[str, PackSettings], packs: Mapping[str, Pack], unloaded: Collection[str]
+    on: Sequence[str],
+    settings_by_pack: Mapping[str, PackSettings],
+    packs: Mapping[str, Pack],
+    unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
-    for name in dict.fromkeys([*wishes, *on]):
-        settings = wishes.get(name)
+    for name in dict.fromkeys([*settings_by_pack, *on]):
+        settings = settings_by_pack.get(name)
         if name in packs and settings is not None:
             tools = EnabledPack(packs[name], settings=settings.settings).every_name()
             for tool in settings.switches:
@@ -190,6 +190,5 @@ def _find_unknown_names(
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:
-    more = f" and {len(known) - _MAX_NAMES} more" if len(known) > _MAX_NAMES else ""
-    every = f"there are {', '.join(known[:_MAX_NAMES])}{more}" if known else "there are none"
+    every = f"there are {join_names(known, _MAX_NAMES)}" if known else "there are none"
     return suggest_nearest(name, known) or every

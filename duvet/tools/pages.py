@@ -56,8 +56,6 @@ SlugArgument = Annotated[str, Meta(description="The slug of a page, as list_page
 
 
 class PageListRow(Struct, frozen=True):
-    """A page in a list."""
-
     slug: str
     title: str
 
@@ -298,12 +296,10 @@ GET_CONNECTIONS = Tool(
 
 
 async def list_pages(arguments: ListArguments, ctx: CallContext) -> ToolAnswer:
-    """Return all pages, the newest first."""
-
     def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
         size = 0 if ctx.caller.face == REST_SOURCE else context.page_size
-        asked = ("list_pages", replace(arguments, limit=None, cursor=None))
-        request = PageRequest(asked, arguments.cursor, arguments.limit, size)
+        list_question = ("list_pages", replace(arguments, limit=None, cursor=None))
+        request = PageRequest(list_question, arguments.cursor, arguments.limit, size)
         rows, page = make_result_page(
             pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)
         )

@@ -25,8 +25,6 @@ _Row = TypeVar("_Row")
 
 
 class PageRequest(Struct, frozen=True):
-    """The requested part of a list."""
-
     question: tuple[object, ...]
     """The question that the list answers. A cursor is valid for this question only."""
     cursor: str | None = None

@@ -46,7 +46,6 @@ class PluginCallContext:
         """The permissions of the caller."""
 
     def reading(self) -> ProjectSnapshot:
-        """Return the project as it is now."""
         return self._wait(self._ctx.reading())
 
     def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
@@ -54,11 +53,9 @@ class PluginCallContext:
         return self._wait(self._ctx.ask(question))
 
     def call(self, name: str, arguments: Mapping[str, object] | None = None) -> ToolAnswer:
-        """Call another tool for the same caller."""
         return self._wait(self._ctx.call(name, arguments))
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Report progress to the caller."""
         self._wait(self._ctx.progress(done, total, message))
 
     def _wait(self, result: Awaitable[Result]) -> Result:

@@ -138,8 +138,6 @@ _ENTRY_POINTS = "entry_points.txt"
 
 
 class UnloadedPack(Struct, frozen=True):
-    """A pack that could not be loaded."""
-
     name: str
     reason: str
 

@@ -55,8 +55,6 @@ class PendingError(Exception):
 
 
 class MissingArgumentError(ToolError):
-    """A required argument is missing."""
-
     def __init__(self, argument: str, hint: str) -> None:
         super().__init__(ErrorCode.INVALID_REQUEST, f"{argument} is missing", hint)
         self.argument = argument
@@ -105,8 +103,6 @@ class ResultPage(Struct, frozen=True):
 
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
-    """The result of a tool call."""
-
     value: object
     """A record or a list of records: the whole first block of content."""
     next_step: str = ""
@@ -135,8 +131,6 @@ class WithheldReason(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True, kw_only=True):
-    """The declaration of one operation."""
-
     name: str
     title: str
     description: str
@@ -219,7 +213,6 @@ class EnabledPack(Struct, frozen=True):
         return self.pack.name
 
     def tools(self) -> Sequence[Tool]:
-        """Return the enabled tools."""
         ##= man/spec/service.md#packs
         ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every
         ##% interface.

@@ -84,7 +84,6 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return make_input_record(workflow) if workflow else self.tools[tool].input
 
     def workflow(self, tool: str) -> Workflow | None:
-        """Return the workflow behind a tool."""
         return self.workflows.get(find_called_workflow(tool))
 
     def inner(self, step: Step) -> Workflow | None:
@@ -286,7 +285,6 @@ class _ReferenceScope:
         self.names["steps"].append(step.id)
 
     def check_value(self, value: Any, keys: ValuePath, *, has_result: bool = False) -> Iterator[WorkflowFault]:
-        """Check the references in a value."""
         for where, text in find_texts(value, keys):
             try:
                 found = dict.fromkeys(piece for piece in split_references(text) if isinstance(piece, Reference))

@@ -52,8 +52,6 @@ async def run_workflow(
 
 
 class _Run:
-    """One run."""
-
     def __init__(
         self,
         workflow: Workflow,

@@ -88,7 +88,6 @@ def resolve_variable(name: str, variable: Variable, value: object) -> Any:
 
 
 def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
-    """Compile a workflow of the configuration."""
     return Workflow(
         name=name,
         description=section.description,

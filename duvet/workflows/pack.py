@@ -41,22 +41,22 @@ class CallerBackend:
         inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
         return StepResult(value, [*filter(None, [answer.warning]), *inner])
 
-    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
+    async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
         router: StaticRouter | None = self._ctx.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()
         if self._ctx.caller.sampler is not None:
             router = router.with_sampler(self._ctx.caller.sampler)
-        is_task = asked.model in router.routing
-        request = ModelRequest(
-            prompt=asked.prompt,
-            system=asked.system or "",
-            model=None if is_task else asked.model,
-            task=asked.model if is_task else None,
-            temperature=asked.temperature,
-            max_tokens=MAX_ANSWER_TOKENS if asked.max_tokens is None else asked.max_tokens,
+        is_task = request.model in router.routing
+        model_request = ModelRequest(
+            prompt=request.prompt,
+            system=request.system or "",
+            model=None if is_task else request.model,
+            task=request.model if is_task else None,
+            temperature=request.temperature,
+            max_tokens=MAX_ANSWER_TOKENS if request.max_tokens is None else request.max_tokens,
         )
-        response = await router.invoke(request)
+        response = await router.invoke(model_request)
         return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
 
 

@@ -12,7 +12,7 @@ from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Place, Problem, Severity
 from duvet.templates import recipe_file, recipe_names
-from duvet.text import format_count, quote_text, shorten_text
+from duvet.text import format_count, join_names, quote_text, shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.trace.names import suggest_nearest
@@ -25,10 +25,12 @@ from duvet.workflows.recipe import (
     ORIGIN_PROJECT,
     ORIGIN_SHIPPED,
     RecipeFile,
+    check_recipe,
+    is_runnable,
     make_broken_recipe,
+    make_recipe_environment,
     read_recipe,
 )
-from duvet.workflows.recipe_check import check_recipe, is_runnable, make_recipe_environment
 from duvet.workflows.references import WorkflowError
 from duvet.workflows.steps import discard_run
 from duvet.workflows.workflow import WorkflowRun
@@ -129,9 +131,6 @@ class RecipeRunner:
             resolve_variables(found.workflow, given)
         except WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
-        ##= man/spec/gateway.md#recipes
-        ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of
-        ##% each step, and record the run like a workflow's.
         log = ctx.services.get(RUNS_SERVICE, discard_run)
         ##= man/spec/gateway.md#recipes
         ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
@@ -147,8 +146,7 @@ def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
         ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
         hint = suggest_nearest(shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
-        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-        available = f"there are {', '.join(names[:_MAX_NAMES])}{more}"
+        available = f"there are {join_names(names, _MAX_NAMES)}"
         message = f"there is no recipe {quote_text(shorten_text(name))}"
         raise ToolError(ErrorCode.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, available])))
     return found

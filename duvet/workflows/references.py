@@ -11,7 +11,7 @@ from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError
-from duvet.text import quote_text
+from duvet.text import join_names, quote_text
 from duvet.workflows.workflow import FailureCode
 
 
@@ -155,7 +155,6 @@ def _is_larger(value: object, most_bytes: int) -> bool:
 
 
 def measure_value(value: object) -> int:
-    """Return the bytes of a value as JSON."""
     return len(json.encode(value))
 
 
@@ -224,8 +223,6 @@ ValueScope = Mapping[str, object]
 
 
 class Reference(Struct, frozen=True):
-    """A place for a value."""
-
     path: ValuePath
     text: str
     """As it is written."""
@@ -285,9 +282,7 @@ def look_up_reference(reference: Reference, scope: ValueScope) -> Any:
 def _describe_available(value: object, where: str) -> str:
     match value:
         case Mapping() if value:
-            names = [_cut(str(name)) for name in value]
-            more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-            return f"there are {', '.join(names[:_MAX_NAMES])}{more}"
+            return f"there are {join_names([_cut(str(name)) for name in value], _MAX_NAMES)}"
         case list():
             return f"{_cut(where)} is a list of {len(value)}"
         case Mapping():

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError
+from duvet.text import join_names
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows.references import (
     Reference,
@@ -44,8 +45,6 @@ from duvet.workflows.workflow import (
 
 
 class ModelStepRequest(Struct, frozen=True, kw_only=True):
-    """A request to a model."""
-
     model: str
     """PROVIDER/MODEL, PROVIDER, or a task."""
     prompt: str
@@ -56,8 +55,6 @@ class ModelStepRequest(Struct, frozen=True, kw_only=True):
 
 
 class ModelStepAnswer(Struct, frozen=True, kw_only=True):
-    """The answer of a model."""
-
     text: str
     model: str
     """The model that answered, perhaps not the requested one."""
@@ -65,8 +62,6 @@ class ModelStepAnswer(Struct, frozen=True, kw_only=True):
 
 
 class StepResult(Struct, frozen=True):
-    """The result of a tool or of a step."""
-
     value: Any
     """As plain JSON."""
     warnings: Sequence[str] = ()
@@ -81,7 +76,7 @@ class WorkflowBackend(Protocol):
         A tool that can't be stopped must be abandoned at its time limit: the engine waits for this call.
         """
 
-    async def model(self, asked: ModelStepRequest) -> ModelStepAnswer:
+    async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
         """Return the answer of a model; ToolError or DuvetError if it fails."""
 
 
@@ -93,8 +88,6 @@ RunLog = Callable[[WorkflowRun], None]
 
 
 class WorkflowClock:
-    """The real time."""
-
     def now(self) -> datetime:
         return datetime.now(UTC)
 
@@ -222,9 +215,8 @@ def _shorten_results(run: WorkflowRun, excess: int, head: int) -> WorkflowRun:
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
-    more = f" and {len(cut) - _MAX_NAMES} more" if len(cut) > _MAX_NAMES else ""
-    named = ", ".join(format_path(key) for key in cut[:_MAX_NAMES])
-    return f"cut, for a record has {MAX_RECORD_BYTES:,} bytes at most: {named}{more}"
+    named = join_names([format_path(key) for key in cut], _MAX_NAMES)
+    return f"cut, for a record has {MAX_RECORD_BYTES:,} bytes at most: {named}"
 
 
 MAX_NESTING = 5
@@ -278,8 +270,6 @@ MAX_STEP_BYTES = 16_000_000
 
 
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """The parameters of a model step."""
-
     max_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
     temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
 

@@ -54,8 +54,6 @@ class Step(Struct, frozen=True, kw_only=True):
 
 
 class ToolStep(Step, frozen=True, kw_only=True):
-    """Calls a tool."""
-
     tool: str
 
 
@@ -77,8 +75,6 @@ class WaitStep(Step, frozen=True, kw_only=True):
 
 
 class Workflow(Struct, frozen=True, kw_only=True):
-    """Steps that run one after another."""
-
     name: str
     description: str
     steps: Sequence[Step]
@@ -95,7 +91,6 @@ _RECIPE = "recipe "
 
 
 def tool_name(workflow: str) -> str:
-    """Return the name of the workflow's tool."""
     return WORKFLOW_PREFIX + workflow
 
 
@@ -123,8 +118,6 @@ def recipe_name(workflow: str) -> str:
 
 
 class FailureCode(StrEnum):
-    """The kind of a workflow's failure."""
-
     INVALID_REQUEST = "invalid_request"
     """The arguments or the workflow itself are wrong."""
     TOOL_FAILED = "tool_failed"
@@ -135,8 +128,6 @@ class FailureCode(StrEnum):
 
 
 class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The failure of a workflow."""
-
     code: FailureCode
     message: str
     hint: str = ""
@@ -152,8 +143,6 @@ class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The record of a step."""
-
     id: str
     status: Literal["success", "error", "skipped"]
     duration_seconds: float = 0.0
@@ -162,8 +151,6 @@ class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The record of a run."""
-
     workflow: str
     status: Literal["success", "error"]
     outputs: Mapping[str, Any]

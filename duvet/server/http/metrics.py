@@ -177,7 +177,7 @@ async def read_knowledge_figures(desk: ToolDispatcher) -> Mapping[str, float] | 
     """Return the figures of the index, zeros if it can't be read, or None without an index service."""
     from anyio import to_thread
 
-    knowledge: Knowledge | None = desk.house.services.get(KNOWLEDGE_SERVICE)
+    knowledge: Knowledge | None = desk.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None
     try:

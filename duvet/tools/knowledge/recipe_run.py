@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Protocol
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, to_builtins
 
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
@@ -74,16 +74,7 @@ def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:
         status=run.status,
         recipe=name,
         outputs=run.outputs,
-        steps=tuple(
-            RecipeStepResult(
-                id=step.id,
-                status=step.status,
-                duration_seconds=step.duration_seconds,
-                message=step.message,
-                result=step.result,
-            )
-            for step in run.steps
-        ),
+        steps=tuple(convert(step, RecipeStepResult, from_attributes=True) for step in run.steps),
         started_at=run.started_at,
         finished_at=run.finished_at,
         duration_seconds=run.duration_seconds,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -154,8 +154,8 @@ class NearestFinder:
     def _find_section(self, annotation: Annotation) -> NearestMatch:
         answer = correct_section(self.texts, annotation)
         spot = self.texts.spot(annotation)
-        name, _, wanted = annotation.target.partition("#")
-        near = SectionNames(spot.near.specification.sections).nearest(wanted) if spot and wanted else []
+        name, _, section = annotation.target.partition("#")
+        near = SectionNames(spot.near.specification.sections).nearest(section) if spot and section else []
         return NearestMatch(answer.target or (f"{name}#{near[0]}" if near else ""), answer.hint)
 
     def _find_specification(self, annotation: Annotation) -> NearestMatch:
@@ -174,44 +174,34 @@ class NearestFinder:
         return NearestMatch(locator if find_section_index(known, section) is None else f"{locator}#{section}")
 
 
-class _Known(Struct):
-    """The cached facts about a quote."""
-
-    quote: str
-    stretches: dict[int, TextStretch | None] = {}
-    likely: list[tuple[float, int]] | None = None
-    holding: list[int] | None = None
+_Answer = TypeVar("_Answer")
 
 
 class _Neighbourhood(Neighbourhood):
     """Compares sections with a quote once, and a long quote only with its own section."""
 
     weighs = False
-    _last: _Known | None = None
+    _quote: str | None = None
+    """The quote that the cached answers are about."""
 
     def near(self, section: int, quote: str) -> TextStretch | None:
-        known = self._facts(quote).stretches
-        if section not in known:
-            known[section] = super().near(section, quote)
-        return known[section]
+        return self._once(quote, section, partial(super().near, section, quote))
 
     def likely(self, quote: str) -> list[tuple[float, int]]:
-        known = self._facts(quote)
-        if known.likely is None:
-            known.likely = super().likely(quote) if len(quote) <= _MAX_COMPARED_EVERYWHERE else []
-        return known.likely
+        if len(quote) > _MAX_COMPARED_EVERYWHERE:
+            return []
+        return self._once(quote, "likely", partial(super().likely, quote))
 
     def holding(self, quote: str) -> list[int]:
-        known = self._facts(quote)
-        if known.holding is None:
-            known.holding = super().holding(quote)
-        return known.holding
+        return self._once(quote, "holding", partial(super().holding, quote))
 
-    def _facts(self, quote: str) -> _Known:
-        """Return the facts about this quote, and forget those about another."""
-        if self._last is None or quote != self._last.quote:
-            self._last = _Known(quote)
-        return self._last
+    def _once(self, quote: str, key: object, compute: Callable[[], _Answer]) -> _Answer:
+        if quote != self._quote:
+            self._quote, self._answers = quote, dict[object, Any]()
+        if key not in self._answers:
+            self._answers[key] = compute()
+        answer: _Answer = self._answers[key]
+        return answer
 
 
 class _Texts(SpecificationTexts):
@@ -225,7 +215,7 @@ class _Texts(SpecificationTexts):
         self._neighbourhoods: dict[int, Neighbourhood] = {}
 
     def spot(self, annotation: Annotation) -> ResolvedTarget | None:
-        name, _, wanted = annotation.target.partition("#")
+        name, _, section = annotation.target.partition("#")
         try:
             locator = resolve_specification(
                 name, annotation.format, self.specifications.cwd, self.specifications.reachable
@@ -236,7 +226,7 @@ class _Texts(SpecificationTexts):
         number = self.specifications.number_of(locator)
         is_known = number is not None and self.specifications.known(number).format == specification.format
         near = self._open_neighbourhood(number) if is_known and number is not None else _Neighbourhood(specification)
-        return ResolvedTarget(near, find_section_index(specification, wanted))
+        return ResolvedTarget(near, find_section_index(specification, section))
 
     def others(self, but: Neighbourhood | None = None) -> Iterator[tuple[str, Neighbourhood]]:
         for number, card in enumerate(self.specifications.cards):

@@ -14,7 +14,7 @@ from duvet.queries.references import CitationRef, find_citable, resolve_referenc
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.sources.glob import PatternError, compile_pattern, match_any
-from duvet.text import decode_utf8, format_count, quote_text, shorten_text
+from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, ToolAnswer, ToolError
 from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
@@ -126,11 +126,10 @@ def _summarize_verdicts(verdicts: list[CitationVerdict]) -> str:
     wrong = [str(number) for number, one in enumerate(verdicts, 1) if one.error]
     if not wrong:
         return f"All {format_count(len(verdicts), 'citation')} valid."
-    more = f" and {len(wrong) - _MAX_NUMBERS} more" if len(wrong) > _MAX_NUMBERS else ""
     step = "validate_citation says what to do about one."
     if any(one.nearest for one in verdicts):
         step = "Write what `nearest` says, the target or the words, and validate again."
-    return f"{len(wrong)} of {len(verdicts)} invalid: number {', '.join(wrong[:_MAX_NUMBERS])}{more}. {step}"
+    return f"{len(wrong)} of {len(verdicts)} invalid: number {join_names(wrong, _MAX_NUMBERS)}. {step}"
 
 
 VALIDATE_CITATIONS = QueryTool(
@@ -294,9 +293,6 @@ def _locate_line(context: ProjectSnapshot, place: FileLine) -> _Location:
     found = _list_citations(context, paths)
     own = _select_at(found, place.line)
     if not own:
-        ##= man/spec/mcp.md#tools
-        ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments
-        ##% that cannot be read.
         malformed = [
             _Location(one.path, one.lines, context.files.text(one.path))
             for one in context.once(find_malformed_annotations)

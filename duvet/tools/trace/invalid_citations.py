@@ -88,7 +88,6 @@ def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnot
 
 
 def group_styles_by_path(context: ProjectSnapshot) -> StylesByPath:
-    """Return the comment styles of each source."""
     return {path: styles for styles, paths in context.project.inputs.sources for path in paths}
 
 
@@ -156,10 +155,6 @@ _PASSED = rules.EXCEPTION_NO_REASON.code
 _OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
-class ListInvalidCitationsInput(ListArguments, frozen=True, kw_only=True):
-    pass
-
-
 class InvalidCitation(Struct, frozen=True):
     file_path: str
     line_number: int
@@ -167,7 +162,7 @@ class InvalidCitation(Struct, frozen=True):
     error: str
 
 
-def list_invalid_citations(arguments: ListInvalidCitationsInput, context: ProjectSnapshot) -> ToolAnswer:
+def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -> ToolAnswer:
     rows = context.once(_find_invalid)
     note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
     return make_list_answer(
@@ -216,7 +211,7 @@ LIST_INVALID_CITATIONS = QueryTool(
     name="list_invalid_citations",
     title="Invalid citations",
     description="Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed.",
-    input=ListInvalidCitationsInput,
+    input=ListArguments,
     output=tuple[InvalidCitation, ...],
     handler=list_invalid_citations,
 )

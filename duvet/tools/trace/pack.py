@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
+from duvet.text import join_names
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.paging import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, Pack, QueryTool, ToolAnswer, ToolError, check_requirements_known
@@ -150,7 +151,6 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return a section with its text, or a part of that, and its requirements."""
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]
@@ -191,9 +191,8 @@ def _find_section(catalogue: Catalogue, found: ResolvedReference) -> SectionRef:
     hint, number = "give spec#section", getattr(found, "specification", None)
     if number is not None:
         specification = catalogue.specifications[number]
-        sections = specification.sections
-        more = f" and {len(sections) - _MAX_SECTIONS} more" if len(sections) > _MAX_SECTIONS else ""
-        hint = f"{specification.id} has #{', #'.join(one.id for one in sections[:_MAX_SECTIONS])}{more}"
+        sections = [f"#{one.id}" for one in specification.sections]
+        hint = f"{specification.id} has {join_names(sections, _MAX_SECTIONS)}"
     raise ToolError(ErrorCode.INVALID_REQUEST, "this names no section", hint)
 
 

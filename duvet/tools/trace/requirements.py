@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct, json
+from msgspec import Meta, Struct, convert, json
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
@@ -55,8 +55,6 @@ class ListArguments(Struct, frozen=True, kw_only=True):
 
 
 class RequirementArguments(ListArguments, frozen=True, kw_only=True):
-    """Filters of requirements."""
-
     spec: SpecArgument | None = None
     level: LevelWord | None = None
 
@@ -71,8 +69,6 @@ def make_filter(arguments: RequirementArguments, status: str | None = None) -> R
 
 
 class RequirementSummary(Struct, frozen=True):
-    """A requirement in a few words."""
-
     identifier: str
     level: str
     status: str
@@ -96,8 +92,6 @@ class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RequirementPlace(Struct, frozen=True):
-    """One of several places of a requirement."""
-
     full_path: str
     status: str
 
@@ -211,16 +205,7 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     ##= man/spec/mcp.md#tools
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
-    shown = [
-        RequirementCitation(
-            id=one.id,
-            comment_text=one.comment_text,
-            reason=one.reason,
-            warning=one.warning,
-            context_lines=one.context_lines,
-        )
-        for one in citations
-    ]
+    shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
         shown = [replace(one, context_lines=None) for one in shown]
     if len(json.encode(shown)) > room:
@@ -242,15 +227,12 @@ _Item = TypeVar("_Item")
 
 
 class ListedRequirement(Struct, frozen=True):
-    """A requirement in a list."""
-
     identifier: str
     full_path: str
     text: str
 
 
 def make_requirement_path(catalogue: Catalogue, index: int) -> str:
-    """Return the resource path of a requirement."""
     card = catalogue.requirements[index]
     return catalogue.specifications[card.specification].requirement_path(card.section, catalogue.ids[index])
 
@@ -394,11 +376,7 @@ SEARCH_REQUIREMENTS = QueryTool(
 )
 
 
-class ListUncitedRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
-    pass
-
-
-def list_uncited_requirements(arguments: ListUncitedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
+def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), make_filter(arguments))
     note = "suggest_citation writes the comment for one of them." if indexes else "Nothing is uncited here."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
@@ -412,7 +390,7 @@ LIST_UNCITED_REQUIREMENTS = QueryTool(
     name="list_uncited_requirements",
     title="Uncited requirements",
     description="Requirements that no code cites yet, in the order of the specifications. Use it for an audit.",
-    input=ListUncitedRequirementsInput,
+    input=RequirementArguments,
     output=tuple[ListedRequirement, ...],
     handler=list_uncited_requirements,
 )

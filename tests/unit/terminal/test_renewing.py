@@ -41,11 +41,11 @@ def _of_size(size: int) -> str:
 
 async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Application, tmp_path: Path) -> None:
     desk = assembly.desk(())
-    house = desk.house
+    house = desk.environment
     for number in range(3):
         make(tmp_path, {"src/more.rs": f"// {number}", CONFIG: _of_size(1) + "\n" * number})
         assert (await assembly.live.context()).page_size == 1
-    assert desk.house is house
+    assert desk.environment is house
 
 
 async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_desk_that_knows_nothing(known: Asking) -> None:
     other = Asking(known.folder)
     other.desk = desk
     assert other.refusal("km-coverage-summary")[0] == "upstream_error"
-    assert KNOWLEDGE_SERVICE not in desk.house.services
+    assert KNOWLEDGE_SERVICE not in desk.environment.services
 
 
 def test_other_rules_are_in_force_with_the_next_question(known: Asking, tmp_path: Path) -> None:

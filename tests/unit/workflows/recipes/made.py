@@ -35,7 +35,7 @@ from duvet.tools.tool import (
 )
 from duvet.tree.files import DiskTree
 from duvet.workflows.pack import make_workflow_tools
-from duvet.workflows.recipe_check import check_recipe, make_recipe_environment
+from duvet.workflows.recipe import check_recipe, make_recipe_environment
 from duvet.workflows.recipes import RecipeCatalogue, RecipeRunner
 from duvet.workflows.workflow import Workflow, WorkflowRun
 from tests.unit.knowledge.stored import NOW, plain

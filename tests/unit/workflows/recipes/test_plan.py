@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.workflows.recipe import ORIGIN_FILE, read_recipe
-from duvet.workflows.recipe_check import plan_recipe_run
+from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
 from tests.unit.workflows.recipes.made import steps
 
 LITERAL = "${captures.c}"
