@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,8 +16,6 @@ from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.errors import DuvetError
 from duvet.knowledge.index import Knowledge, KnowledgeSettings
-from duvet.knowledge.maintenance.feedback import AuditEntry, find_store_paths
-from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
 from duvet.llm.http import ProviderClient
 from duvet.llm.records import SystemClock
 from duvet.llm.router import StaticRouter
@@ -32,6 +30,8 @@ from duvet.tree.cache import Cache, make_cache_key
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
+    from duvet.knowledge.maintenance.feedback import AuditEntry
+    from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
     from duvet.server.messages import ServerIdentity
@@ -51,19 +51,6 @@ KNOWLEDGE_NAME = "knowledge"
 _GATEWAY = "KM_GATEWAY_URL"
 
 
-class ProjectOpener(Protocol):
-    """Opens the project that the options describe."""
-
-    def __call__(
-        self,
-        cache: Cache | None,
-        progress: Progress | None,
-        *,
-        root: str = "",
-        notes: tuple[NotesRule, ...] | None = None,
-    ) -> Project: ...
-
-
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
     """Options, environment and streams of a process, as values."""
 
@@ -78,7 +65,8 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     mode: str = ""
     """How the application is reached; empty means as configured."""
     is_verbose: bool = False
-    open_project: ProjectOpener
+    open_project: Callable[..., Project]
+    """Opens the project with a cache and progress, and optionally with `root` and `notes`."""
     require_contents: Callable[[Project], None]
     """Raises an error if nothing describes the project."""
     has_cache: Callable[[str], bool]
@@ -259,6 +247,7 @@ class Application:
     @property
     def maintenance(self) -> Maintenance:
         """The operations of maintainers on the index."""
+        from duvet.knowledge.maintenance.maintenance import Maintenance, OpenedProject
 
         def open_project(progress: Progress) -> OpenedProject:
             project = self._open_project(progress)
@@ -367,6 +356,7 @@ class Application:
         """Write calls that change the index to the audit log and, of a server, to its log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
+        from duvet.knowledge.maintenance.feedback import find_store_paths
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):

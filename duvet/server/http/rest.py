@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.backpressure import current_scopes, current_token_holder
+from duvet.server.backpressure import current_caller
 from duvet.server.http.responses import (
     UNEXPECTED_ERROR,
     HttpRefusal,
@@ -70,7 +70,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = current_scopes(), await self._desk.tools()
+        granted, registry = current_caller().scopes, await self._desk.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -97,12 +97,13 @@ class RestEndpoint:
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
         is_forwarded = get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        identity = current_caller()
         caller = Caller(
-            scopes=current_scopes(),
+            scopes=identity.scopes,
             face=REST_SOURCE,
             behind=MCP_SOURCE if is_forwarded else "",
             request=request_id,
-            holder=current_token_holder(),
+            holder=identity.holder,
         )
         tool = await self._require(name, arguments, caller)
         answer = await self._desk.call(tool.name, arguments, caller)
@@ -199,7 +200,7 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = Caller(scopes=current_scopes(), face=REST_SOURCE)
+        caller = Caller(scopes=current_caller().scopes, face=REST_SOURCE)
         report = (await self._desk.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 

@@ -21,7 +21,7 @@ from duvet.prompts.library import (
     describe_prompt,
     load_prompts,
 )
-from duvet.server.backpressure import current_scopes, current_token_holder
+from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
@@ -177,7 +177,7 @@ class ToolsPart:
 
     async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         refuse_cursor(params)
-        scopes, descriptions = current_scopes(), self._describe_tools(await self._desk.tools())
+        scopes, descriptions = current_caller().scopes, self._describe_tools(await self._desk.tools())
         tools = [
             name_for_client(request, tool, descriptions[tool.name])
             for tool in self._desk.shown()
@@ -191,11 +191,11 @@ class ToolsPart:
         async def report_progress(done: float, total: float | None, message: str) -> None:
             await request.session.report_progress(done, total, message or None)
 
-        arguments = params.arguments or {}
+        arguments, identity = params.arguments or {}, current_caller()
         caller = Caller(
-            scopes=current_scopes(),
+            scopes=identity.scopes,
             face=MCP_SOURCE,
-            holder=current_token_holder(),
+            holder=identity.holder,
             request=str(request.request_id),
             progress=report_progress,
         )
