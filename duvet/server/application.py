@@ -282,15 +282,15 @@ class Application:
             level = min(level, EventLevel.INFO)
         log.turn_to(level, as_json=server.log_format.value == "json")
 
-    def desk(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
+    def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        desk = ToolDispatcher(self.tools.registry, self.live, self.house(observers, **services))
-        self.reloader.desk = desk
-        return desk
+        dispatcher = ToolDispatcher(self.tools.registry, self.live, self.make_environment(observers, **services))
+        self.reloader.dispatcher = dispatcher
+        return dispatcher
 
-    def house(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
+    def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """Make the environment of calls, and log which packs and workflows can't be used."""
         from duvet.tools.dispatcher import ToolEnvironment
 
