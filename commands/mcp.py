@@ -134,7 +134,7 @@ def serve_stdio(assembly: Application) -> None:
         log = assembly.log
         forward_logging(log)
         told = assembly.reloader.instructions
-        serve_client(wire, opening, assembly.identity, told, assembly.live, assembly.desk([log.saw]))
+        serve_client(wire, opening, assembly.identity, told, assembly.live, assembly.make_dispatcher([log.saw]))
 
 
 def _leave_when_told() -> None:
@@ -160,7 +160,10 @@ def serve_http(assembly: Application, listening: ListenOptions) -> None:
         limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
     )
     offer = ServedApplication(
-        identity=assembly.identity, instructions=assembly.reloader.instructions, live=assembly.live, desk=assembly.desk
+        identity=assembly.identity,
+        instructions=assembly.reloader.instructions,
+        live=assembly.live,
+        make_dispatcher=assembly.make_dispatcher,
     )
     if shown.environ.get(GATEWAY_VARIABLE):
         assembly.log.tell(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from duvet.console.options import open_project
 from duvet.console.settings import current_settings
-from duvet.errors import DuvetError
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
@@ -21,17 +18,6 @@ PageRules = tuple["NotesRule", ...]
 _VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 _BEGINNINGS = ("duvet.config.", "contextive.config.")
 """What may name the configuration of the service, and what its name begins with."""
-
-
-def has_pages(where: Mapping[str, Any], rules: PageRules | None) -> bool:
-    """Whether there are any; the trace is not asked."""
-    from duvet.console.progress import QuietProgress
-    from duvet.knowledge.pages.files import load_page_patterns
-
-    with suppress(DuvetError):
-        project = open_project(None, QuietProgress(current_settings()), notes=rules, **where)
-        return bool(load_page_patterns(project).files(project.tree).prefixes)
-    return False
 
 
 def load_page_rules(where: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:

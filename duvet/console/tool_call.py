@@ -225,14 +225,14 @@ def invoke_tool(
     """What the tool answers to whoever is at the keyboard, who may do everything, and may want to hear how far it is."""
     import anyio
 
-    desk = assembly.desk([assembly.log.saw], **services)
+    dispatcher = assembly.make_dispatcher([assembly.log.saw], **services)
     progress = _progress if tells or current_settings().verbose else ignore_progress
 
     async def ask() -> ToolAnswer:
         try:
-            return await desk.call(tool.name, arguments, Caller(face=SHELL_SOURCE, progress=progress))
+            return await dispatcher.call(tool.name, arguments, Caller(face=SHELL_SOURCE, progress=progress))
         finally:
-            await desk.aclose()
+            await dispatcher.aclose()
 
     return anyio.run(ask)
 

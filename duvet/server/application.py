@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,9 +16,8 @@ from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.errors import DuvetError
 from duvet.http_client import SystemClock
-from duvet.knowledge.feedback import AuditEntry
-from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
-from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
+from duvet.knowledge.index import Knowledge
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.llm.endpoint import ProviderClient
 from duvet.llm.router import StaticRouter
 from duvet.progress import Progress
@@ -32,6 +31,8 @@ from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
+    from duvet.knowledge.feedback import AuditEntry
+    from duvet.knowledge.index import Maintenance, OpenedProject
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
     from duvet.server.messages import ServerIdentity
@@ -51,19 +52,6 @@ KNOWLEDGE_NAME = "knowledge"
 _GATEWAY = "KM_GATEWAY_URL"
 
 
-class ProjectOpener(Protocol):
-    """Opens the project that the options describe."""
-
-    def __call__(
-        self,
-        cache: DiskCache | None,
-        progress: Progress | None,
-        *,
-        root: str = "",
-        notes: tuple[NotesRule, ...] | None = None,
-    ) -> Project: ...
-
-
 class ApplicationSettings(Struct, frozen=True, kw_only=True):
     """Options, environment and streams of a process, as values."""
 
@@ -78,7 +66,8 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     mode: str = ""
     """How the application is reached; empty means as configured."""
     is_verbose: bool = False
-    open_project: ProjectOpener
+    open_project: Callable[..., Project]
+    """Opens the project with a cache and progress, and optionally with `root` and `notes`."""
     require_contents: Callable[[Project], None]
     """Raises an error if nothing describes the project."""
     has_cache: Callable[[str], bool]
@@ -259,6 +248,7 @@ class Application:
     @property
     def maintenance(self) -> Maintenance:
         """The operations of maintainers on the index."""
+        from duvet.knowledge.index import Maintenance, OpenedProject
 
         def open_project(progress: Progress) -> OpenedProject:
             project = self._open_project(progress)
@@ -293,15 +283,15 @@ class Application:
             level = min(level, EventLevel.INFO)
         log.turn_to(level, as_json=server.log_format.value == "json")
 
-    def desk(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
+    def make_dispatcher(self, observers: Sequence[CallObserver], **services: object) -> ToolDispatcher:
         """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        desk = ToolDispatcher(self.tools.registry, self.live, self.environment(observers, **services))
-        self.reloader.desk = desk
-        return desk
+        dispatcher = ToolDispatcher(self.tools.registry, self.live, self.make_environment(observers, **services))
+        self.reloader.dispatcher = dispatcher
+        return dispatcher
 
-    def house(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
+    def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """Make the environment of calls, and log which packs and workflows can't be used."""
         from duvet.tools.dispatcher import ToolEnvironment
 
@@ -367,6 +357,7 @@ class Application:
         """Write calls that change the index to the audit log and, of a server, to its log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
+        from duvet.knowledge.settings import find_store_paths
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):

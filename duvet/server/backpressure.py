@@ -7,35 +7,35 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from duvet.tools.tool import Scope
 
 if TYPE_CHECKING:
     from duvet.server.stdio.session import UnreadAnswers
 
-_SCOPES: ContextVar[frozenset[Scope]] = ContextVar("scopes", default=frozenset(Scope))
-_HOLDER: ContextVar[str] = ContextVar("holder", default="")
+
+class CallerIdentity(Struct, frozen=True):
+    """Scopes of the caller, and whose token it shows."""
+
+    scopes: frozenset[Scope] = frozenset(Scope)
+    """All of them for whoever started the server and uses its pipes."""
+    holder: str = ""
+
+
+_CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
 _UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
-
-
-def current_scopes() -> frozenset[Scope]:
-    """Return the caller's scopes: all of them for whoever started the server and uses its pipes."""
-    return _SCOPES.get()
-
-
-def current_token_holder() -> str:
-    """Return whose token the caller shows; empty over pipes."""
-    return _HOLDER.get()
+current_caller = _CALLER.get
 
 
 @contextmanager
 def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
     """Set scopes and holder of the caller within the block."""
-    tokens = _SCOPES.set(scopes), _HOLDER.set(holder)
+    token = _CALLER.set(CallerIdentity(scopes, holder))
     try:
         yield
     finally:
-        _SCOPES.reset(tokens[0])
-        _HOLDER.reset(tokens[1])
+        _CALLER.reset(token)
 
 
 def current_backpressure() -> UnreadAnswers | None:

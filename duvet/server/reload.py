@@ -44,7 +44,7 @@ class ConfigReloader:
         self._instructions: str | None = None
         self._fault = ""
         self._written = application.service
-        self.desk: ToolDispatcher | None = None
+        self.dispatcher: ToolDispatcher | None = None
         """The dispatcher whose tools are replaced."""
 
     def instructions(self) -> str:
@@ -55,8 +55,8 @@ class ConfigReloader:
         """Apply edits of the configuration, and return how many entries of a list an answer holds."""
         try:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
-            if self.desk is not None and not service.says_the_same_as(self._application.service):
-                self._apply(self._application.with_service(service), self.desk)
+            if self.dispatcher is not None and not service.says_the_same_as(self._application.service):
+                self._apply(self._application.with_service(service), self.dispatcher)
             fault = ""
         except DuvetError as error:
             fault = str(make_tool_error(error))
@@ -80,9 +80,9 @@ class ConfigReloader:
         )
         return replace(service, config=replace(service.config, **kept))
 
-    def _apply(self, application: Application, desk: ToolDispatcher) -> None:
+    def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
         self._instructions = render_instructions(application.rule, application.tools.registry)
-        desk.renew(application.tools.registry, application.environment(desk.environment.observers))
+        dispatcher.renew(application.tools.registry, application.make_environment(dispatcher.environment.observers))
         before, after = self._application.service.config.server, application.service.config.server
         self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
         self._application = application

@@ -79,10 +79,10 @@ class HttpApplication:
         self._sessions = SessionManager(server, limits, server.subscriptions.reached)
         server.subscriptions.reaches = self._sessions.has_stream
         rates = RequestRates(TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
-        reports = ReportEndpoint(server.desk)
+        reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
             MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
-            REST_PATH: RestEndpoint(server.desk, server.identity),
+            REST_PATH: RestEndpoint(server.dispatcher, server.identity),
             **dict.fromkeys(REPORT_PATHS, reports),
         }
 

@@ -99,7 +99,7 @@ class AllowedHosts:
     """Names that requests may be sent to, and whose pages may send requests."""
 
     def __init__(self, host: str, more: Iterable[str] = ()) -> None:
-        self._names = {_normalize_host(name) for name in (*_LOOPBACK, host, *more)}
+        self._names = {_normalize_host(name)[0] for name in (*_LOOPBACK, host, *more)}
         # A server that listens everywhere has names that it doesn't know. DNS can't redirect a plain address.
         self._any_address = host in _EVERYWHERE
 
@@ -108,25 +108,21 @@ class AllowedHosts:
         match = _AUTHORITY.fullmatch(authority)
         if match is None:
             return False
-        name = _normalize_host(match["host"])
-        return name in self._names or (self._any_address and _is_address(name))
+        name, is_address = _normalize_host(match["host"])
+        return name in self._names or (self._any_address and is_address)
 
     def allow_origin(self, origin: str) -> bool:
         match = _ORIGIN.fullmatch(origin)
         return match is not None and self.allow(match["authority"])
 
 
-def _normalize_host(host: str) -> str:
+def _normalize_host(host: str) -> tuple[str, bool]:
+    """Return one spelling of a name or an address, and whether it is an address."""
     bare = host.strip("[]").lower()
-    return str(ip_address(bare)) if _is_address(bare) else bare.rstrip(".")
-
-
-def _is_address(name: str) -> bool:
     try:
-        ip_address(name)
+        return str(ip_address(bare)), True
     except ValueError:
-        return False
-    return True
+        return bare.rstrip("."), False
 
 
 class HostGuard(Guard):
@@ -452,7 +448,11 @@ class ConcurrencyLimit:
         if refusal := self._refuse(is_stream, client):
             await send_refusal(scope, send, refusal)
             return
-        release = self._enter(is_stream, client)
+        self._free[is_stream] -= 1
+        self._taken[is_stream, client] += 1
+        # The place is free again once the answer is complete, or will never be.
+        place = ExitStack()
+        place.callback(self._leave, is_stream, client)
         has_begun = False
 
         async def send_and_release(message: Message) -> None:
@@ -460,7 +460,7 @@ class ConcurrencyLimit:
             has_begun = True
             self._unanswered.discard(work)
             if message["type"] == "http.response.body" and not message.get("more_body"):
-                release()
+                place.close()
             if message.get("status") == 503:
                 # The SDK says that there are too many sessions, but not when to try again.
                 message = {**message, "headers": [*message["headers"], (b"retry-after", b"5")]}
@@ -473,7 +473,7 @@ class ConcurrencyLimit:
                 await self._app(scope, receive, send_and_release)
             finally:
                 self._unanswered.discard(work)
-                release()
+                place.close()
         if work.cancelled_caught and not has_begun:
             await send_refusal(scope, send, _ENDING)
 
@@ -501,14 +501,6 @@ class ConcurrencyLimit:
         if self._taken[is_stream, client] >= max(free, _ALWAYS):
             return make_busy_refusal(503, "Too many requests of this client at once", 1)
         return None
-
-    def _enter(self, is_stream: bool, client: str) -> Callable[[], None]:
-        """Take a place, and return a function that gives it back once, however often it is called."""
-        self._free[is_stream] -= 1
-        self._taken[is_stream, client] += 1
-        place = ExitStack()
-        place.callback(self._leave, is_stream, client)
-        return place.close
 
     def _leave(self, is_stream: bool, client: str) -> None:
         self._free[is_stream] += 1

@@ -103,7 +103,7 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
     identity: ServerIdentity
     instructions: str | Callable[[], str]
     live: LiveProject
-    desk: Callable[[Sequence[CallObserver]], ToolDispatcher]
+    make_dispatcher: Callable[[Sequence[CallObserver]], ToolDispatcher]
     """Makes the dispatcher of tools, with observers of every call."""
 
 
@@ -156,9 +156,9 @@ def _run(
     gc.freeze()
     forward_logging(log)
     metrics = ServerMetrics(VERSION)
-    desk = application.desk([log.saw, metrics.saw])
-    metrics.attach(desk)
-    server = DuvetServer(application.identity, application.instructions, application.live, desk)
+    dispatcher = application.make_dispatcher([log.saw, metrics.saw])
+    metrics.attach(dispatcher)
+    server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
     trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
     app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
     address = options.address.at(listener.getsockname()[1])

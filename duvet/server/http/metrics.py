@@ -85,11 +85,11 @@ class ServerMetrics:
         self._requests = Counter("duvet_http_requests", "Requests over HTTP", ["path", "status"], registry=own)
         self._at_work = Gauge("duvet_http_requests_at_work", "Requests that are being answered", registry=own)
         self._knowledge = KnowledgeMetrics(own)
-        self._desk: ToolDispatcher | None = None
+        self._dispatcher: ToolDispatcher | None = None
 
-    def attach(self, desk: ToolDispatcher) -> None:
+    def attach(self, dispatcher: ToolDispatcher) -> None:
         """Report the tools and the index of this dispatcher, too."""
-        self._desk = desk
+        self._dispatcher = dispatcher
 
     def saw(self, call: CallRecord) -> None:
         """Count a call."""
@@ -106,8 +106,8 @@ class ServerMetrics:
             self._knowledge.count(call)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._desk is not None:
-            await self._knowledge.refresh(self._desk)
+        if self._dispatcher is not None:
+            await self._knowledge.refresh(self._dispatcher)
         await send_body(send, 200, self.text(), CONTENT_TYPE_LATEST)
 
     def text(self) -> bytes:
@@ -151,10 +151,10 @@ class KnowledgeMetrics(Collector):
         if call.tool in self._extra:
             self._extra[call.tool].labels(result).inc()
 
-    async def refresh(self, desk: ToolDispatcher) -> None:
+    async def refresh(self, dispatcher: ToolDispatcher) -> None:
         """Begin every counter at 0, and read the figures of the index."""
-        has_tools = self._declare_tools(desk.registry)
-        self._figures = await read_knowledge_figures(desk) if has_tools else None
+        has_tools = self._declare_tools(dispatcher.registry)
+        self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
     def _declare_tools(self, registry: Registry) -> bool:
         tools = [tool for tool in registry.usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
@@ -173,11 +173,11 @@ class KnowledgeMetrics(Collector):
             yield GaugeMetricFamily(f"km_{name}", _FIGURES[name], value=float(value))
 
 
-async def read_knowledge_figures(desk: ToolDispatcher) -> Mapping[str, float] | None:
+async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
     """Return the figures of the index, zeros if it can't be read, or None without an index service."""
     from anyio import to_thread
 
-    knowledge: Knowledge | None = desk.environment.services.get(KNOWLEDGE_SERVICE)
+    knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None
     try:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.backpressure import current_scopes, current_token_holder
+from duvet.server.backpressure import current_caller
 from duvet.server.http.responses import (
     UNEXPECTED_ERROR,
     HttpRefusal,
@@ -42,8 +42,8 @@ _SHAPE = 'send {"tool": NAME, "input": {...}}'
 class RestEndpoint:
     """Lists the tools, and calls them."""
 
-    def __init__(self, desk: ToolDispatcher, identity: ServerIdentity) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: ToolDispatcher, identity: ServerIdentity) -> None:
+        self._dispatcher = dispatcher
         self._identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,7 +70,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = current_scopes(), await self._desk.tools()
+        granted, registry = current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -97,22 +97,23 @@ class RestEndpoint:
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
         is_forwarded = get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        identity = current_caller()
         caller = Caller(
-            scopes=current_scopes(),
+            scopes=identity.scopes,
             face=REST_SOURCE,
             behind=MCP_SOURCE if is_forwarded else "",
             request=request_id,
-            holder=current_token_holder(),
+            holder=identity.holder,
         )
         tool = await self._require(name, arguments, caller)
-        answer = await self._desk.call(tool.name, arguments, caller)
+        answer = await self._dispatcher.call_tool(tool, arguments, caller)
         ##= man/spec/service.md#rest
         ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
         return {"status": "ok", **split_answer(answer)}
 
     async def _require(self, name: str, arguments: dict[str, Any], caller: Caller) -> Tool:
         try:
-            return await self._desk.require(name, arguments, caller)
+            return await self._dispatcher.require(name, arguments, caller)
         except ToolError as error:
             message = f"Unknown tool: {shorten_text(name)}. The tool is not found"
             raise ToolError(ErrorCode.INVALID_REQUEST, message, error.hint) from error
@@ -186,8 +187,8 @@ _NUMBER = re.compile("[0-9]{1,9}")
 class ReportEndpoint:
     """Answers with the results of the tools that report."""
 
-    def __init__(self, desk: ToolDispatcher) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: ToolDispatcher) -> None:
+        self._dispatcher = dispatcher
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
@@ -199,8 +200,8 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = Caller(scopes=current_scopes(), face=REST_SOURCE)
-        report = (await self._desk.call(_REPORT_TOOLS[path], arguments, caller)).value
+        caller = Caller(scopes=current_caller().scopes, face=REST_SOURCE)
+        report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 
 

@@ -212,10 +212,10 @@ _MAX_URIS = 1_000
 class Subscriptions:
     """Notifies clients of changes, in the way of their version of the protocol."""
 
-    def __init__(self, live: LiveProject, desk: ToolDispatcher) -> None:
+    def __init__(self, live: LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
-        self._desk = desk
-        self._registry = desk.registry
+        self._dispatcher = dispatcher
+        self._registry = dispatcher.registry
         self._watched = WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
@@ -321,11 +321,11 @@ class Subscriptions:
         if have_lists_changed(before, after):
             await self._bus.publish(ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
-        if self._registry is not self._desk.registry:
+        if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
             ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
             ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
-            self._registry = self._desk.registry
+            self._registry = self._dispatcher.registry
             for event, kind in ((ToolsListChanged(), TOOLS), (PromptsListChanged(), PROMPTS)):
                 await self._bus.publish(event)
                 self._put(group, kind, self._outboxes.values())

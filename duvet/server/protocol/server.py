@@ -21,7 +21,7 @@ from duvet.prompts.library import (
     describe_prompt,
     load_prompts,
 )
-from duvet.server.backpressure import current_scopes, current_token_holder
+from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
@@ -57,7 +57,7 @@ class DuvetServer(Server[Any]):
         identity: ServerIdentity,
         instructions: str | Callable[[], str],
         live: LiveProject,
-        desk: ToolDispatcher,
+        dispatcher: ToolDispatcher,
         *,
         parts: Sequence[ServerPart] = (),
     ) -> None:
@@ -72,12 +72,12 @@ class DuvetServer(Server[Any]):
         )
         self.identity = identity
         self.live = live
-        self.desk = desk
-        self.subscriptions = Subscriptions(live, desk)
+        self.dispatcher = dispatcher
+        self.subscriptions = Subscriptions(live, dispatcher)
         self.parts: Sequence[ServerPart] = (
-            ToolsPart(desk),
+            ToolsPart(dispatcher),
             ResourcesPart(live),
-            PromptsPart(desk, live, self._get_instructions),
+            PromptsPart(dispatcher, live, self._get_instructions),
             LoggingPart(),
             self.subscriptions,
             *parts,
@@ -129,7 +129,7 @@ async def _run_parts(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
     """Send notifications while the server runs, and close what calls have opened; once for all clients."""
     assert isinstance(server, DuvetServer)
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(server.desk.aclose)
+        stack.push_async_callback(server.dispatcher.aclose)
         await stack.enter_async_context(server.subscriptions.running())
         yield {}
 
@@ -153,8 +153,8 @@ class VersionPin:
 class ToolsPart:
     """Lists and calls tools."""
 
-    def __init__(self, desk: ToolDispatcher) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: ToolDispatcher) -> None:
+        self._dispatcher = dispatcher
         self._registry: Registry | None = None
         self._descriptions: dict[str, types.Tool] = {}
 
@@ -166,7 +166,7 @@ class ToolsPart:
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         """Return the schema of a tool's arguments; None for an unknown tool."""
-        description = self._describe_tools(self._desk.registry).get(name)
+        description = self._describe_tools(self._dispatcher.registry).get(name)
         return description.input_schema if description else None
 
     def _describe_tools(self, registry: Registry) -> dict[str, types.Tool]:
@@ -177,10 +177,10 @@ class ToolsPart:
 
     async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
         refuse_cursor(params)
-        scopes, descriptions = current_scopes(), self._describe_tools(await self._desk.tools())
+        scopes, descriptions = current_caller().scopes, self._describe_tools(await self._dispatcher.tools())
         tools = [
             name_for_client(request, tool, descriptions[tool.name])
-            for tool in self._desk.shown()
+            for tool in self._dispatcher.shown()
             if tool.scope in scopes
         ]
         return types.ListToolsResult(tools=tools)
@@ -191,22 +191,22 @@ class ToolsPart:
         async def report_progress(done: float, total: float | None, message: str) -> None:
             await request.session.report_progress(done, total, message or None)
 
-        arguments = params.arguments or {}
+        arguments, identity = params.arguments or {}, current_caller()
         caller = Caller(
-            scopes=current_scopes(),
+            scopes=identity.scopes,
             face=MCP_SOURCE,
-            holder=current_token_holder(),
+            holder=identity.holder,
             request=str(request.request_id),
             progress=report_progress,
         )
         try:
-            tool = await self._desk.require(params.name, arguments, caller)
+            tool = await self._dispatcher.require(params.name, arguments, caller)
         except ToolError as error:
             data = {"hint": error.hint} if error.hint else None
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=data) from error
         try:
             caller = attach_client_model(caller, request, params)
-            return make_tool_result(await self._desk.call_tool(tool, arguments, caller))
+            return make_tool_result(await self._dispatcher.call_tool(tool, arguments, caller))
         except ToolError as error:
             return make_error_result(error)
         except ModelWantedError as wanted:
@@ -269,8 +269,8 @@ def make_error_result(error: ToolError) -> types.CallToolResult:
 class PromptsPart:
     """Lists prompts and fills them with the state of the project, and completes arguments of prompts and templates."""
 
-    def __init__(self, desk: ToolDispatcher, live: LiveProject, instructions: Callable[[], str]) -> None:
-        self._desk = desk
+    def __init__(self, dispatcher: ToolDispatcher, live: LiveProject, instructions: Callable[[], str]) -> None:
+        self._dispatcher = dispatcher
         self._live = live
         self._instructions = instructions
 
@@ -301,7 +301,7 @@ class PromptsPart:
         if prompt.name == SYSTEM_PROMPT:
             text = self._instructions()
         else:
-            text = await self._live.ask(lambda context: fill_prompt(prompt, context, self._desk.registry))
+            text = await self._live.ask(lambda context: fill_prompt(prompt, context, self._dispatcher.registry))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=describe_prompt(prompt.name).description, messages=[message])
 

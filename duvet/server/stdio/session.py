@@ -67,10 +67,10 @@ def serve_client(
     identity: ServerIdentity,
     instructions: str | Callable[[], str],
     live: LiveProject,
-    desk: ToolDispatcher,
+    dispatcher: ToolDispatcher,
 ) -> None:
     """Continue after the opening until the input ends."""
-    server = DuvetServer(identity, instructions, live, desk)
+    server = DuvetServer(identity, instructions, live, dispatcher)
     # The command line switches garbage collection off for short runs; imported modules stay anyway.
     gc.enable()
     gc.freeze()

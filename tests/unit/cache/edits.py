@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cli.made import SPECIFICATION
-from tests.unit.cache.environment import BLOCKS, CONFIGS, FOLDERS, HOUSE, NAMES, OUTPUTS, TEA, TODO
+from tests.unit.cache.house import BLOCKS, CONFIGS, FOLDERS, HOUSE, NAMES, OUTPUTS, TEA, TODO
 from tests.unit.cache.twins import Edit
 
 

@@ -14,7 +14,7 @@ import pytest
 from duvet.tree.files import DiskTree
 from tests.cli.made import make
 from tests.unit.cache.here import report_here, run_here
-from tests.unit.cache.environment import HOUSE
+from tests.unit.cache.house import HOUSE
 from tests.unit.cache.twins import LATER, comparable, state, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.made import make
 from tests.unit.cache.edits import EDITS
-from tests.unit.cache.environment import DAYS, HOUSE, NOT_OWED, OPTIONS, fill
+from tests.unit.cache.house import DAYS, HOUSE, NOT_OWED, OPTIONS, fill
 from tests.unit.cache.twins import LATER, SEEDS, Twins, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and odd names")

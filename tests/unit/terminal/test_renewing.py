@@ -40,7 +40,7 @@ def _of_size(size: int) -> str:
 
 
 async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Application, tmp_path: Path) -> None:
-    desk = assembly.desk(())
+    desk = assembly.make_dispatcher(())
     house = desk.environment
     for number in range(3):
         make(tmp_path, {"src/more.rs": f"// {number}", CONFIG: _of_size(1) + "\n" * number})
@@ -52,7 +52,7 @@ async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_p
     ##= man/spec/watch.md#reporting-again
     ##= type=test
     ##% A process that watches or serves MUST NOT use more memory with each run.
-    assembly.desk(())
+    assembly.make_dispatcher(())
     for size in range(1, 12):
         make(tmp_path, {CONFIG: _of_size(size)})
         assert (await assembly.live.context()).page_size == size

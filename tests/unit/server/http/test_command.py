@@ -53,7 +53,7 @@ class Told(LiveProject):
     def begin(self):
         os.kill(os.getpid(), {int(how)})
 
-offer = ServedApplication(identity=ServerIdentity(), instructions="", live=Told(None, 50), desk=print)
+offer = ServedApplication(identity=ServerIdentity(), instructions="", live=Told(None, 50), make_dispatcher=print)
 serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), ServerLog(print), print)
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)

@@ -39,7 +39,7 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= type=test
     ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call tools.
     metrics = ServerMetrics("1.0")
-    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[metrics.saw]))
+    desk = ToolDispatcher(server.dispatcher.registry, server.live, ToolEnvironment(observers=[metrics.saw]))
     counting = DuvetServer(server.identity, "", server.live, desk)
     async with serving(counting) as where, asking(where) as client:
         for _ in range(3):
@@ -64,7 +64,7 @@ async def test_unknown_tools_are_told_of(server: DuvetServer) -> None:
     metrics = ServerMetrics("1.0")
     lines: list[str] = []
     log = ServerLog(lines.append, EventLevel.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
-    desk = ToolDispatcher(server.desk.registry, server.live, ToolEnvironment(observers=[log.saw, metrics.saw]))
+    desk = ToolDispatcher(server.dispatcher.registry, server.live, ToolEnvironment(observers=[log.saw, metrics.saw]))
     async with serving(DuvetServer(server.identity, "", server.live, desk)) as where, asking(where) as client:
         given = {"tool": "nöthing\n" + "x" * 5000, "input": {"secret": "words"}}
         await client.post(API, json=given, headers={"x-request-id": "r-1"})

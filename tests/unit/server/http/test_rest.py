@@ -40,7 +40,7 @@ async def test_the_manifest(server: DuvetServer) -> None:
         server.identity.description,
     ]
     assert [tool["name"] for tool in manifest["tools"]] == [
-        tool.name for tool in server.desk.registry if tool.only_reads
+        tool.name for tool in server.dispatcher.registry if tool.only_reads
     ]
     assert [tool["name"] for tool in everything["tools"]][-1] == "mend"
     assert next(tool for tool in manifest["tools"] if tool["name"] == "get_requirement_status") == {
