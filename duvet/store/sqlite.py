@@ -9,20 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from duvet.store import codec
-from duvet.store.database import (
-    BUSY_TIMEOUT,
-    Database,
-    TextWriter,
-    Trait,
-    read_state,
-)
-from duvet.store.errors import (
-    STORE_FILE_ENDINGS,
-    StoreChangedError,
-    StoreError,
-    make_busy_error,
-    translate_errors,
-)
+from duvet.store.database import BUSY_TIMEOUT, Database, TextWriter, Trait, read_state
+from duvet.store.errors import STORE_FILE_ENDINGS, StoreChangedError, StoreError, make_busy_error, translate_errors
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
 from duvet.store.tables import write_graph
 from duvet.store.text_index import ChunkIndexer, ChunkSearch
