@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -304,7 +305,6 @@ def overwrite_store(database: Database, path: str, patience: float, only: StoreM
 
     With a moment, raise a StoreChangedError and change nothing if somebody has written since."""
     import sqlite3
-    import time
 
     until, is_checked = time.monotonic() + patience, only is None
 
