@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -104,8 +105,6 @@ class SystemClock:
     """The clock of this machine."""
 
     def now(self) -> float:
-        import time
-
         return time.time()
 
     async def sleep(self, seconds: float) -> None:

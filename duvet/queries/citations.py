@@ -106,10 +106,10 @@ class CitationReader:
 
 
 def read_code_below(
-    annotations: Iterable[tuple[int, str, CharacterSpan]], read: SourceReader, most: int
+    annotations: Iterable[tuple[int, str, CharacterSpan]], read: SourceReader, max_lines: int
 ) -> dict[int, str]:
-    """Return up to `most` lines after each annotation, given by number, path and span; each file is read once."""
-    if not most:
+    """Return up to `max_lines` lines after each annotation, given by number, path and span; each file is read once."""
+    if not max_lines:
         return {}
     by_path: dict[str, list[tuple[CharacterSpan, int]]] = {}
     for number, path, span in annotations:
@@ -118,11 +118,11 @@ def read_code_below(
     for path, own in by_path.items():
         text = read(path)
         if text is not None:
-            found.update(_read_below(text, sorted(own), most))
+            found.update(_read_below(text, sorted(own), max_lines))
     return found
 
 
-def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) -> Mapping[int, str]:
+def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], max_lines: int) -> Mapping[int, str]:
     found: dict[int, str] = {}
     code, end = "", len(text)
     for (start, stop), number in reversed(own):
@@ -130,22 +130,22 @@ def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], most: int) 
         ##= man/spec/page.md#requirements-and-citations
         ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
         ##% `snippet-lines` says.
-        code = _cut_code(text, after, end, most) or code
+        code = _cut_code(text, after, end, max_lines) or code
         if code:
             found[number] = code
         end = text.rfind("\n", 0, start) + 1
     return found
 
 
-def _cut_code(text: str, start: int, end: int, most: int) -> str:
+def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
     """Return the first lines of code between two offsets, without the ends of comments around them."""
-    stop = min(end, start + (most + _MAX_COMMENT_ENDS) * _MAX_LINE)
+    stop = min(end, start + (max_lines + _MAX_COMMENT_ENDS) * _MAX_LINE)
     part = text[start:stop] if stop == end else f"{text[start:stop]}…"
-    lines = part.split("\n", most + _MAX_COMMENT_ENDS)
-    first, last = 0, min(len(lines), most + _MAX_COMMENT_ENDS)
+    lines = part.split("\n", max_lines + _MAX_COMMENT_ENDS)
+    first, last = 0, min(len(lines), max_lines + _MAX_COMMENT_ENDS)
     while first < last and lines[first].strip() in _COMMENT_ENDS:
         first += 1
-    last = min(last, first + most)
+    last = min(last, first + max_lines)
     while last > first and lines[last - 1].strip() in _COMMENT_ENDS:
         last -= 1
     return "\n".join(_dedent(lines[first:last])) if first < last else ""

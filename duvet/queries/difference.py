@@ -20,10 +20,7 @@ _MIN_LIKENESS = 60
 """The percentage below which two texts are different requirements."""
 _MAX_DISTANCE = 100
 """Requirements further apart in their sections are not compared."""
-_LAYERS = {
-    "implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}),
-    "tests": frozenset({Kind.TEST}),
-}
+_LAYERS = {"implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}), "tests": frozenset({Kind.TEST})}
 """The layers of coverage, and the types of citations that provide them."""
 
 IndexPair = tuple[int, int]

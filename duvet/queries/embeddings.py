@@ -124,11 +124,11 @@ def find_wordllama() -> Path | None:
     return None
 
 
-def find_embedder(wanted: bool | None = None, dummy: bool = False) -> Embedder | None:
+def find_embedder(required: bool | None = None, dummy: bool = False) -> Embedder | None:
     """Return the embedder or, if it is not installed, None; a DuvetError if it is required."""
     if dummy:
         return DummyEmbedder()
-    if wanted is False:
+    if required is False:
         return None
     ##= man/spec/knowledge.md#vectors
     ##% duvet MUST compute vectors with what is installed, without the network.
@@ -137,7 +137,7 @@ def find_embedder(wanted: bool | None = None, dummy: bool = False) -> Embedder |
         from duvet.queries.wordllama import WordLlama
 
         return WordLlama(folder)
-    if wanted:
+    if required:
         raise DuvetError(
             "search by meaning needs the extra `semantic`", hint="install it: pip install 'duvet-cli[semantic]'"
         )

@@ -31,28 +31,28 @@ class RequirementFilter(Struct, frozen=True):
     """The types of annotations, of which a requirement needs one."""
 
 
-def select_requirements(catalogue: Catalogue, wanted: RequirementFilter) -> list[int]:
+def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
     """Return the indexes of the requirements that pass, in order; raises a NotFoundError for an unknown name."""
     cards = catalogue.requirements
     found = list(range(len(cards)))
-    for test in _make_tests(catalogue, wanted):
+    for test in _make_tests(catalogue, filters):
         found = [index for index in found if test(cards[index])]
     return found
 
 
-def _make_tests(catalogue: Catalogue, wanted: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
-    if wanted.specifications:
-        named = {index for name in wanted.specifications for index in require_specification(catalogue, name)}
+def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
+    if filters.specifications:
+        named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
         yield lambda card: card.specification in named
-    if wanted.sections:
-        spots = {spot for name in wanted.sections for spot in _find_spots(catalogue, wanted.specifications, name)}
+    if filters.sections:
+        spots = {spot for name in filters.sections for spot in _find_spots(catalogue, filters.specifications, name)}
         yield lambda card: (card.specification, card.section) in spots
-    if wanted.levels:
-        yield lambda card: card.level in wanted.levels
-    if wanted.statuses:
-        yield lambda card: card.status in wanted.statuses
-    if wanted.kinds:
-        yield lambda card: any(catalogue.citations[number].kind in wanted.kinds for number in card.citations)
+    if filters.levels:
+        yield lambda card: card.level in filters.levels
+    if filters.statuses:
+        yield lambda card: card.status in filters.statuses
+    if filters.kinds:
+        yield lambda card: any(catalogue.citations[number].kind in filters.kinds for number in card.citations)
 
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
@@ -107,25 +107,25 @@ class TodoRow(RequirementRow, frozen=True, kw_only=True):
     todos: tuple[TodoNote, ...]
 
 
-def find_gaps(catalogue: Catalogue, wanted: RequirementFilter, lack: Gap | None) -> RequirementGaps:
+def find_gaps(catalogue: Catalogue, filters: RequirementFilter, gap: Gap | None) -> RequirementGaps:
     """Find the requirements that pass the filters and have the gap; None is any."""
     cards = catalogue.requirements
-    examined = select_requirements(catalogue, replace(wanted, statuses=()))
+    examined = select_requirements(catalogue, replace(filters, statuses=()))
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
     applicable = [index for index in examined if cards[index].state is not State.NOT_APPLICABLE]
-    found = (index for index in applicable if lack is None or _lacks(catalogue, cards[index], lack))
+    found = (index for index in applicable if gap is None or _has_gap(catalogue, cards[index], gap))
     return RequirementGaps(
-        tuple(index for index in found if not wanted.statuses or cards[index].status in wanted.statuses),
+        tuple(index for index in found if not filters.statuses or cards[index].status in filters.statuses),
         len(applicable),
         len(examined) - len(applicable),
     )
 
 
-def _lacks(catalogue: Catalogue, card: RequirementCard, lack: Gap) -> bool:
+def _has_gap(catalogue: Catalogue, card: RequirementCard, gap: Gap) -> bool:
     kinds = {catalogue.citations[number].kind for number in card.citations}
-    match lack:
+    match gap:
         case Gap.CITATION:
             ##= man/spec/queries.md#uncited
             ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is

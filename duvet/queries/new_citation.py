@@ -30,7 +30,7 @@ class CiteOptions(Struct, frozen=True):
     kind: Kind | None = None
     """None for the default of the source."""
     fields: Mapping[str, str] = {}
-    most: int = 100
+    width: int = 100
     """The width of lines."""
 
 
@@ -44,22 +44,22 @@ class CitedFile(Struct, frozen=True):
     after: bytes
 
 
-def insert_citation(project: Project, wanted: CitableText, wish: CiteOptions) -> CitedFile:
+def insert_citation(project: Project, citable: CitableText, options: CiteOptions) -> CitedFile:
     """Insert the citation in memory; raises a DuvetError if it would not be valid."""
-    path, styles = _find_source(project, wish.name)
-    style = choose_style(styles, wish.kind)
-    kind = wish.kind or style.kind
-    if kind is Kind.EXCEPTION and not wish.fields.get("reason", "").strip():
+    path, styles = _find_source(project, options.name)
+    style = choose_style(styles, options.kind)
+    kind = options.kind or style.kind
+    if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
         raise DuvetError("an exception needs a reason", hint="give it with --reason")
     before = project.tree.read(path)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
     ##% indentation and without an implied type.
-    annotation = NewAnnotation(wanted.target, wanted.quote, kind, wish.fields)
-    new = insert_annotation(path, decode_utf8(before, path), wish.line, annotation, style, wish.most)
+    annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
+    new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
-    _check_problems(project, path, wish.line, len(new.lines), after)
-    return CitedFile(path, wish.line, new.lines, before, after)
+    _check_problems(project, path, options.line, len(new.lines), after)
+    return CitedFile(path, options.line, new.lines, before, after)
 
 
 def _find_source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:

@@ -38,16 +38,16 @@ class Priority(Struct, frozen=True):
         return (-self.level, self.priority_class, -self.todos)
 
 
-def prioritize_requirements(catalogue: Catalogue, wanted: RequirementFilter, *, finished: bool = False) -> list[int]:
+def prioritize_requirements(catalogue: Catalogue, filters: RequirementFilter, *, finished: bool = False) -> list[int]:
     """Return the requirements that pass the filters, most urgent first, with done ones only on request."""
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
     ##% it is asked for them.
-    wants_done = finished or Status.DONE in wanted.statuses
+    wants_done = finished or Status.DONE in filters.statuses
     cards = catalogue.requirements
     found = (
         index
-        for index in select_requirements(catalogue, wanted)
+        for index in select_requirements(catalogue, filters)
         if wants_done or cards[index].status is not Status.DONE
     )
     return sorted(found, key=lambda index: compute_priority(catalogue, cards[index]).key)
@@ -83,12 +83,12 @@ class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
     """The reason why the next one comes after it; empty for the last one."""
 
 
-def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[PriorityRow]:
-    cards = [catalogue.requirements[index] for index in ranked[:most]]
+def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[PriorityRow]:
+    cards = [catalogue.requirements[index] for index in ranked[:limit]]
     return [PriorityRow(**_fields(catalogue, card, rank)) for rank, card in enumerate(cards, 1)]
 
 
-def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], most: int | None = None) -> list[ExplainedRow]:
+def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[ExplainedRow]:
     """Return rows that also explain why the next requirement comes later."""
     cards = [catalogue.requirements[index] for index in ranked]
     nexts = [*cards[1:], None]
@@ -98,7 +98,7 @@ def make_explained_rows(catalogue: Catalogue, ranked: Sequence[int], most: int |
             key=_describe_key(compute_priority(catalogue, card)),
             before_next=_explain_order(catalogue, card, after) if after else "",
         )
-        for rank, (card, after) in enumerate(zip(cards[:most], nexts, strict=False), 1)
+        for rank, (card, after) in enumerate(zip(cards[:limit], nexts, strict=False), 1)
     ]
 
 

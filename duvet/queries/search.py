@@ -50,7 +50,7 @@ class SearchQuery(Struct, frozen=True):
     """A query, with the filters and the limit of `duvet search`."""
 
     query: str
-    wanted: RequirementFilter = RequirementFilter()
+    filters: RequirementFilter = RequirementFilter()
     is_raw: bool = False
     """The query is an expression of FTS5."""
     limit: int = 0
@@ -122,10 +122,10 @@ def find_hits(
     vectors: Callable[[], RequirementVectors] | None = None,
 ) -> SearchHits:
     """Find requirements with an index and vectors that are only made if needed; the limit cuts nothing here."""
-    is_filtered = request.wanted != RequirementFilter()
+    is_filtered = request.filters != RequirementFilter()
     allowed: Collection[int] = range(len(catalogue.requirements))
     if is_filtered:
-        allowed = set(select_requirements(catalogue, request.wanted))
+        allowed = set(select_requirements(catalogue, request.filters))
     if request.is_raw:
         return _match(index(), [make_storable(request.query)], allowed)
     query = parse_query(request.query)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from shutil import disk_usage
@@ -100,8 +101,6 @@ def translate_errors(path: str) -> Iterator[None]:
 @contextmanager
 def translate_decoding_errors(path: str) -> Iterator[None]:
     """Turn any error into a StoreDamagedError; use it around decoding only, where damaged data can raise anything."""
-    import zlib
-
     try:
         yield
     except (zlib.error, ValueError, TypeError, LookupError, OverflowError, RecursionError) as error:

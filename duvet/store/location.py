@@ -6,7 +6,7 @@ import os
 import re
 import stat
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
@@ -23,12 +23,9 @@ from duvet.store.errors import (
     read_store_stamp,
     translate_errors,
 )
+from duvet.store.protocol import Store
 from duvet.store.sqlite import SqliteStore
 from duvet.tree.outputs import store_file
-
-if TYPE_CHECKING:
-    from duvet.store.protocol import Store
-
 
 GITIGNORE_NAME = ".gitignore"
 _SPECIAL = re.compile(r"[][*?!#\\ ]")
@@ -116,7 +113,6 @@ def _open(path: str, *, create: bool) -> Database:
 
 def _connect(path: str, mode: str, stamp: StoreStamp | None = None) -> Database:
     import sqlite3
-    from urllib.parse import quote
 
     name = quote(os.fsencode(os.path.abspath(path)))
     with translate_errors(path):

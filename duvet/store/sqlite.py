@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from duvet.store import codec
-from duvet.store.database import (
-    BUSY_TIMEOUT,
-    Database,
-    TextWriter,
-    Trait,
-    read_state,
-)
-from duvet.store.errors import (
-    STORE_FILE_ENDINGS,
-    StoreChangedError,
-    StoreError,
-    make_busy_error,
-    translate_errors,
-)
+from duvet.store.database import BUSY_TIMEOUT, Database, TextWriter, Trait, read_state
+from duvet.store.errors import STORE_FILE_ENDINGS, StoreChangedError, StoreError, make_busy_error, translate_errors
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
 from duvet.store.tables import write_graph
 from duvet.store.text_index import ChunkIndexer, ChunkSearch
@@ -316,7 +305,6 @@ def overwrite_store(database: Database, path: str, patience: float, only: StoreM
 
     With a moment, raise a StoreChangedError and change nothing if somebody has written since."""
     import sqlite3
-    import time
 
     until, is_checked = time.monotonic() + patience, only is None
 
