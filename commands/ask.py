@@ -10,10 +10,9 @@ import click
 
 from duvet.console.application import make_router, read_service
 from duvet.console.command import Subcommand
-from duvet.console.lists import detect_table_look
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_trace_options,
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import detect_table_look
+from duvet.console.project import (
     load_specification,
     open_cache,
     print_error_notice,
@@ -128,7 +127,7 @@ def _retrieval(catalogue: Catalogue) -> ProjectRetriever:
     def load(card: SpecificationCard) -> Specification:
         return load_specification(card)
 
-    memory = open_cache(current_settings()) or NoResultCache()
+    memory = open_cache() or NoResultCache()
     files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
     return ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, memory), files, load)
 

@@ -9,9 +9,9 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_references
-from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options, open_cache, open_project_quietly
+from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
-from duvet.console.settings import current_settings
+from duvet.console.project import open_cache, open_project_quietly
 from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError
 from duvet.model import Kind
@@ -91,7 +91,7 @@ def run_cite(
     wanted = parse_file_line(place)
     if wanted is None:
         raise DuvetError(f"{quote_text(place)} names no line", hint="write FILE:LINE")
-    project = open_project_quietly(open_cache(current_settings()), where)
+    project = open_project_quietly(open_cache(), where)
     catalogue = project.catalogue
     meant = find_citable(
         catalogue, resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root)), part

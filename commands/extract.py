@@ -10,8 +10,9 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_folders
-from duvet.console.options import TEXT_TYPE, add_trace_options, open_project
+from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
+from duvet.console.project import open_project
 from duvet.console.report_run import write_requirements
 from duvet.errors import DuvetError
 from duvet.model import Format

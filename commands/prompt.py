@@ -10,17 +10,15 @@ import click
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_prompt_arguments, complete_prompts
-from duvet.console.lists import add_list_format, print_list
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_trace_options,
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import add_list_format, print_list
+from duvet.console.project import (
     load_catalogue,
     open_cache,
     open_project_quietly,
     print_error_notice,
 )
 from duvet.console.service_options import add_service_options, select_trace_options
-from duvet.console.settings import current_settings
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt, fill_requirement_prompt
@@ -129,7 +127,7 @@ def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, where:
 
 
 def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> ProjectSnapshot:
-    return ProjectSnapshot(open_project_quietly(open_cache(current_settings()), where), catalogue, page_size=0)
+    return ProjectSnapshot(open_project_quietly(open_cache(), where), catalogue, page_size=0)
 
 
 def _system(where: Mapping[str, Any]) -> str:

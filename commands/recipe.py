@@ -14,9 +14,9 @@ from duvet.console import workflow_run
 from duvet.console.application import Application, is_forwarded, make_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_recipes
-from duvet.console.lists import detect_table_look, is_on_terminal, print_list
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.problems import make_problem_output, output_problems, print_problems
+from duvet.console.output import detect_table_look, is_on_terminal, print_list
+from duvet.console.problems import make_problem_output, print_problems
 from duvet.console.service_options import PACKS_KEY, add_service_options
 from duvet.console.settings import current_settings, wants_bar
 from duvet.console.streams import FAILED, OK, is_standard_output, print_notice, write_stdout
@@ -299,7 +299,7 @@ def validate_recipes(paths: Sequence[str], format: str | None, where: Mapping[st
     assembly = _assembly(where)
     known = make_recipe_environment(_tools(assembly), every)
     problems = [problem for one in found for problem in check_recipe(one, known)]
-    written = output_problems(problems, chosen)
+    written = chosen.write(problems)
     if not is_runnable(problems) or not written:
         return FAILED
     _remark(f"{format_count(len(found), 'recipe')}, no errors")

@@ -8,8 +8,8 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools as tool_names
-from duvet.console.lists import add_list_format
 from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import add_list_format
 from duvet.console.service_options import add_service_options
 
 

@@ -12,8 +12,8 @@ from duvet.commands.mcp import find_workflow_problems
 from duvet.console import workflow_run
 from duvet.console.application import Application, make_application
 from duvet.console.command import Subcommand
-from duvet.console.lists import detect_table_look, print_list
 from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import detect_table_look, print_list
 from duvet.console.problems import print_problems
 from duvet.console.service_options import add_service_options
 from duvet.console.settings import current_settings, wants_bar

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import LazyGroup
 from duvet.console.completion_values import complete_files, complete_folders
-from duvet.console.settings import NO_CACHE, QUIET, VERBOSE, TerminalSettings, add_flag, wants_colour
+from duvet.console.settings import NO_CACHE, QUIET, VERBOSE, TerminalSettings, wants_colour
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
@@ -64,9 +64,9 @@ COMMANDS = {
     help="Read this configuration; the same as --config-path.",
 )
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
-@add_flag(QUIET)
-@add_flag(VERBOSE)
-@add_flag(NO_CACHE)
+@QUIET.add
+@VERBOSE.add
+@NO_CACHE.add
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:

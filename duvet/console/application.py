@@ -13,7 +13,7 @@ from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.service_tables import Access
 from duvet.config.settings import UploadRule
-from duvet.console.options import CATALOGUE_KEY, open_blobs, open_project, require_contents
+from duvet.console.project import CATALOGUE_KEY, open_blobs, open_project, require_contents
 from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import is_stderr_writable, print_line
@@ -152,7 +152,7 @@ class ToolSelection:
 
     def is_worthwhile(self, pack: str) -> bool:
         """Whether the project has anything for a pack that nobody has asked for."""
-        from duvet.console.page_rules import has_pages
+        from duvet.console.project import has_pages
 
         return pack == PAGES_PACK and has_pages(self.where, self.service.config.notes())
 
@@ -478,7 +478,7 @@ def _opener(where: Mapping[str, Any], shown: TerminalSettings) -> Callable[[Prog
 
     def opened(progress: Progress) -> OpenedProject:
         cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
-        project = open_project(cache, progress, shown=shown, root=root, **where)
+        project = open_project(cache, progress, settings=shown, root=root, **where)
 
         def read() -> Catalogue:
             require_contents(project)

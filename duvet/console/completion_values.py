@@ -115,7 +115,7 @@ def complete_references(ctx: click.Context, param: click.Parameter, incomplete: 
 def _known(ctx: click.Context, incomplete: str, names: Callable[[Catalogue], _Named]) -> _Items:
     from click.shell_completion import CompletionItem
 
-    from duvet.console.options import load_last_catalogue
+    from duvet.console.project import load_last_catalogue
     from duvet.reports.cells import escape_cell
     from duvet.text import shorten_text
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from duvet.config.service import Service
 from duvet.config.settings import NotesRule
 from duvet.console.application import HTTP_MODE, Application
-from duvet.console.options import CATALOGUE_KEY, make_options_key, open_project, require_contents
 from duvet.console.progress import QuietProgress
+from duvet.console.project import CATALOGUE_KEY, make_options_key, open_project, require_contents
 from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
 from duvet.project.project import Project
@@ -35,7 +35,7 @@ def open_live_project(
 
     def opened() -> Project:
         cache = Cache(DiskTree(root), shown.environ, kept=wants_cache(shown, root), today=shown.today)
-        return open_project(cache, QuietProgress(shown), shown=shown, root=root, notes=notes, **where)
+        return open_project(cache, QuietProgress(shown), settings=shown, root=root, rules=notes, **where)
 
     def read(project: Project) -> Catalogue:
         assert isinstance(project.memory, Cache)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.console.options import make_options_key, open_project
 from duvet.console.progress import QuietProgress
+from duvet.console.project import make_options_key, open_project
 from duvet.console.settings import current_settings
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import ProblemsError
@@ -22,72 +22,62 @@ from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
 from duvet.tree.git import GitCommand, GitRevisions, GitTree
 
-_NAME = "earlier"
 
-
-class EarlierCatalogue(Struct, frozen=True):
-    """What there was, and what had to be taken from today's disk to tell."""
+class RevisionCatalogue(Struct, frozen=True):
+    """The catalogue at a commit, and the files that were read from disk because the commit lacks them."""
 
     catalogue: Catalogue
     has_configuration: bool
-    taken: tuple[str, ...]
+    borrowed: tuple[str, ...]
 
 
-def load_earlier_catalogue(
-    cache: Cache | None, where: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
-) -> EarlierCatalogue:
-    """The catalogue of a commit: commits don't change, so what is known of one is known for good."""
-    today = open_project(cache, QuietProgress(current_settings()), **where)
-    files = tuple(sorted(card.path for card in now.specifications))
+def load_revision_catalogue(
+    cache: Cache | None, options: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
+) -> RevisionCatalogue:
+    """Load the catalogue of a commit; commits don't change, so it stays valid in the cache."""
+    today = open_project(cache, QuietProgress(current_settings()), **options)
+    specifications = tuple(sorted(card.path for card in now.specifications))
 
-    def work() -> EarlierCatalogue:
-        with _told_with(base), revisions.tree(base.commit, today.tree) as tree:
-            return _read(today, tree, files)
+    def read() -> RevisionCatalogue:
+        with _name_revision(base), revisions.tree(base.commit, today.tree) as tree:
+            return _read_revision(today, tree, specifications)
 
-    how = make_options_key(where, base.commit, revisions.prefix, files)
-    return today.memory.of_tree(_NAME, EarlierCatalogue, how, work)
+    key = make_options_key(options, base.commit, revisions.prefix, specifications)
+    return today.memory.of_tree("earlier", RevisionCatalogue, key, read)
 
 
-def _read(today: Project, tree: GitTree, files: tuple[str, ...]) -> EarlierCatalogue:
-    project = Project(
-        options=today.options, environ=today.environ, tree=tree, progress=today.progress, today=today.today
-    )
+def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...]) -> RevisionCatalogue:
     options = today.options
     if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
         ##= man/spec/diff.md#reading-a-revision
         ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
         ##% lacks a part of the revision.
-        return EarlierCatalogue(Catalogue((), (), (), ()), False, ())
-    tree.lend(frozenset([*files, *_configured(project)]), project.downloads)
+        return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
+    project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
+    tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
     catalogue = project.catalogue
-    _check_whole(tree)
-    for entry in project.not_applicable:
-        # A commit doesn't change, and yet what it says may end.
-        if entry.expiry:
-            today.memory.dated(entry.expiry.isoformat(), entry.has_expired)
-    return EarlierCatalogue(catalogue, True, tuple(tree.taken))
-
-
-def _check_whole(tree: GitTree) -> None:
     if tree.paths.lacks:
         hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
         raise UnreadableError("this clone lacks it", path=tree.paths.lacks[0], hint=hint)
+    for entry in project.not_applicable:
+        # The commit doesn't change, but an entry of its configuration may expire.
+        if entry.expiry:
+            today.memory.dated(entry.expiry.isoformat(), entry.has_expired)
+    return RevisionCatalogue(catalogue, True, tuple(tree.taken))
 
 
-def _configured(project: Project) -> Iterator[str]:
+def _list_configured_files(project: Project) -> Iterator[str]:
     for rule in project.config.specifications if project.config else ():
-        try:
+        # A name that is no locator is reported with the trace.
+        with suppress(DuvetError):
             locator = locate_specification(rule.source)
-        except DuvetError:
-            # What is wrong with a name is told at its place.
-            continue
-        if not locator.is_url:
-            yield locator.name
+            if not locator.is_url:
+                yield locator.name
 
 
 @contextmanager
-def _told_with(base: DiffBase) -> Iterator[None]:
-    """What is wrong with a file of a revision is told with the name of the revision, as git does."""
+def _name_revision(base: DiffBase) -> Iterator[None]:
+    """Put the revision before the paths in errors, as git does."""
     revision = base.short if base.is_merge_base else base.revision
     try:
         yield
@@ -99,8 +89,8 @@ def _told_with(base: DiffBase) -> Iterator[None]:
 
 
 def read_committed_file(folder: str, commit: str, path: str) -> bytes | None:
-    """The content of a file that is named from a folder; None where the commit lacks it, or git is absent."""
-    # What a hook is told about repositories is about the same one, or about another.
+    """Return the content of a file of a commit; None if the commit lacks it, or git is not installed."""
+    # In a git hook, these variables may name another repository.
     environ = {name: value for name, value in current_settings().environ.items() if not name.startswith("GIT_")}
     try:
         return GitCommand(folder, environ).content("cat-file", "blob", f"{commit}:./{path}")

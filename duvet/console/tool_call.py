@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from duvet.console.application import Application, make_application, make_tool_application
-from duvet.console.lists import print_list
+from duvet.console.output import print_list
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
 from duvet.errors import DuvetError
