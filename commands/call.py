@@ -29,10 +29,10 @@ from duvet.tools.tool import ErrorCode, ToolError
 @click.command(cls=Subcommand, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("name", type=TEXT_TYPE, metavar="NAME", shell_complete=complete_tools)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[--ARGUMENT VALUE]...")
-@click.option("--json", metavar="OBJECT", help="The arguments as JSON; - reads them from standard input.")
+@click.option("--json", "given", metavar="OBJECT", help="The arguments as JSON; - reads them from standard input.")
 @add_service_options
 @add_trace_options
-def call(name: str, words: tuple[str, ...], json: str | None, **options: Any) -> None:
+def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -> None:
     """The tools are those that `duvet mcp` serves, and `duvet tools` lists. What a tool answers is written as JSON;
     what to do with it, and that there is more of it, is said on standard error.
 
@@ -54,10 +54,10 @@ def call(name: str, words: tuple[str, ...], json: str | None, **options: Any) ->
         if {"--help", "-h"} & set(words):
             print_tool_help(tool, application.registry)
             return
-        rest, later_json = split_json_option(tool, words)
-        if json is not None and later_json is not None:
+        rest, later = split_json_option(tool, words)
+        if given is not None and later is not None:
             raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice")
-        arguments = parse_arguments(tool, rest, read_json_argument(later_json if json is None else json))
+        arguments = parse_arguments(tool, rest, read_json_argument(later if given is None else given))
         answer = invoke_tool(application, tool, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error

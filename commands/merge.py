@@ -8,6 +8,11 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files
+from duvet.console.problems import print_problems
+from duvet.console.streams import write_output
+from duvet.reports.json_v2_records import encode_v2_report, read_reports
+from duvet.reports.merge import merge_reports
+from duvet.tree.files import DiskTree, MemoryTree
 
 
 @click.command(cls=Subcommand)
@@ -36,12 +41,6 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
       duvet merge --input client.json --input server.json --output all.json
     """
-    from duvet.console.problems import print_problems
-    from duvet.console.streams import write_output
-    from duvet.reports.json_v2_records import encode_v2_report, read_reports
-    from duvet.reports.merge import merge_reports
-    from duvet.tree.files import DiskTree, MemoryTree
-
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))
     print_problems(warnings)

@@ -76,7 +76,7 @@ _LEFT_OUT = f"the configuration leaves out {RECIPE_TOOL}"
 @click.argument("action", type=click.Choice(["list", "show", "validate", "run"]), default="list")
 @click.argument("names", nargs=-1, type=TEXT_TYPE, metavar="[NAME | FILE...]", shell_complete=complete_recipes)
 @click.option("--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
-@click.option("--json", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
+@click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -122,12 +122,12 @@ def recipe(ctx: click.Context, /, action: str, names: tuple[str, ...], format: s
       duvet recipe run release-prep --var profile=nightly --dry-run
       duvet recipe run subsystem-freshness --var subsystem=Kettle --format json | jq .outputs
     """
-    variables, json, dry_run, output = (options.pop(name) for name in ("variables", "json", "dry_run", "output"))
+    variables, given, dry_run, output = (options.pop(name) for name in ("variables", "given", "dry_run", "output"))
     if action in ("show", "run") and len(names) != 1:
         raise click.UsageError(f"`{action}` needs the NAME of one recipe", ctx)
     if action == "list" and names:
         raise click.UsageError("`list` takes no name", ctx)
-    if (variables or json is not None or dry_run) and action != "run":
+    if (variables or given is not None or dry_run) and action != "run":
         raise click.UsageError("--var, --json and --dry-run go with `run`", ctx)
     if output is not None and action != "show":
         raise click.UsageError("--output goes with `show`", ctx)
@@ -141,7 +141,7 @@ def recipe(ctx: click.Context, /, action: str, names: tuple[str, ...], format: s
         case "validate":
             ctx.exit(_validate_recipes(names, format, options))
         case _:
-            ctx.exit(_run_recipe(names[0], variables, json, format, options, dry_run=dry_run))
+            ctx.exit(_run_recipe(names[0], variables, given, format, options, dry_run=dry_run))
 
 
 def _list_recipes(format: str | None) -> None:

@@ -39,7 +39,7 @@ _COLUMNS = (
 @click.argument("action", type=click.Choice(["list", "show", "check", "run"]), default="list")
 @click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]")
 @click.option("--var", "variables", type=TEXT_TYPE, multiple=True, metavar="NAME=VALUE", help="What `run` is told.")
-@click.option("--json", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
+@click.option("--json", "given", metavar="OBJECT", help="The same as JSON; - reads it from standard input.")
 @click.option(
     "--format",
     type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
@@ -54,7 +54,7 @@ def workflow(
     action: str,
     name: str | None,
     variables: tuple[str, ...],
-    json: str | None,
+    given: str | None,
     format: str | None,
     **options: Any,
 ) -> None:
@@ -74,7 +74,7 @@ def workflow(
     """
     if action in ("show", "run") and name is None:
         raise click.UsageError(f"`{action}` needs the NAME of a workflow", ctx)
-    if (variables or json is not None) and action != "run":
+    if (variables or given is not None) and action != "run":
         raise click.UsageError("only `run` is told anything: --var and --json go with it", ctx)
     application = make_application(options, mode=SHELL_SOURCE)
     workflows = application.workflows
@@ -100,7 +100,7 @@ def workflow(
     elif action == "show":
         write_stdout(encode_json(application.service.config.workflows[name or ""]))
     else:
-        ctx.exit(print_run(_run_workflow(application, name or "", variables, json), format))
+        ctx.exit(print_run(_run_workflow(application, name or "", variables, given), format))
 
 
 def _check_workflows(application: Application, name: str | None) -> None:
