@@ -20,7 +20,7 @@ from duvet.console.project import (
 )
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, print_notice, write_stdout
+from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import QueryError
 from duvet.llm.ask import (
     ASK_TASK,
@@ -116,8 +116,8 @@ def ask(
         _print_answer(ModelAnswer(None, sources), format)
         raise
     _print_answer(answer, format)
-    if not current_settings().quiet:
-        print_notice("".join(f"warning: {escape_cell(warning)}\n" for warning in answer.warnings))
+    for warning in answer.warnings:
+        print_remark(f"warning: {escape_cell(warning)}")
 
 
 def _ask_model(question: str, sources: KnownSources, router: StaticRouter, model: str | None) -> ModelAnswer:

@@ -10,11 +10,10 @@ from tempfile import gettempdir
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.service_options import add_service_option
-from duvet.console.settings import current_settings
-from duvet.console.streams import is_standard_output, open_stdout, print_notice
+from duvet.console.streams import is_standard_output, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.days import find_project_above
 from duvet.knowledge.maintenance.backup import create_backup, write_archive
@@ -25,11 +24,9 @@ from duvet.tree.outputs import is_stream, open_stream
 
 
 @click.command(cls=Subcommand)
-@click.option(
+@file_option(
     "-o",
     "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
     help="The archive, a file that is not there yet and ends in .tgz or .tar.gz, or the folder for it; - writes it to standard "
     "output [default: .duvet/knowledge/backups].",
 )
@@ -59,8 +56,7 @@ def backup(output: str | None, service_path: str | None) -> None:
             if above := find_project_above(os.getcwd()):
                 error.hint = f"the project is in {above}, a folder above: `duvet -C {above} backup` is about that one"
             raise
-    if not current_settings().quiet:
-        print_notice(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes\n")
+    print_remark(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes")
 
 
 def _stream_archive(paths: StorePaths, output: str) -> None:

@@ -11,8 +11,7 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.service_options import add_service_options
-from duvet.console.settings import current_settings
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
 from duvet.console.tool_call import (
     invoke_tool,
     make_shell_error,
@@ -62,6 +61,5 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
     except ToolError as error:
         raise make_shell_error(error) from error
     write_stdout(encode_json(answer.value))
-    if not current_settings().quiet:
-        for notice in filter(None, (answer.warning, answer.next_step)):
-            print_notice(f"{escape_cell(notice)}\n")
+    for notice in filter(None, (answer.warning, answer.next_step)):
+        print_remark(escape_cell(notice))

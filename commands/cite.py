@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_references
+from duvet.console.completion_values import complete_references, file_option
 from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
 from duvet.console.project import open_cache, open_project_quietly
@@ -25,14 +25,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 
 @click.command(cls=Subcommand)
 @click.argument("reference", type=TEXT_TYPE, metavar="REF", shell_complete=complete_references)
-@click.option(
-    "--at",
-    "place",
-    required=True,
-    metavar="FILE:LINE",
-    shell_complete=complete_files,
-    help="Insert it above this line.",
-)
+@file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert it above this line.")
 @click.option("--type", "kind", type=KIND_TYPE, help="What it is [default: what the source gives].")
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="Why; an exception needs one.")
 @click.option("--feature", type=TEXT_TYPE, metavar="TEXT", help="What a todo belongs to.")

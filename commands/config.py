@@ -8,7 +8,7 @@ import click
 
 from duvet.config.explain import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.settings import current_settings
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
@@ -17,12 +17,7 @@ from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
-@click.option(
-    "--config-path",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="The configuration [default: .duvet/config.toml].",
-)
+@file_option("--config-path", help="The configuration [default: .duvet/config.toml].")
 @click.option(
     "--schema",
     type=click.Choice(["upstream", "extended", "service"]),

@@ -14,7 +14,7 @@ from duvet.console.problems import print_annotations
 from duvet.console.project import load_catalogue, open_cache, print_error_notice
 from duvet.console.revision_catalogue import RevisionCatalogue, load_revision_catalogue
 from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice, render_bytes, write_stdout
+from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
 from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
 from duvet.queries.records import list_errors
 from duvet.queries.revisions import DiffBase, find_base
@@ -65,8 +65,7 @@ def diff(
     diff_base = find_base(revisions, base, exact=exact, is_gate=bool(fail_on))
     then = load_revision_catalogue(open_cache(), options, revisions, diff_base, now)
     print_error_notice(now)
-    if not current_settings().quiet:
-        _print_remarks(then, diff_base)
+    _print_remarks(then, diff_base)
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
     ctx.exit(_apply_gates(difference, fail_on, annotate=format == "text"))
@@ -75,7 +74,7 @@ def diff(
 def _print_remarks(then: RevisionCatalogue, base: DiffBase) -> None:
     """Print what limits the comparison with the revision."""
     if not then.has_configuration:
-        print_notice(f"there was no configuration in {base.words}, so everything is new\n")
+        print_remark(f"there was no configuration in {base.words}, so everything is new")
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
     ##% sources.
@@ -84,9 +83,9 @@ def _print_remarks(then: RevisionCatalogue, base: DiffBase) -> None:
     for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
         if number:
             are, were = ("is", "was") if number == 1 else ("are", "were")
-            print_notice(f"{format_count(number, noun)} {are} not in that revision: today's {were} used\n")
+            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
     if errors := len(list_errors(then.catalogue)):
-        print_notice(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then\n")
+        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
 
 
 def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: bool) -> int:
@@ -108,6 +107,6 @@ def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: 
         parts = (losses, f"{format_count(new, 'new requirement')} without a citation" if new else "")
         print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
         return FAILED
-    if fail_on and not current_settings().quiet:
-        print_notice("PASS\n")
+    if fail_on:
+        print_remark("PASS")
     return OK

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_folders
+from duvet.console.completion_values import complete_files, folder_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import open_project
@@ -35,9 +35,7 @@ _FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOW
     help="How it is written.",
 )
 @click.option("-e", "--extension", metavar="toml|rs", default="toml", help="The kind of file to write.")
-@click.option(
-    "-o", "--out", metavar="DIR", shell_complete=complete_folders, default=".", help="The folder to write below."
-)
+@folder_option("-o", "--out", default=".", help="The folder to write below.")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
 def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """TARGET_PATH is a URL or a file. Sentences with a keyword of RFC 2119 are written section by section, as TOML that

@@ -11,8 +11,7 @@ from duvet.console.command import Subcommand
 from duvet.console.knowledge_store import locate_store
 from duvet.console.output import detect_table_look, print_list
 from duvet.console.service_options import add_service_option
-from duvet.console.settings import current_settings
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.maintenance.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing
 
@@ -75,5 +74,5 @@ def feedback(ctx: click.Context, /, action: str, format: str | None, service_pat
         write_stdout(render_listing(Listing(_EXPORTED, votes), ListFormat(format or "jsonl"), detect_table_look()))
         return
     print_list(Listing(_LISTED, votes[::-1]), format)
-    if not votes and not current_settings().quiet:
-        print_notice("nobody has said anything of a result yet\n")
+    if not votes:
+        print_remark("nobody has said anything of a result yet")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import click
@@ -16,7 +16,7 @@ from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.ingest.run import IngestOptions, IngestOutcome, ingest_project, require_profile
 from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.knowledge.maintenance.feedback import list_own_files
@@ -96,17 +96,14 @@ def ingest(
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
         write_stdout(json.format(json.encode(record)) + b"\n")
     elif dry_run:
-        write_stdout(_join_lines(_list_changes(outcome)).encode(errors="replace"))
-    if not settings.quiet:
-        print_notice(_join_lines(_summarise(outcome, wants_vectors=rule.semantic is not False)))
-        ##= man/spec/knowledge.md#files
-        ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
-        if rule.symbols is None and not wants_symbols(None):
-            print_notice("without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares\n")
-
-
-def _join_lines(lines: Iterable[str]) -> str:
-    return "".join(f"{escape_cell(line)}\n" for line in lines)
+        changes = "".join(f"{escape_cell(line)}\n" for line in _list_changes(outcome))
+        write_stdout(changes.encode(errors="replace"))
+    for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
+        print_remark(escape_cell(line))
+    ##= man/spec/knowledge.md#files
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+    if rule.symbols is None and not wants_symbols(None):
+        print_remark("without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares")
 
 
 def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:

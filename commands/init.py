@@ -8,7 +8,7 @@ import click
 
 from duvet.config.languages import GITIGNORE, STARTERS, detect_languages, render_starting_config
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.settings import current_settings
@@ -26,12 +26,11 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 
 
 @click.command(cls=Subcommand)
-@click.option(
+@file_option(
     "--specification",
     "specifications",
     type=TEXT_TYPE,
     metavar="URL|FILE",
-    shell_complete=complete_files,
     multiple=True,
     help="A specification to trace.",
 )

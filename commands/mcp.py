@@ -30,7 +30,7 @@ from duvet.console.service_options import (
     split_listen_options,
 )
 from duvet.console.settings import current_settings
-from duvet.console.streams import OK, print_line, print_notice, write_stdout
+from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
 from duvet.llm.endpoint import make_endpoint
 from duvet.model import Problem, ProblemsError
@@ -245,8 +245,7 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     except UnicodeEncodeError as error:
         raise DuvetError("the name of this folder is not UTF-8, and a client could not read it") from error
     write_stdout(text)
-    if not current_settings().quiet:
-        print_notice(f"put this into {client.where}; where that has other servers already, add this one to them\n")
+    print_remark(f"put this into {client.where}; where that has other servers already, add this one to them")
 
 
 def _check_service(application: Application, listening: ListenOptions) -> None:

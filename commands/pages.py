@@ -8,13 +8,12 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import ProblemOutput, make_problem_output
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice
+from duvet.console.streams import FAILED, OK, print_remark
 from duvet.knowledge.pages.catalogue import PageCollection, PageFindings, load_pages
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
@@ -46,12 +45,7 @@ _COLUMNS = (
     help="How to write it: lists as table, plain, json, jsonl, csv or markdown, a page as text, json or markdown, "
     "problems as text, json, sarif, github or junit.",
 )
-@click.option(
-    "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="With check, where to write problems [default: text to standard error, else `-`].",
-)
+@file_option("--output", help="With check, where to write problems [default: text to standard error, else `-`].")
 @add_trace_options
 @click.pass_context
 def pages(
@@ -92,17 +86,15 @@ def pages(
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     print_list(Listing(_COLUMNS, [make_page_row(page) for page in store.pages]), format)
-    if not current_settings().quiet:
-        print_notice(f"{format_count(len(store.pages), 'page')}\n")
+    print_remark(format_count(len(store.pages), "page"))
 
 
 def _check_pages(options: Mapping[str, Any], output: ProblemOutput) -> int:
     findings = cached_query("page-problems", PageFindings, options, find_page_problems, load_page_rules(options))
     written = output.write(findings.problems)
-    if not current_settings().quiet:
-        outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
-        pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
-        print_notice(f"checked {pages} with {links}: {outcome}\n")
+    outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
+    pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")
+    print_remark(f"checked {pages} with {links}: {outcome}")
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
     ##% duplicate slugs and unreadable pages.

@@ -8,30 +8,14 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_requirement_prompts
-from duvet.console.options import (
-    add_level_option,
-    add_section_option,
-    add_spec_option,
-    add_status_option,
-    add_trace_options,
-    split_filter,
-)
+from duvet.console.options import add_filters, add_trace_options, split_filter
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import print_error_notice, require_catalogue
-from duvet.console.settings import current_settings
-from duvet.console.streams import print_notice
+from duvet.console.streams import print_remark
 from duvet.errors import DuvetError
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
-from duvet.reports.tables import (
-    ID_COLUMN,
-    LEVEL_COLUMN,
-    SECTION_COLUMN,
-    STATUS_COLUMN,
-    TEXT_COLUMN,
-    Column,
-    Listing,
-)
+from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Column, Listing
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
@@ -54,10 +38,7 @@ _EXPLANATION = (
     shell_complete=complete_requirement_prompts,
     help="Write a prompt for an agent about the most urgent one instead: implement_requirement, or write_test.",
 )
-@add_status_option
-@add_level_option
-@add_spec_option
-@add_section_option
+@add_filters
 @add_limit_option(20)
 @add_list_format
 @add_trace_options
@@ -103,8 +84,8 @@ def prioritize(
     else:
         _print_prompt(prompt, catalogue, filters, ranked, options)
     print_error_notice(catalogue)
-    if prompt is None and not current_settings().quiet:
-        print_notice(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first\n")
+    if prompt is None:
+        print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")
 
 
 def _print_prompt(

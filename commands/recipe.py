@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import Application, is_forwarded, make_application
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_recipes
+from duvet.console.completion_values import complete_recipes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import detect_table_look, is_on_terminal, print_list
 from duvet.console.problems import make_problem_output, print_problems
 from duvet.console.service_options import PACKS_KEY, add_service_options
 from duvet.console.settings import current_settings, wants_bar
-from duvet.console.streams import FAILED, OK, is_standard_output, print_notice, write_stdout
+from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
 from duvet.errors import DuvetError
@@ -88,11 +88,9 @@ _LEFT_OUT = f"the configuration leaves out {RECIPE_TOOL}"
     help="How to write the list (table, plain, json, jsonl, csv, markdown), a run or a recipe (text, json), or problems "
     "(text, json, sarif, github, junit) [default: table on a terminal and plain elsewhere; text].",
 )
-@click.option(
+@file_option(
     "-o",
     "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
     help="With `show`, the file to write; one that is there is replaced, whole [default: standard output].",
 )
 @add_service_options
@@ -162,14 +160,9 @@ def _list_recipes(format: str | None) -> None:
     print_problems(problem for one in recipes for problem in one.problems)
     if invalid := [one.path for one in recipes if not one.workflow]:
         reason = "they are no recipes" if len(invalid) > 1 else "it is no recipe"
-        _print_remark(f"left out, for {reason}: {', '.join(invalid)}")
+        print_remark(f"left out, for {reason}: {', '.join(invalid)}")
     if is_forwarded(current_settings().environ):
-        _print_remark(f"these are the recipes that are here; {_FORWARDED}: {_FORWARDED_HINT}")
-
-
-def _print_remark(text: str) -> None:
-    if not current_settings().quiet:
-        print_notice(f"{text}\n")
+        print_remark(f"these are the recipes that are here; {_FORWARDED}: {_FORWARDED_HINT}")
 
 
 def _show_recipe(name: str, format: str | None, output: str | None) -> None:
@@ -211,9 +204,9 @@ def _validate_recipes(paths: Sequence[str], format: str | None, options: Mapping
     written = problem_output.write(problems)
     if not is_runnable(problems) or not written:
         return FAILED
-    _print_remark(f"{format_count(len(found), 'recipe')}, no errors")
+    print_remark(f"{format_count(len(found), 'recipe')}, no errors")
     if not can_run and application.line is None:
-        _print_remark(f"none can be run here: {_LEFT_OUT}")
+        print_remark(f"none can be run here: {_LEFT_OUT}")
     return OK
 
 

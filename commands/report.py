@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_folders
+from duvet.console.completion_values import file_option, folder_option
 from duvet.console.options import (
     TEXT_TYPE,
     add_gate,
@@ -32,17 +32,10 @@ _MAX_NAMES = 3
 
 @click.command(cls=Subcommand)
 @add_trace_options
-@click.option("--json", metavar="FILE", shell_complete=complete_files, help="Write awslabs duvet's first JSON format.")
-@click.option(
-    "--json-v2",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="Write its second JSON format, which `duvet merge` reads.",
-)
-@click.option("--html", metavar="FILE", shell_complete=complete_files, help="Write a page; `-` is standard output.")
-@click.option(
-    "--lcov", metavar="DIR", shell_complete=complete_folders, help="Write a coverage file for each specification."
-)
+@file_option("--json", help="Write awslabs duvet's first JSON format.")
+@file_option("--json-v2", help="Write its second JSON format, which `duvet merge` reads.")
+@file_option("--html", help="Write a page; `-` is standard output.")
+@folder_option("--lcov", help="Write a coverage file for each specification.")
 @add_switch(
     "--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests."
 )

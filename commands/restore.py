@@ -14,8 +14,7 @@ from duvet.console.completion_values import complete_files
 from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
 from duvet.console.problems import print_problems
 from duvet.console.service_options import add_service_option
-from duvet.console.settings import current_settings
-from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_notice
+from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.maintenance.backup import STORE_MEMBER
 from duvet.knowledge.maintenance.restore import restore_backup
@@ -43,14 +42,12 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
     print_problems(warn_of_parent_project("restore", file, *(["--force"] if force else [])))
     with audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
-    if current_settings().quiet:
-        return
     what = "what was known" if STORE_MEMBER in restored.manifest.files else "nothing but feedback, of what was kept"
-    print_notice(f"restored {what} at {escape_cell(restored.manifest.created_at)}\n")
+    print_remark(f"restored {what} at {escape_cell(restored.manifest.created_at)}")
     if restored.votes:
-        print_notice(f"brought back {format_count(restored.votes, 'vote')}\n")
+        print_remark(f"brought back {format_count(restored.votes, 'vote')}")
     if restored.kept:
-        print_notice(f"what was there is in {escape_cell(os.path.relpath(restored.kept))}\n")
+        print_remark(f"what was there is in {escape_cell(os.path.relpath(restored.kept))}")
 
 
 def _open_stdin() -> BinaryIO:

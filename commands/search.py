@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -19,8 +20,7 @@ from duvet.console.options import (
 )
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice
+from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
 from duvet.queries.embeddings import find_embedder
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
@@ -101,21 +101,20 @@ def search(
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_list(Listing(_COLUMNS, answer.rows), format)
     print_error_notice(catalogue)
-    if not current_settings().quiet:
-        _print_remarks(answer, query, catalogue, files)
+    for remark in _list_remarks(answer, query, catalogue, files):
+        print_remark(remark)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
     ctx.exit(OK if answer.rows else FAILED)
 
 
-def _print_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> None:
+def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:
+    yield from describe_answer(answer)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
     ##% names for an unknown word.
-    remarks = list(describe_answer(answer))
     if len(answer.rows) < answer.total:
-        remarks.append(f"{len(answer.rows)} of {answer.total} shown")
+        yield f"{len(answer.rows)} of {answer.total} shown"
     if not answer.rows:
         hint = escape_cell(suggest_similar(catalogue, query.query, files))
-        remarks.append(f"nothing found; {hint}" if hint else "nothing found")
-    print_notice("".join(f"{remark}\n" for remark in remarks))
+        yield f"nothing found; {hint}" if hint else "nothing found"

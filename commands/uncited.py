@@ -9,20 +9,11 @@ import click
 
 from duvet import rules
 from duvet.console.command import Subcommand
-from duvet.console.options import (
-    GATE_LEVELS,
-    add_level_option,
-    add_section_option,
-    add_spec_option,
-    add_status_option,
-    add_trace_options,
-    split_filter,
-)
+from duvet.console.options import GATE_LEVELS, add_filters, add_trace_options, split_filter
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.problems import print_annotations
 from duvet.console.project import print_error_notice, require_catalogue
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice
+from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.model import Problem
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
 from duvet.queries.records import list_errors, make_requirement_row
@@ -41,10 +32,7 @@ _GATE_PROBLEMS = {
 @click.command(cls=Subcommand)
 @click.option("--untested", is_flag=True, help="List what lacks a test instead.")
 @click.option("--todo", is_flag=True, help="List what a todo refers to instead, with its features and issues.")
-@add_status_option
-@add_level_option
-@add_spec_option
-@add_section_option
+@add_filters
 @click.option(
     "--fail-on",
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
@@ -90,8 +78,7 @@ def uncited(
     found = find_gaps(catalogue, filters, gap)
     print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
     print_error_notice(catalogue)
-    if not current_settings().quiet:
-        print_notice(f"{_describe_count(found, filters, gap, limit)}\n")
+    print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         failing = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
         if format is None:
@@ -149,6 +136,5 @@ def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
     if errors := len(list_errors(catalogue)):
         print_notice(f"FAIL: --fail-on {fail_on} can't hold while the project has {format_count(errors, 'error')}\n")
         return FAILED
-    if not current_settings().quiet:
-        print_notice(f"PASS: none of them breaks --fail-on {fail_on}\n")
+    print_remark(f"PASS: none of them breaks --fail-on {fail_on}")
     return OK

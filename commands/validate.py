@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_rule_codes
+from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -23,8 +23,7 @@ from duvet.console.problems import (
     promote_warnings,
 )
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_notice, write_stdout
+from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
 from duvet.errors import DuvetError, NotFoundError
 from duvet.knowledge.pages.catalogue import PageFindings
 from duvet.knowledge.pages.files import find_page_files
@@ -57,13 +56,7 @@ _MAX_SKIPPED_NAMES = 10
 @click.option("--fix", is_flag=True, help="Mend what has exactly one good answer.")
 @click.option("--diff", is_flag=True, help="Show what --fix would do, and write nothing.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
-@click.option(
-    "--stdin-path",
-    type=TEXT_TYPE,
-    metavar="PATH",
-    shell_complete=complete_files,
-    help="The file whose text `-` reads from standard input.",
-)
+@file_option("--stdin-path", type=TEXT_TYPE, metavar="PATH", help="The file whose text `-` reads from standard input.")
 @click.option(
     "--explain",
     metavar="CODE",
@@ -171,9 +164,8 @@ def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOu
     if obstacles := write_fixes(project, fixes):
         return _report_findings(before, request, output, obstacles=obstacles)
     if fixes.after:
-        if not current_settings().quiet:
-            count = format_count(fixes.citations, "citation")
-            print_notice(f"mended {count} in {format_count(len(fixes.after), 'file')}\n")
+        count = format_count(fixes.citations, "citation")
+        print_remark(f"mended {count} in {format_count(len(fixes.after), 'file')}")
         pages = find_page_problems(overlay_project(project, fixes.after))
     ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
@@ -214,21 +206,18 @@ def _report_findings(
     if request.strict:
         problems = promote_warnings(problems)
     written = output.write(problems, SourceLines(texts))
-    if not current_settings().quiet:
-        ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
-        ##% exist.
-        if skipped := selected.others:
-            names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
-            more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
-            print_notice(f"not checked, because no pattern matches it: {names}{more}\n")
-        ##= man/spec/trace.md#reports
-        ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are
-        ##% requested.
-        counts = zip(count_problems(problems), ("error", "warning"), strict=True)
-        outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
-        size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
-        print_notice(f"checked {size}: {outcome}\n")
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    if skipped := selected.others:
+        names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
+        more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
+        print_remark(f"not checked, because no pattern matches it: {names}{more}")
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
+    counts = zip(count_problems(problems), ("error", "warning"), strict=True)
+    outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
+    size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
+    print_remark(f"checked {size}: {outcome}")
     ##= man/spec/validate.md#exit-code
     ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     return OK if written and not has_errors(problems) else FAILED

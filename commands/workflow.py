@@ -16,7 +16,7 @@ from duvet.console.output import print_list
 from duvet.console.problems import has_errors, print_problems
 from duvet.console.service_options import add_service_options
 from duvet.console.settings import current_settings, wants_bar
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
 from duvet.errors import NotFoundError
@@ -110,8 +110,7 @@ def _check_workflows(application: Application, name: str | None) -> None:
         raise ProblemsError(problems)
     if problems:
         print_problems(problems)
-    if not current_settings().quiet:
-        print_notice(f"{format_count(len(application.workflows) if name is None else 1, 'workflow')}, no errors\n")
+    print_remark(f"{format_count(len(application.workflows) if name is None else 1, 'workflow')}, no errors")
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:

@@ -1,4 +1,4 @@
-"""Where the command begins: `duvet`, or `python -m duvet`."""
+"""The entry points: `duvet`, `python -m duvet` and `contextive-mcp`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
-    # A run is short and makes no cycles to speak of: looking for them cost a sixth of its time, and some of that goes
-    # into the imports.
+    """Run the command line and exit."""
+    # A run is short and makes few cycles, but the garbage collector takes a sixth of its time, imports included.
     gc.disable()
     from duvet.cli import main as run
 
@@ -18,7 +17,7 @@ def main() -> NoReturn:
 
 
 def serve() -> NoReturn:
-    """`contextive-mcp`: the same as `duvet mcp`."""
+    """Run `duvet mcp` as `contextive-mcp`."""
     sys.argv[1:1] = ["mcp"]
     main()
 

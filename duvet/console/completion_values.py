@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,20 @@ def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, "dir")]
+
+
+def file_option(
+    *names: str, metavar: str = "FILE", **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a file."""
+    return click.option(*names, metavar=metavar, shell_complete=complete_files, **attributes)
+
+
+def folder_option(
+    *names: str, metavar: str = "DIR", **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a folder."""
+    return click.option(*names, metavar=metavar, shell_complete=complete_folders, **attributes)
 
 
 def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:

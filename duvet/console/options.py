@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from duvet.console.command import make_repeated_error
-from duvet.console.completion_values import complete_files, complete_section_ids, complete_specification_ids
+from duvet.console.completion_values import (
+    complete_section_ids,
+    complete_specification_ids,
+    file_option,
+)
 from duvet.model import Kind, Level
 from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
 from duvet.trace.records import Status
@@ -98,12 +102,7 @@ def add_trace_options(function: Function) -> Function:
         ),
         click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
         click.option("--offline", is_flag=True, help="Download nothing."),
-        click.option(
-            "--config-path",
-            metavar="FILE",
-            shell_complete=complete_files,
-            help="The configuration [default: .duvet/config.toml].",
-        ),
+        file_option("--config-path", help="The configuration [default: .duvet/config.toml]."),
     ):
         function = option(function)
     return function
@@ -169,6 +168,11 @@ add_status_option = click.option(
 add_kind_option = click.option(
     "--type", "kinds", type=KIND_TYPE, multiple=True, help="Only with an annotation of this type."
 )
+
+
+def add_filters(function: Function) -> Function:
+    """Add the filters by status, level, specification and section."""
+    return add_status_option(add_level_option(add_spec_option(add_section_option(function))))
 
 
 def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:

@@ -10,7 +10,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.settings import TerminalSettings, current_settings
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
@@ -124,12 +124,7 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
         type=click.Choice([one.value for one in ProblemFormat]),
         help="How to write problems [default: text; also github where GITHUB_ACTIONS is true].",
     )
-    output_option = click.option(
-        "--output",
-        metavar="FILE",
-        shell_complete=complete_files,
-        help="Where to write problems [default: text to standard error, else `-`].",
-    )
+    output_option = file_option("--output", help="Where to write problems [default: text to standard error, else `-`].")
     return format_option(output_option(function))
 
 

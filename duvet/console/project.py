@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
-from duvet.console.streams import print_notice
+from duvet.console.streams import print_remark
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
 from duvet.specs.fetch import Policy
@@ -64,8 +64,8 @@ def load_last_catalogue(folder: str) -> Catalogue | None:
 def print_error_notice(catalogue: Catalogue) -> None:
     """Print a notice to standard error if the project has errors, because its annotations count only in part then."""
     notice = describe_incompleteness(catalogue)
-    if notice and not current_settings().quiet:
-        print_notice(f"{notice}; `duvet validate` lists what is wrong\n")
+    if notice:
+        print_remark(f"{notice}; `duvet validate` lists what is wrong")
 
 
 def cached_query(

@@ -20,7 +20,7 @@ from duvet.queries.revisions import DiffBase
 from duvet.specs.locator import locate_specification
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
-from duvet.tree.git import GitCommand, GitRevisions, GitTree
+from duvet.tree.git import GitRevisions, GitTree
 
 
 class RevisionCatalogue(Struct, frozen=True):
@@ -86,13 +86,3 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
     except DuvetError as error:
         error.path = f"{revision}:{error.path}"
         raise
-
-
-def read_committed_file(folder: str, commit: str, path: str) -> bytes | None:
-    """Return the content of a file of a commit; None if the commit lacks it, or git is not installed."""
-    # In a git hook, these variables may name another repository.
-    environ = {name: value for name, value in current_settings().environ.items() if not name.startswith("GIT_")}
-    try:
-        return GitCommand(folder, environ).content("cat-file", "blob", f"{commit}:./{path}")
-    except DuvetError:
-        return None

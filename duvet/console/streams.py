@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from duvet.console.settings import current_settings
 from duvet.errors import OutputError, describe_os_error
 from duvet.tree.outputs import FileWriter, OutputData, leads_to_open_file, store_together
 
@@ -38,6 +39,12 @@ def print_notice(text: str) -> None:
         sys.stderr.write(text)
     except OSError:
         silence_stream(sys.stderr)
+
+
+def print_remark(text: str) -> None:
+    """Write a line to standard error, unless only errors are requested."""
+    if not current_settings().quiet:
+        print_notice(f"{text}\n")
 
 
 def print_line(text: str) -> None:
