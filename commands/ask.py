@@ -50,11 +50,7 @@ _MIN_WIDTH = 20
 )
 @add_service_option
 @click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How to write it. [default: text]",
+    "--format", "format", type=click.Choice(["text", "json"]), default="text", help="How to write it. [default: text]"
 )
 @add_trace_options
 @click.pass_context

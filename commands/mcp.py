@@ -177,33 +177,26 @@ def _choose_address(application: Application, listening: ListenOptions) -> Serve
         raise click.BadParameter(f"{error.message}: {error.hint}", param_hint="--http") from error
 
 
-class ServerCommand(Struct, frozen=True):
-    """The command with which a client starts the server."""
-
-    program: str
-    args: tuple[str, ...]
-
-
 class McpClient(Struct, frozen=True):
     """A program that starts MCP servers."""
 
-    render: Callable[[ServerCommand], str]
+    render: Callable[[list[str]], str]
+    """Renders the configuration that makes it run this command."""
     where: str
     """The files that it reads its configuration from."""
 
 
-def _make_json_renderer(key: str, **fields: str) -> Callable[[ServerCommand], str]:
-    def render(command: ServerCommand) -> str:
-        server = {**fields, "command": command.program, "args": command.args}
+def _make_json_renderer(key: str, **fields: str) -> Callable[[list[str]], str]:
+    def render(command: list[str]) -> str:
+        server = {**fields, "command": command[0], "args": command[1:]}
         return f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
 
     return render
 
 
-def _render_toml(command: ServerCommand) -> str:
-    args = ", ".join(map(format_one_line_string, command.args))
-    program = format_one_line_string(command.program)
-    return f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{args}]\n"
+def _render_toml(command: list[str]) -> str:
+    program, *args = map(format_one_line_string, command)
+    return f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{', '.join(args)}]\n"
 
 
 CLIENTS = {
@@ -233,15 +226,15 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     ##% from any folder.
     script = os.path.abspath(sys.argv[0])
     is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
-    program, *args = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
-    args += ["-C", os.getcwd(), "mcp"]
-    args += ["--config-path", config_path] if config_path else []
-    args += ["--config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
+    command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
+    command += ["-C", os.getcwd(), "mcp"]
+    command += ["--config-path", config_path] if config_path else []
+    command += ["--config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
     for pack in options[PACKS_KEY]:
-        args += ["--pack", pack]
-    args += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]
+        command += ["--pack", pack]
+    command += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]
     try:
-        text = client.render(ServerCommand(program, tuple(args))).encode()
+        text = client.render(command).encode()
     except UnicodeEncodeError as error:
         raise DuvetError("the name of this folder is not UTF-8, and a client could not read it") from error
     write_stdout(text)
