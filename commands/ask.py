@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -49,9 +49,7 @@ _MIN_WIDTH = 20
     "--model", type=TEXT_TYPE, metavar="PROVIDER[/MODEL]", help="Ask this model, or the default one of a provider."
 )
 @add_service_option
-@click.option(
-    "--format", "format", type=click.Choice(["text", "json"]), default="text", help="How to write it. [default: text]"
-)
+@click.option("--format", type=click.Choice(["text", "json"]), default="text", help="How to write it. [default: text]")
 @add_trace_options
 @click.pass_context
 def ask(
@@ -133,18 +131,11 @@ def _print_answer(answer: ModelAnswer, format: str) -> None:
     if format == "json":
         write_stdout(encode_json(answer))
         return
-    lines = _list_lines(answer, detect_table_look())
-    write_stdout("".join(f"{line}\n" for line in lines).encode(errors="replace"))
-
-
-def _list_lines(answer: ModelAnswer, look: TableLook) -> Iterator[str]:
-    if answer.answer is not None:
-        for line in answer.answer.split("\n"):
-            yield from _fold_line(line, "", look)
-    for number, source in enumerate(answer.sources):
-        if number or answer.answer is not None:
-            yield ""
-        yield from _list_source(source, look)
+    look = detect_table_look()
+    paragraphs = [_fold_lines(answer.answer.split("\n"), "", look)] if answer.answer is not None else []
+    paragraphs += [_list_source(source, look) for source in answer.sources]
+    text = "\n".join("".join(f"{line}\n" for line in lines) for lines in paragraphs)
+    write_stdout(text.encode(errors="replace"))
 
 
 def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
@@ -157,15 +148,15 @@ def _list_source(source: AnswerSource, look: TableLook) -> Iterator[str]:
     indent = " " * (len(number) + 1)
     yield f"{indent}{escape_cell(f'{source.file_path}:{source.line_number}')}"
     lines = source.text.split("\n")
-    for line in lines[:_MAX_SOURCE_LINES]:
-        yield from _fold_line(line, indent, look)
+    yield from _fold_lines(lines[:_MAX_SOURCE_LINES], indent, look)
     if len(lines) > _MAX_SOURCE_LINES:
         yield f"{indent}…"
 
 
-def _fold_line(line: str, indent: str, look: TableLook) -> Iterator[str]:
-    """Wrap a line to the width of the terminal; what follows keeps the indentation of code."""
-    indent += " " * (len(line) - len(line.lstrip(" ")))
-    text = escape_cell(line.strip(" "))
-    for start, end in wrap_cells(text, max(look.width - len(indent), _MIN_WIDTH)):
-        yield f"{indent}{text[start:end]}".rstrip()
+def _fold_lines(lines: Iterable[str], indent: str, look: TableLook) -> Iterator[str]:
+    """Wrap lines to the width of the terminal, and keep the indentation of code."""
+    for line in lines:
+        margin = indent + " " * (len(line) - len(line.lstrip(" ")))
+        text = escape_cell(line.strip(" "))
+        for start, end in wrap_cells(text, max(look.width - len(margin), _MIN_WIDTH)):
+            yield f"{margin}{text[start:end]}".rstrip()

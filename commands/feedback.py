@@ -20,15 +20,10 @@ _EXPORTS = ("jsonl", "csv", "json")
 
 def _make_column(name: str, *, wraps: bool = False) -> Column:
     def format_value(vote: Vote) -> str:
-        match getattr(vote, name):
-            case None:
-                return ""
-            case str(text):
-                return text
-            case float(number):
-                return f"{number:g}"
-            case value:
-                return json.encode(value).decode()
+        value = getattr(vote, name)
+        if value is None or isinstance(value, str):
+            return value or ""
+        return f"{value:g}" if isinstance(value, float) else json.encode(value).decode()
 
     return Column(name, format_value, wraps=wraps)
 

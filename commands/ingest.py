@@ -45,7 +45,6 @@ Result = TypeVar("Result")
 )
 @click.option(
     "--format",
-    "format",
     type=click.Choice(["text", "json"]),
     default="text",
     help="With json, what has come of the run is written to standard output.",

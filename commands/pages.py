@@ -40,7 +40,6 @@ _COLUMNS = (
 @click.argument("slug", type=TEXT_TYPE, required=False, metavar="[SLUG]")
 @click.option(
     "--format",
-    "format",
     type=click.Choice([*dict.fromkeys((*_LIST, *_SHOW, *_CHECK))]),
     help="How to write it: lists as table, plain, json, jsonl, csv or markdown, a page as text, json or markdown, "
     "problems as text, json, sarif, github or junit.",

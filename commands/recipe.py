@@ -14,7 +14,7 @@ from duvet.console.application import Application, is_forwarded, make_applicatio
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_recipes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.output import detect_table_look, is_on_terminal, print_list
+from duvet.console.output import is_on_terminal, print_detail, print_list
 from duvet.console.problems import make_problem_output, print_problems
 from duvet.console.service_options import PACKS_KEY, add_service_options
 from duvet.console.settings import current_settings, wants_bar
@@ -24,7 +24,7 @@ from duvet.console.workflow_run import print_run
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError
 from duvet.reports.cells import escape_cell
-from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock, render_blocks_text
+from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.text import format_count, quote_text, shorten_text
 from duvet.tools.knowledge.pack import KNOWLEDGE
@@ -240,10 +240,7 @@ def _run_recipe(
     variables = read_variables(found.workflow, words, read_json_argument(json))
     if dry_run:
         plan = plan_recipe_run(found.workflow, variables)
-        if format == "json":
-            write_stdout(encode_json(plan))
-        else:
-            write_stdout(render_blocks_text(_make_plan_blocks(plan), detect_table_look()))
+        print_detail(plan, _make_plan_blocks(plan), format or "text")
         return OK
     run = _call_recipe_tool(application, {"recipe": name, "vars": variables})
     return print_run(run, format, make_recipe_output(name, run))

@@ -28,11 +28,7 @@ from duvet.reports.detail import make_detail_blocks
     help="Show N lines of code before and after each citation. [default: 2]",
 )
 @click.option(
-    "--format",
-    "format",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    help="How to write it. [default: text]",
+    "--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to write it. [default: text]"
 )
 def show(reference: str, context: int, format: str, **options: Any) -> None:
     """REF is the beginning of an id of a requirement, SPEC#SECTION, a specification, FILE:LINE, a file, or the path of

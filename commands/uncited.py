@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -14,7 +13,7 @@ from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.problems import print_annotations
 from duvet.console.project import print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
-from duvet.model import Problem
+from duvet.queries.difference import make_gate_problem
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
 from duvet.queries.records import list_errors, make_requirement_row
 from duvet.reports import tables
@@ -81,8 +80,9 @@ def uncited(
     print_remark(_describe_count(found, filters, gap, limit))
     if fail_on is not None:
         failing = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
-        if format is None:
-            print_annotations(_make_gate_problems(catalogue, failing, gap))
+        if format is None and gap in _GATE_PROBLEMS:
+            rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
+            print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
         ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
 
 
@@ -114,15 +114,6 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
     if limit and limit < count:
         notes.append(f"{limit} listed")
     return "; ".join(notes)
-
-
-def _make_gate_problems(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> Iterator[Problem]:
-    from duvet.queries.difference import make_gate_problem
-
-    if gap in _GATE_PROBLEMS:
-        for index in indexes:
-            row = make_requirement_row(catalogue, catalogue.requirements[index])
-            yield make_gate_problem(row, *_GATE_PROBLEMS[gap])
 
 
 def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:

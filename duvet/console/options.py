@@ -36,7 +36,6 @@ _IGNORED = {
     "--target-dir": "DIR",
     "--manifest-path": "FILE",
 }
-_REPEATED = ("--features", "--exclude")
 _IGNORED_FLAGS = ("--workspace", "--all-features", "--no-default-features", "--no-cargo")
 
 
@@ -87,7 +86,7 @@ def add_trace_options(function: Function) -> Function:
     for option in (
         *(click.option(name, is_flag=True, **hidden) for name in reversed(_IGNORED_FLAGS)),
         *(
-            click.option(*names.split("/"), metavar=metavar, multiple=names in _REPEATED, **hidden)
+            click.option(*names.split("/"), metavar=metavar, multiple=names in ("--features", "--exclude"), **hidden)
             for names, metavar in reversed(_IGNORED.items())
         ),
         click.option("--spec-path", metavar="DIR", hidden=True),

@@ -22,7 +22,6 @@ _MIN_WIDTH = 20
 
 add_list_format = click.option(
     "--format",
-    "format",
     type=click.Choice([one.value for one in ListFormat]),
     help="How to write the list [default: table on a terminal, plain elsewhere].",
 )

@@ -120,7 +120,6 @@ def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
     """Add `--format` and `--output`, which `make_problem_output` takes."""
     format_option = click.option(
         "--format",
-        "format",
         type=click.Choice([one.value for one in ProblemFormat]),
         help="How to write problems [default: text; also github where GITHUB_ACTIONS is true].",
     )

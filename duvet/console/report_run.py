@@ -12,10 +12,9 @@ from typing import Any, BinaryIO
 from msgspec import Struct
 
 from duvet import rules
-from duvet.config.project_file import require_config
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems, promote_warnings
 from duvet.console.progress import ProgressLines
-from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
+from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project, require_contents
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, is_stream_output, print_notice, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
@@ -163,10 +162,8 @@ def _find_missing_configuration(project: Project) -> list[Problem]:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
     ##% belongs when nothing is configured.
-    if project.config or project.options.sources or project.options.requirements:
-        return []
     try:
-        require_config(project.tree)
+        require_contents(project)
     except UnreadableError as error:
         return [rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint)]
     return []

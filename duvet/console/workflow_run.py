@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import json
 
-from duvet.console.output import detect_table_look
-from duvet.console.streams import FAILED, OK, write_stdout
-from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock, render_blocks_text
-from duvet.reports.tables import Column, Listing, TableLook, encode_json
+from duvet.console.output import print_detail
+from duvet.console.streams import FAILED, OK
+from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
+from duvet.reports.tables import Column, Listing
 from duvet.workflows.workflow import FailureCode, WorkflowRun
 
 _STEPS = (
@@ -25,24 +25,17 @@ def print_run(run: WorkflowRun, format: str | None, record: object = None) -> in
 
     Raises KeyboardInterrupt if the run was cancelled.
     """
-    if format == "json":
-        write_stdout(encode_json(record or run))
-    else:
-        write_stdout(render_run_text(run, detect_table_look()))
+    print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
     if run.error is not None and run.error.code is FailureCode.CANCELLED:
         raise KeyboardInterrupt
     return OK if run.status == "success" else FAILED
 
 
-def render_run_text(run: WorkflowRun, look: TableLook = TableLook()) -> bytes:  # noqa: B008 - immutable
-    """Render the steps with their results, the reason of a failure, the warnings and the outputs."""
+def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
+    """Show the steps with their results, the reason of a failure, the warnings and the outputs."""
     ##= man/spec/workflows.md#output
     ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
     ##% interrupted, and give programs the whole record as JSON.
-    return render_blocks_text(_make_blocks(run), look)
-
-
-def _make_blocks(run: WorkflowRun) -> Iterator[Block]:
     yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
     yield ListBlock(Listing(_STEPS, run.steps))
     if failure := run.error:
