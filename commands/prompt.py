@@ -17,21 +17,18 @@ from duvet.console.service_options import add_service_options, select_trace_opti
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt, fill_requirement_prompt
-from duvet.prompts.library import SYSTEM_PROMPT, Prompt, check_prompt_request, load_prompts
+from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, load_prompts
 from duvet.queries.references import RequirementRef
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 
-
-def _format_arguments(prompt: Prompt) -> str:
-    return " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
-
-
 _COLUMNS = (
     Column("name", lambda prompt: prompt.name),
-    Column("arguments", _format_arguments),
+    Column(
+        "arguments", lambda prompt: " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
+    ),
     Column("description", lambda prompt: prompt.description, wraps=True),
 )
 

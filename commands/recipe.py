@@ -216,13 +216,7 @@ def _make_application(options: Mapping[str, Any]) -> Application:
 
 
 def _run_recipe(
-    name: str,
-    words: Sequence[str],
-    json: str | None,
-    format: str | None,
-    options: Mapping[str, Any],
-    *,
-    dry_run: bool,
+    name: str, words: Sequence[str], json: str | None, format: str | None, options: Mapping[str, Any], *, dry_run: bool
 ) -> int:
     """Run a recipe, or plan that, and print the result of each step; return the exit code."""
     application = _make_application(options)

@@ -284,11 +284,7 @@ def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[li
 
 
 def _render_files(
-    project: Project,
-    request: ReportRequest,
-    finished: Finished,
-    problems: tuple[Problem, ...],
-    snapshot: bytes | None,
+    project: Project, request: ReportRequest, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
 ) -> ReportFiles:
     """Yield every file that the options or the configuration name; with errors, when there is no snapshot, only HTML."""
 
