@@ -8,8 +8,7 @@ from duvet.console.command import Subcommand
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
-from duvet.tree import cache_files
-from duvet.tree.cache_files import BlobStore, CacheFile
+from duvet.tree.cache_files import BlobStore, clear_cache, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 
 
@@ -25,27 +24,12 @@ def cache(clear: bool) -> None:
       duvet cache --clear
       duvet --no-cache report
     """
-    run_cache(clear=clear)
-
-
-def run_cache(*, clear: bool) -> None:
-    """List the files of the cache, or remove them."""
     ##= man/spec/cache.md#storage
     ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
-    lines = _cleared() if clear else _shown()
+    files = (clear_cache if clear else list_cache_files)(BlobStore(CACHE_FOLDER))
+    total = f"{format_count(len(files), 'file')}, {sum(file.size for file in files):,} bytes"
+    lines = [f"{CACHE_FOLDER}: removed {total}" if clear else f"{CACHE_FOLDER}: {total}"]
+    if not clear:
+        width = max((len(escape_cell(file.name)) for file in files), default=0)
+        lines += [f"  {escape_cell(file.name):{width}}  {file.size:>12,}  {file.state}" for file in files]
     write_stdout("".join(f"{line}\n" for line in lines).encode())
-
-
-def _cleared() -> list[str]:
-    return [f"{CACHE_FOLDER}: removed {_amount(cache_files.clear_cache(BlobStore(CACHE_FOLDER)))}"]
-
-
-def _shown() -> list[str]:
-    found = cache_files.list_cache_files(BlobStore(CACHE_FOLDER))
-    width = max((len(escape_cell(item.name)) for item in found), default=0)
-    rows = [f"  {escape_cell(item.name):{width}}  {item.size:>12,}  {item.state}" for item in found]
-    return [f"{CACHE_FOLDER}: {_amount(found)}", *rows]
-
-
-def _amount(found: tuple[CacheFile, ...]) -> str:
-    return f"{format_count(len(found), 'file')}, {sum(item.size for item in found):,} bytes"

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_references
-from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options, open_cache, open_project_quietly
+from duvet.console.completion_values import complete_references, file_option
+from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
-from duvet.console.settings import current_settings
+from duvet.console.project import open_cache, open_project_quietly
 from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError
 from duvet.model import Kind
-from duvet.queries.new_citation import CitedFile, CiteOptions, insert_citation, write_cited_file
+from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
 from duvet.queries.references import find_citable, resolve_reference
 from duvet.reports.cells import escape_cell
 from duvet.text import quote_text
 from duvet.trace.locations import ProjectFiles, parse_file_line
 
+_FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking-issue"}
+
 
 @click.command(cls=Subcommand)
 @click.argument("reference", type=TEXT_TYPE, metavar="REF", shell_complete=complete_references)
-@click.option(
-    "--at",
-    "place",
-    required=True,
-    metavar="FILE:LINE",
-    shell_complete=complete_files,
-    help="Insert it above this line.",
-)
+@file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert it above this line.")
 @click.option("--type", "kind", type=KIND_TYPE, help="What it is [default: what the source gives].")
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="Why; an exception needs one.")
 @click.option("--feature", type=TEXT_TYPE, metavar="TEXT", help="What a todo belongs to.")
@@ -47,16 +41,7 @@ from duvet.trace.locations import ProjectFiles, parse_file_line
 @click.option("--dry-run", is_flag=True, help="Show the difference, and write nothing.")
 @add_trace_options
 def cite(
-    reference: str,
-    place: str,
-    kind: str | None,
-    reason: str | None,
-    feature: str | None,
-    tracking_issue: str | None,
-    part: str | None,
-    width: int,
-    dry_run: bool,
-    **where: Any,
+    reference: str, place: str, kind: str | None, part: str | None, width: int, dry_run: bool, **options: Any
 ) -> None:
     """REF is the beginning of an id of a requirement, its path, SPEC#SECTION for the title of a section, or FILE:LINE
     for what is cited there. The citation is written above the line that --at names, as comments of that file are,
@@ -71,45 +56,23 @@ def cite(
       duvet cite 3b42c44e --at src/lib.rs:90 --type exception --reason 'We are no client.'
       duvet cite rfc9114#section-4.1 --at src/lib.rs:12 --dry-run
     """
-    fields = {"reason": reason, "feature": feature, "tracking-issue": tracking_issue}
-    given = {name: value for name, value in fields.items() if value}
-    run_cite(reference, place, kind, given, part, width, where, dry_run=dry_run)
-
-
-def run_cite(
-    reference: str,
-    place: str,
-    kind: str | None,
-    fields: Mapping[str, str],
-    part: str | None,
-    width: int,
-    where: Mapping[str, Any],
-    *,
-    dry_run: bool,
-) -> None:
-    """Insert an annotation, or show what that would do."""
-    wanted = parse_file_line(place)
-    if wanted is None:
+    fields = {name: value for key, name in _FIELDS.items() if (value := options.pop(key))}
+    location = parse_file_line(place)
+    if location is None:
         raise DuvetError(f"{quote_text(place)} names no line", hint="write FILE:LINE")
-    project = open_project_quietly(open_cache(current_settings()), where)
+    project = open_project_quietly(open_cache(), options)
     catalogue = project.catalogue
-    meant = find_citable(
-        catalogue, resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root)), part
-    )
-    wish = CiteOptions(wanted.path, wanted.line, Kind[kind.upper()] if kind else None, fields, width)
-    found = insert_citation(project, meant, wish)
-    if dry_run:
-        write_stdout("".join(make_patch(found.path, found.before, found.after)).encode())
-        return
-    # Nothing is written where nobody can be told.
-    write_stdout(b"")
-    write_cited_file(project, found)
-    write_stdout(_told(found).encode(errors="replace"))
-
-
-def _told(found: CitedFile) -> str:
-    """What was inserted, and where."""
+    found = resolve_reference(catalogue, reference, ProjectFiles(project.tree, project.root))
+    citable = find_citable(catalogue, found, part)
+    request = CiteOptions(location.path, location.line, Kind[kind.upper()] if kind else None, fields, width)
+    cited = insert_citation(project, citable, request)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
-    lines = [f"{escape_cell(found.path)}:{found.line}", *(escape_cell(line) for line in found.lines)]
-    return "".join(f"{line}\n" for line in lines)
+    if dry_run:
+        write_stdout("".join(make_patch(cited.path, cited.before, cited.after)).encode())
+        return
+    # This fails if standard output is closed; then nothing is written.
+    write_stdout(b"")
+    write_cited_file(project, cited)
+    lines = [f"{cited.path}:{cited.line}", *cited.lines]
+    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))

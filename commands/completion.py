@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from duvet.console.command import Subcommand
+from duvet.console.completion import make_completion_script
+from duvet.console.streams import write_stdout
 
 
 @click.command(cls=Subcommand)
@@ -20,7 +22,4 @@ def completion(ctx: click.Context, shell: str) -> None:
       duvet completion zsh > ~/.zfunc/_duvet
       duvet completion fish > ~/.config/fish/completions/duvet.fish
     """
-    from duvet.console.completion import make_completion_script
-    from duvet.console.streams import write_stdout
-
     write_stdout(make_completion_script(shell, ctx.find_root().command).encode())

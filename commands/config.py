@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Iterable
 
 import click
 
 from duvet.config.explain import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.settings import current_settings
+from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
-@click.option(
-    "--config-path",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="The configuration [default: .duvet/config.toml].",
-)
+@file_option("--config-path", help="The configuration [default: .duvet/config.toml].")
 @click.option(
     "--schema",
     type=click.Choice(["upstream", "extended", "service"]),
@@ -42,42 +37,24 @@ def config(config_path: str | None, schema: str | None, format: str) -> None:
       duvet config --format json | jq '.[] | select(.origin == "file")'
       duvet config --schema extended > config.schema.json
     """
-    from functools import partial
-
-    from duvet.console.streams import render_bytes, write_output
-
-    shown = current_settings()
     if schema:
-        made = service_schema() if schema == "service" else json_schema(extended=schema == "extended")
-        render = partial(render_config_schema, made)
-    else:
-        explained = explain_file(DiskTree(), config_path or shown.config_path, shown.environ)
-        render = partial(SETTINGS_FORMATS[format], explained)
-    write_output("-", render_bytes(render))
+        found = service_schema() if schema == "service" else json_schema(extended=schema == "extended")
+        write_stdout(encode_json(found))
+        return
+    settings = current_settings()
+    explained = explain_file(DiskTree(), config_path or settings.config_path, settings.environ)
+    write_stdout(encode_json(list(explained)) if format == "json" else render_settings_table(explained))
 
 
-def render_settings_table(settings: Iterable[Setting], out: BinaryIO) -> None:
-    """One line a setting: its key, its value and where that comes from."""
-    rows = [(setting.key, _value(setting.value), _origin(setting)) for setting in settings]
+def render_settings_table(settings: Iterable[Setting]) -> bytes:
+    """Render a line for each setting: its key, its value and its origin."""
+    rows = [(setting.key, _format_value(setting.value), _format_origin(setting)) for setting in settings]
     keys = max((len(key) for key, _, _ in rows), default=0)
     values = max((len(value) for _, value, _ in rows), default=0)
-    out.writelines(f"{key:{keys}}  {value:{values}}  {origin}\n".encode() for key, value, origin in rows)
+    return "".join(f"{key:{keys}}  {value:{values}}  {origin}\n" for key, value, origin in rows).encode()
 
 
-def render_settings_json(settings: Iterable[Setting], out: BinaryIO) -> None:
-    """An array of settings."""
-    out.write(encode_json(list(settings)))
-
-
-def render_config_schema(schema: Mapping[str, Any], out: BinaryIO) -> None:
-    """A JSON Schema."""
-    out.write(encode_json(schema))
-
-
-SETTINGS_FORMATS = {"table": render_settings_table, "json": render_settings_json}
-
-
-def _value(value: str | bool | int | tuple[str, ...] | None) -> str:
+def _format_value(value: str | bool | int | tuple[str, ...] | None) -> str:
     match value:
         case bool():
             return str(value).lower()
@@ -90,7 +67,7 @@ def _value(value: str | bool | int | tuple[str, ...] | None) -> str:
     return escape_cell(value or "-")
 
 
-def _origin(setting: Setting) -> str:
+def _format_origin(setting: Setting) -> str:
     match setting.origin:
         case SettingOrigin.FILE:
             place = f"{setting.path}:{setting.line}"

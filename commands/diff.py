@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
+from duvet.config.project_file import CONFIG_PATH
 from duvet.console.command import Subcommand
-from duvet.console.options import add_trace_options, count_errors, load_catalogue, open_cache, print_error_notice
+from duvet.console.options import add_trace_options
 from duvet.console.problems import print_annotations
-from duvet.console.revision_catalogue import EarlierCatalogue, load_earlier_catalogue
+from duvet.console.progress import QuietProgress
+from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
 from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice, render_bytes, write_stdout
-from duvet.model import Problem
+from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
+from duvet.errors import DuvetError, UnreadableError
+from duvet.model import ProblemsError
+from duvet.project.project import Project
 from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
+from duvet.queries.records import list_errors
 from duvet.queries.revisions import DiffBase, find_base
+from duvet.reports.diff import render_difference, render_difference_json, render_difference_markdown
+from duvet.specs.locator import locate_specification
 from duvet.text import format_count
-from duvet.tree.git import GitRevisions
+from duvet.trace.catalogue import Catalogue
+from duvet.tree.cache import DiskCache
+from duvet.tree.git import GitRevisions, GitTree
+
+_RENDERERS = {"text": render_difference, "json": render_difference_json, "markdown": render_difference_markdown}
 
 
 @click.command(cls=Subcommand)
@@ -35,7 +49,7 @@ from duvet.tree.git import GitRevisions
 @click.option("--format", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to write it.")
 @click.pass_context
 def diff(
-    ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **where: Any
+    ctx: click.Context, /, base: str | None, exact: bool, fail_on: tuple[str, ...], format: str, **options: Any
 ) -> None:
     """What is on disk is compared with the commit where HEAD left BASE, which is what a pull request adds. BASE is the
     default branch of origin unless it is given, or HEAD where there is no origin. Nothing is checked out. What was
@@ -57,83 +71,118 @@ def diff(
       duvet diff --exact v1.0 --format json
       duvet diff origin/main --fail-on regression --format markdown > comment.md
     """
-    ctx.exit(run_diff(where, base, exact=exact, fail_on=fail_on, format=format))
-
-
-_Render = Callable[[DiffBase, Difference, BinaryIO], None]
-
-
-def run_diff(
-    where: Mapping[str, Any], revision: str | None, *, exact: bool, fail_on: tuple[str, ...], format: str
-) -> int:
-    """Write what has changed since a revision; the exit code."""
-    shown = current_settings()
-    now = load_catalogue(where)
-    revisions = GitRevisions(os.getcwd().replace(os.sep, "/"), shown.environ)
-    base = find_base(revisions, revision, exact=exact, is_gate=bool(fail_on))
-    then = load_earlier_catalogue(open_cache(shown), where, revisions, base, now)
+    now = load_catalogue(options)
+    revisions = GitRevisions(os.getcwd().replace(os.sep, "/"), current_settings().environ)
+    diff_base = find_base(revisions, base, exact=exact, is_gate=bool(fail_on))
+    then = _load_revision(open_cache(), options, revisions, diff_base, now)
     print_error_notice(now)
-    _tell_about(then, base)
+    _print_remarks(then, diff_base)
     difference = compare_catalogues(then.catalogue, now)
-    write_stdout(render_bytes(partial(_renderer(format), base, difference)))
-    objections = _objections(difference, fail_on)
-    if format == "text":
-        ##= man/spec/problems.md#formats
-        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-        ##% problems and failures of gates as workflow commands, unless standard output is taken.
-        print_annotations(objections)
-    return _judged(difference, objections, fail_on)
+    write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
+    ctx.exit(_apply_gates(difference, fail_on, annotate=format == "text"))
 
 
-def _renderer(format: str) -> _Render:
-    if format == "markdown":
-        from duvet.reports import diff
+class RevisionCatalogue(Struct, frozen=True):
+    """The catalogue at a commit, and the files that were read from disk because the commit lacks them."""
 
-        return diff.render_difference_markdown
-    from duvet.reports import diff
-
-    return diff.render_difference_json if format == "json" else diff.render_difference
+    catalogue: Catalogue
+    has_configuration: bool
+    borrowed: tuple[str, ...]
 
 
-def _objections(difference: Difference, fail_on: tuple[str, ...]) -> list[Problem]:
-    """What fails the run."""
-    ##= man/spec/diff.md#gates
-    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
-    ##% new requirement with `--fail-on new`, and for no difference otherwise.
-    lost = find_regressions(difference) if "regression" in fail_on else ()
-    new = find_uncited_additions(difference) if "new" in fail_on else ()
-    return [*lost, *new]
+def _load_revision(
+    cache: DiskCache | None, options: Mapping[str, Any], revisions: GitRevisions, base: DiffBase, now: Catalogue
+) -> RevisionCatalogue:
+    """Load the catalogue of a commit; commits don't change, so it stays valid in the cache."""
+    today = open_project(cache, QuietProgress(current_settings()), **options)
+    specifications = tuple(sorted(card.path for card in now.specifications))
+
+    def read() -> RevisionCatalogue:
+        with _name_revision(base), revisions.tree(base.commit, today.tree) as tree:
+            return _read_revision(today, tree, specifications)
+
+    key = make_options_key(options, base.commit, revisions.prefix, specifications)
+    return today.memory.compute("earlier", RevisionCatalogue, key, read)
 
 
-def _judged(difference: Difference, objections: list[Problem], fail_on: tuple[str, ...]) -> int:
-    new = len(difference.uncited) if "new" in fail_on else 0
-    parts = (
-        difference.losses if "regression" in fail_on else "",
-        f"{format_count(new, 'new requirement')} without a citation" if new else "",
-    )
-    if objections:
-        print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
-        return FAILED
-    if fail_on and not current_settings().quiet:
-        print_notice("PASS\n")
-    return OK
+def _read_revision(today: Project, tree: GitTree, specifications: tuple[str, ...]) -> RevisionCatalogue:
+    options = today.options
+    if not (tree.exists(options.config_path or CONFIG_PATH) or options.sources or options.requirements):
+        ##= man/spec/diff.md#reading-a-revision
+        ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+        ##% lacks a part of the revision.
+        return RevisionCatalogue(Catalogue((), (), (), ()), False, ())
+    project = Project(options=options, environ=today.environ, tree=tree, progress=today.progress, today=today.today)
+    tree.lend(frozenset([*specifications, *_list_configured_files(project)]), project.downloads)
+    catalogue = project.catalogue
+    if tree.paths.lacks:
+        hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
+        raise UnreadableError("this clone lacks it", path=tree.paths.lacks[0], hint=hint)
+    for entry in project.not_applicable:
+        # The commit doesn't change, but an entry of its configuration may expire.
+        if entry.expiry:
+            today.memory.note_day(entry.expiry.isoformat(), entry.has_expired)
+    return RevisionCatalogue(catalogue, True, tuple(tree.taken))
 
 
-def _tell_about(then: EarlierCatalogue, base: DiffBase) -> None:
-    """What has to be known about the earlier state to judge the difference."""
-    if current_settings().quiet:
-        return
+def _list_configured_files(project: Project) -> Iterator[str]:
+    for rule in project.config.specifications if project.config else ():
+        # A name that is no locator is reported with the trace.
+        with suppress(DuvetError):
+            locator = locate_specification(rule.source)
+            if not locator.is_url:
+                yield locator.name
+
+
+@contextmanager
+def _name_revision(base: DiffBase) -> Iterator[None]:
+    """Put the revision before the paths in errors, as git does."""
+    revision = base.short if base.is_merge_base else base.revision
+    try:
+        yield
+    except ProblemsError as error:
+        raise ProblemsError(tuple(replace(one, path=f"{revision}:{one.path}") for one in error.problems)) from error
+    except DuvetError as error:
+        error.path = f"{revision}:{error.path}"
+        raise
+
+
+def _print_remarks(then: RevisionCatalogue, base: DiffBase) -> None:
+    """Print what limits the comparison with the revision."""
     if not then.has_configuration:
-        print_notice(f"there was no configuration in {base.words}, so everything is new\n")
+        print_remark(f"there was no configuration in {base.words}, so everything is new")
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
     ##% sources.
     specifications = {card.path for card in then.catalogue.specifications}
-    known = sum(path in specifications for path in then.taken)
-    for noun, count in (("specification", known), ("other file", len(then.taken) - known)):
-        if count:
-            are, were = ("is", "was") if count == 1 else ("are", "were")
-            print_notice(f"{format_count(count, noun)} {are} not in that revision: today's {were} used\n")
-    errors = count_errors(then.catalogue)
-    if errors:
-        print_notice(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then\n")
+    count = sum(path in specifications for path in then.borrowed)
+    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
+        if number:
+            are, were = ("is", "was") if number == 1 else ("are", "were")
+            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
+    if errors := len(list_errors(then.catalogue)):
+        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
+
+
+def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: bool) -> int:
+    """Print the verdict of `--fail-on`, if it is given; return the exit code."""
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    lost = find_regressions(difference) if "regression" in fail_on else ()
+    uncited = find_uncited_additions(difference) if "new" in fail_on else ()
+    problems = [*lost, *uncited]
+    if annotate:
+        ##= man/spec/problems.md#formats
+        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        print_annotations(problems)
+    if problems:
+        new = len(difference.uncited) if "new" in fail_on else 0
+        losses = difference.losses if "regression" in fail_on else ""
+        parts = (losses, f"{format_count(new, 'new requirement')} without a citation" if new else "")
+        print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
+        return FAILED
+    if fail_on:
+        print_remark("PASS")
+    return OK

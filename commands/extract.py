@@ -9,30 +9,35 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_folders
-from duvet.console.options import TEXT_TYPE, add_trace_options, open_project
+from duvet.console.completion_values import complete_files, folder_option
+from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
+from duvet.console.project import open_project
 from duvet.console.report_run import write_requirements
 from duvet.errors import DuvetError
 from duvet.model import Format
-from duvet.project.project import Project
 from duvet.specs.extraction import WRITERS_BY_EXTENSION, extract_specification
 from duvet.specs.locator import locate_specification
 from duvet.text import quote_text
 
-FORMATS = ["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]
+_FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN, "md": Format.MARKDOWN}
 
 
 @click.command(cls=Subcommand)
 @click.argument("target_path", type=TEXT_TYPE, metavar="TARGET_PATH", shell_complete=complete_files)
 @add_trace_options
-@click.option("-f", "--format", "written", type=click.Choice(FORMATS), default="IETF", help="How it is written.")
-@click.option("-e", "--extension", metavar="toml|rs", default="toml", help="The kind of file to write.")
 @click.option(
-    "-o", "--out", metavar="DIR", shell_complete=complete_folders, default=".", help="The folder to write below."
+    "-f",
+    "--format",
+    "written",
+    type=click.Choice(["AUTO", "auto", "IETF", "ietf", "MARKDOWN", "markdown", "md"]),
+    default="IETF",
+    help="How it is written.",
 )
+@click.option("-e", "--extension", metavar="toml|rs", default="toml", help="The kind of file to write.")
+@folder_option("-o", "--out", default=".", help="The folder to write below.")
 @click.option("--prune", is_flag=True, help="Remove files that an earlier extraction wrote and this one does not.")
-def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **where: Any) -> None:
+def extract(target_path: str, written: str, extension: str, out: str, prune: bool, **options: Any) -> None:
     """TARGET_PATH is a URL or a file. Sentences with a keyword of RFC 2119 are written section by section, as TOML that
     `duvet report` reads or as Rust comments. The specifications of a configuration need no command: `duvet report`
     extracts them.
@@ -42,17 +47,10 @@ def extract(target_path: str, written: str, extension: str, out: str, prune: boo
       duvet extract https://www.rfc-editor.org/rfc/rfc9114
       duvet extract -f markdown -o requirements docs/protocol.md
     """
-    run_extract(open_project(**where), target_path, written, extension, out, prune=prune)
-
-
-_FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN, "md": Format.MARKDOWN}
-
-
-def run_extract(project: Project, target: str, written: str, extension: str, out: str, *, prune: bool) -> None:
-    """Write the requirements of a specification below a folder."""
+    project = open_project(**options)
     if extension not in WRITERS_BY_EXTENSION:
         raise DuvetError(f"unsupported extraction type: {quote_text(extension)}", hint="`toml` and `rs` are supported")
-    target, out = (name.replace(os.sep, "/") for name in (target, out))
+    target, out = (name.replace(os.sep, "/") for name in (target_path, out))
     if posixpath.splitext(out)[1]:
         raise DuvetError(f"single file extraction not supported, got {out}", hint="name a folder")
     project.progress.begin(f"Extracting requirements from {target}")

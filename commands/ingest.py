@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 import click
-from msgspec import Struct
+from msgspec import json, to_builtins
 
+from duvet.config.service import load_service_ingest
 from duvet.console.command import Subcommand
-from duvet.console.options import TEXT_TYPE, add_trace_options, load_catalogue, open_project, warn_of_parent_project
+from duvet.console.knowledge_store import warn_of_parent_project
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.problems import print_problems
+from duvet.console.project import load_catalogue, open_project
 from duvet.console.service_options import add_service_option
 from duvet.console.settings import current_settings
-from duvet.console.streams import print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
+from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
+from duvet.knowledge.ingest.symbols import wants_symbols
+from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
 from duvet.store.errors import StoreDamagedError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import can_be_replaced, open_store, remove_store
 from duvet.store.protocol import Store
+from duvet.store.records import IngestRun
 from duvet.text import format_count
 
-if TYPE_CHECKING:
-    from duvet.config.settings import IngestRule
-    from duvet.knowledge.ingest.run import IngestOutcome
-    from duvet.store.records import IngestRun
+Result = TypeVar("Result")
 
 
 @click.command(cls=Subcommand)
@@ -41,24 +45,20 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--format",
-    "format",
     type=click.Choice(["text", "json"]),
     default="text",
     help="With json, what has come of the run is written to standard output.",
 )
 @add_service_option
 @add_trace_options
-@click.pass_context
 def ingest(
-    ctx: click.Context,
-    /,
     profile: str | None,
     dry_run: bool,
     full: bool,
     dummy_embeddings: bool,
     format: str,
     service_path: str | None,
-    **where: Any,
+    **options: Any,
 ) -> None:
     """Code, tests, documents, specifications, requirements and citations are kept in .duvet/knowledge, where the tools
     of the pack `knowledge` search them and tell how they hang together. Only files that have changed are read again.
@@ -76,66 +76,40 @@ def ingest(
       duvet ingest --profile nightly --full --format json
       duvet call km-search --query "retry after a timeout"
     """
-    run_ingest(where, service_path, IngestRequest(profile or "", dry_run, full, dummy_embeddings, format == "json"))
+    settings = current_settings()
+    if profile:
+        require_profile(profile)
+    project = open_project(**options)
+    warnings = warn_of_parent_project("ingest")
+    config_path = options["config_path"] or settings.config_path
+    rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path)
+    own = list_own_files(paths.path, paths.backups or "")
+    request = IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
+
+    def run(store: Store | None) -> IngestOutcome:
+        return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
+
+    outcome = _run_with_store(paths.path, run, project.progress, full=full, dry_run=dry_run)
+    print_problems([*warnings, *outcome.problems])
+    if format == "json":
+        record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
+        write_stdout(json.format(json.encode(record)) + b"\n")
+    elif dry_run:
+        changes = "".join(f"{escape_cell(line)}\n" for line in _list_changes(outcome))
+        write_stdout(changes.encode(errors="replace"))
+    for line in _summarise(outcome, wants_vectors=rule.semantic is not False):
+        print_remark(escape_cell(line))
+    ##= man/spec/knowledge.md#files
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+    if rule.symbols is None and not wants_symbols(None):
+        print_remark("without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares")
 
 
-class IngestRequest(Struct, frozen=True):
-    """What the command line says of a run."""
-
-    profile: str
-    dry_run: bool
-    full: bool
-    dummy: bool
-    as_json: bool
-
-
-def run_ingest(where: Mapping[str, Any], service_path: str | None, asked: IngestRequest) -> None:
-    """Take the project in, and say what has come of it."""
-    from duvet.config.service import load_service_ingest
-    from duvet.console.problems import print_problems
-    from duvet.knowledge.ingest.run import ingest_project
-    from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
-
-    shown = current_settings()
-    if asked.profile:
-        require_profile(asked.profile)
-    project = open_project(**where)
-    inside = list(warn_of_parent_project(os.getcwd(), "ingest"))
-    named = where["config_path"] or shown.config_path
-    wanted, kept = load_service_ingest(project.tree, shown.environ, named, service_path)
-    own = list_own_files(kept.path, kept.backups or "")
-    wishes = IngestOptions(profile=asked.profile, dry_run=asked.dry_run, full=asked.full, dummy=asked.dummy)
-
-    def take(store: Store | None) -> IngestOutcome:
-        return ingest_project(project, store, wanted, wishes, catalogue=lambda: load_catalogue(where), own=own)
-
-    outcome = run_with_store(kept.path, take, project.progress, full=asked.full, dry_run=asked.dry_run)
-    print_problems([*inside, *outcome.problems])
-    if asked.as_json:
-        write_stdout(_as_json(outcome))
-    elif outcome.run.dry_run:
-        write_stdout(_lines(_would(outcome)).encode(errors="replace"))
-    if not shown.quiet:
-        about = *_summary(outcome, wants_vectors=wanted.semantic is not False), *_without_symbols(wanted)
-        print_notice(_lines(about))
-
-
-def _lines(words: Iterable[str]) -> str:
-    return "".join(f"{escape_cell(line)}\n" for line in words)
-
-
-def _as_json(outcome: IngestOutcome) -> bytes:
-    from msgspec import json, to_builtins
-
-    values = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
-    return json.format(json.encode(values)) + b"\n"
-
-
-def _summary(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
+def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
     run = outcome.run
     name = "" if run.dry_run else f"run {run.run_id[:12]} of profile {run.profile}, "
     if not run.dry_run:
-        yield f"holds {_held(run)}"
+        yield f"holds {_describe_contents(run)}"
     yield (
         f"{len(outcome.added)} new, {len(outcome.changed)} changed, {len(run.removed)} removed; "
         f"{name}{run.duration_seconds:.2f} s"
@@ -144,37 +118,26 @@ def _summary(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
         yield "without vectors: pip install 'duvet-cli[semantic]' brings search by meaning"
 
 
-def _without_symbols(wanted: IngestRule) -> Iterator[str]:
-    from duvet.knowledge.ingest.symbols import wants_symbols
-
-    ##= man/spec/knowledge.md#files
-    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
-    if wanted.symbols is None and not wants_symbols(None):
-        yield "without symbols: pip install 'duvet-cli[symbols]' brings filters by what code declares"
-
-
-def _would(outcome: IngestOutcome) -> Iterator[str]:
-    """The files that a run would change, a line each, and what there would be then."""
-    gone = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
-    for verb, paths in (("add", outcome.added), ("read again", outcome.changed), ("forget", gone)):
+def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
+    """List the files that a run would change, and what the index would contain then."""
+    removed = [f"{one.path} -> {one.renamed_to}" if one.renamed_to else one.path for one in outcome.run.removed]
+    for verb, paths in (("add", outcome.added), ("read again", outcome.changed), ("forget", removed)):
         yield from (f"would {verb} {path}" for path in paths)
-    yield f"would hold {_held(outcome.run)}"
+    yield f"would hold {_describe_contents(outcome.run)}"
 
 
-def _held(run: IngestRun) -> str:
+def _describe_contents(run: IngestRun) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in run.artifact_counts.items())
-    return f"{format_count(sum(run.artifact_counts.values()), 'file')} ({kinds or 'none'}) in {format_count(run.chunk_count, 'piece')}"
+    files = format_count(sum(run.artifact_counts.values()), "file")
+    return f"{files} ({kinds or 'none'}) in {format_count(run.chunk_count, 'piece')}"
 
 
-Result = TypeVar("Result")
-
-
-def run_with_store(
-    path: str, take: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
+def _run_with_store(
+    path: str, run: Callable[[Store | None], Result], progress: Progress, *, full: bool, dry_run: bool
 ) -> Result:
-    """What comes of a run, which makes the store where there is none; one that is dry is then without."""
+    """Run with the store, or without one if the run has to create it; `--full` replaces a damaged one."""
     try:
-        return _once(path, take, dry_run=dry_run)
+        return _run_with_open_store(path, run, dry_run=dry_run)
     except StoreDamagedError as error:
         if not can_be_replaced(path):
             raise
@@ -182,21 +145,21 @@ def run_with_store(
             error.hint = "`duvet ingest --full` replaces it: it holds nothing but what was taken in"
             raise
     if dry_run:
-        return take(None)
+        return run(None)
     remove_store(path)
     progress.begin(f"Replacing {path}, which is damaged")
-    return _once(path, take, dry_run=dry_run)
+    return _run_with_open_store(path, run, dry_run=dry_run)
 
 
-def _once(path: str, take: Callable[[Store | None], Result], *, dry_run: bool) -> Result:
+def _run_with_open_store(path: str, run: Callable[[Store | None], Result], *, dry_run: bool) -> Result:
     try:
         store = open_store(path, create=not dry_run)
     except (StoreMissingError, StoreOutdatedError):
         ##= man/spec/knowledge.md#storage
         ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
         ##% and not the index of a newer version.
-        return take(None)
+        return run(None)
     try:
-        return take(store)
+        return run(store)
     finally:
         store.close()

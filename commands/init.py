@@ -8,34 +8,33 @@ import click
 
 from duvet.config.languages import GITIGNORE, STARTERS, detect_languages, render_starting_config
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.settings import current_settings
 from duvet.console.streams import write_output
 
 
-def _language_options(function: click.decorators.FC) -> click.decorators.FC:
-    for one in reversed(STARTERS):
-        name = one.language.value
+def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
+    for starter in reversed(STARTERS):
+        name = starter.language.value
         option = click.option(
-            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan {one.pattern}."
+            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan {starter.pattern}."
         )
         function = option(function)
     return function
 
 
 @click.command(cls=Subcommand)
-@click.option(
+@file_option(
     "--specification",
     "specifications",
     type=TEXT_TYPE,
     metavar="URL|FILE",
-    shell_complete=complete_files,
     multiple=True,
     help="A specification to trace.",
 )
-@_language_options
+@_add_language_options
 @click.option("--extended", is_flag=True, help="Write the extended schema, which has more keys than upstream's.")
 def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: bool) -> None:
     """Writes .duvet/config.toml and .duvet/.gitignore; a file that is there already is left alone. Without a language,
@@ -46,11 +45,6 @@ def init(specifications: tuple[str, ...], languages: tuple[str, ...], extended: 
       duvet init --specification https://www.rfc-editor.org/rfc/rfc2324
       duvet init --lang-c --lang-python --specification docs/protocol.md
     """
-    run_init(specifications, languages, extended=extended)
-
-
-def run_init(specifications: tuple[str, ...], languages: tuple[str, ...], *, extended: bool) -> None:
-    """Write the files that a new project needs and does not have."""
     starters = tuple(one for one in STARTERS if one.language.value in languages) or detect_languages(os.path.exists)
     config = render_starting_config(starters, specifications, extended=extended)
     progress = ProgressLines(current_settings())

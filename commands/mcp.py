@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
 from duvet.config.check import DocumentLocation
 from duvet.config.project_file import find_config, read_config, require_config
@@ -19,6 +20,7 @@ from duvet.config.toml import format_one_line_string
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.options import add_trace_options
+from duvet.console.problems import has_errors
 from duvet.console.service_options import (
     PACKS_KEY,
     SERVICE_KEY,
@@ -28,10 +30,10 @@ from duvet.console.service_options import (
     split_listen_options,
 )
 from duvet.console.settings import current_settings
-from duvet.console.streams import OK, print_line, print_notice, write_stdout
+from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, QueryError
 from duvet.llm.endpoint import make_endpoint
-from duvet.model import Problem, ProblemsError, Severity
+from duvet.model import Problem, ProblemsError
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import CONFIG_BAD_VALUE
@@ -42,10 +44,15 @@ from duvet.tools.schemas import input_schema, output_schema
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
-    from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServerAddress
-    from duvet.tools.gateway import Gateway
     from duvet.tools.tool import Tool
+
+_SERVER_NAME = "duvet"
+"""The name of the server in the configuration of clients."""
+_TERMINAL_NOTICE = (
+    "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
+    "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
+)
 
 
 @click.command(cls=Subcommand)
@@ -61,7 +68,7 @@ if TYPE_CHECKING:
 @add_trace_options
 @add_http_options
 @click.pass_context
-def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, **given: Any) -> None:
+def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, **options: Any) -> None:
     """The server speaks the Model Context Protocol. An agent starts it, asks it about requirements and citations, and
     has its own citations checked before it writes them.
 
@@ -87,271 +94,231 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
       KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
-    listening, where = split_listen_options(given)
+    listening, options = split_listen_options(options)
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
     if client is not None:
-        print_config(client, where)
+        _print_client_config(CLIENTS[client], options)
         return
-    if check or describe:
-        (check_service if check else describe_service)(listening, where)
+    application = make_application(options, mode=listening.mode)
+    if describe and not check:
+        write_stdout(encode_json(_describe_service(application)))
         return
-    serve_service(listening, where)
-
-
-_AT_A_TERMINAL = (
-    "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
-    "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
-)
-
-
-def serve_service(listening: ListenOptions, where: Mapping[str, Any]) -> None:
-    """Serve whoever asks, by the way that is wanted."""
-    assembly = make_application(where, mode=listening.mode)
-    assembly.require_variables()
-    if assembly.mode == HTTP_MODE:
-        serve_http(assembly, listening)
+    application.require_variables()
+    if check:
+        _check_service(application, listening)
+    elif application.mode == HTTP_MODE:
+        _serve_http(application, listening)
     else:
-        serve_stdio(assembly)
+        _serve_stdio(application)
 
 
-def serve_stdio(assembly: Application) -> None:
-    """Serve the client at standard input and output until it leaves."""
-    from duvet.server.stdio.handshake import take_standard_streams
+def _serve_stdio(application: Application) -> None:
+    """Serve the client at standard input and output until it closes them."""
+    from duvet.server.stdio.handshake import answer_handshake, take_standard_streams
 
-    wire = take_standard_streams()
-    _leave_when_told()
-    if os.isatty(wire.reading):
-        print_notice(_AT_A_TERMINAL)
-    from duvet.server.stdio.handshake import answer_handshake
-
-    opening = answer_handshake(wire, assembly.identity, assembly.instructions)
-    if opening.read:
-        # The client has its answer and waits for nothing while this is imported.
-        assembly.live.begin()
-        from duvet.server.stdio.session import serve_client
-
-        log = assembly.log
-        forward_logging(log)
-        told = assembly.reloader.instructions
-        serve_client(wire, opening, assembly.identity, told, assembly.live, assembly.make_dispatcher([log.saw]))
-
-
-def _leave_when_told() -> None:
-    """There is nothing to save, and whatever is being worked on has nobody to hear of it."""
+    streams = take_standard_streams()
     ##= man/spec/mcp.md#standard-input-and-output
     ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
     ##% immediately on SIGINT, SIGTERM or a closed output.
-    for sort in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sort, lambda number, frame: os._exit(OK))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda number, frame: os._exit(OK))
+    if os.isatty(streams.reading):
+        print_notice(_TERMINAL_NOTICE)
+    opening = answer_handshake(streams, application.identity, application.instructions)
+    if opening.read:
+        # The client has its answer, so it doesn't wait for these imports.
+        application.live.begin()
+        from duvet.server.stdio.session import serve_client
+
+        log = application.log
+        forward_logging(log)
+        instructions = application.reloader.instructions
+        serve_client(
+            streams,
+            opening,
+            application.identity,
+            instructions,
+            application.live,
+            application.make_dispatcher([log.saw]),
+        )
 
 
-def serve_http(assembly: Application, listening: ListenOptions) -> None:
-    """Serve everybody who may ask at an address until a signal ends it."""
+def _serve_http(application: Application, listening: ListenOptions) -> None:
+    """Serve all clients at an address until a signal ends the process."""
+    from duvet.server.http.guards import HttpLimits
     from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
     from duvet.server.http.tokens import read_tokens
     from duvet.tools.gateway import GATEWAY_VARIABLE
 
-    shown, server = current_settings(), assembly.service.config.server
-    terms = ServingOptions(
-        address=choose_address(assembly, listening),
-        tokens=read_tokens(shown.environ),
+    environ, server = current_settings().environ, application.service.config.server
+    address = _choose_address(application, listening)
+    rate = server.rate if listening.rate is None else listening.rate
+    serving = ServingOptions(
+        address=address,
+        tokens=read_tokens(environ),
         hosts=(*server.allowed_hosts, *listening.hosts),
-        limits=_limits(server.rate if listening.rate is None else listening.rate, server.shutdown_timeout),
+        limits=replace(HttpLimits(), rate=rate, burst=2 * rate, stopping=server.shutdown_timeout),
     )
-    offer = ServedApplication(
-        identity=assembly.identity,
-        instructions=assembly.reloader.instructions,
-        live=assembly.live,
-        make_dispatcher=assembly.make_dispatcher,
+    served = ServedApplication(
+        identity=application.identity,
+        instructions=application.reloader.instructions,
+        live=application.live,
+        make_dispatcher=application.make_dispatcher,
     )
-    if shown.environ.get(GATEWAY_VARIABLE):
-        assembly.log.tell(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
-    serve_over_http(offer, terms, assembly.log, print_line)
+    if environ.get(GATEWAY_VARIABLE):
+        application.log.tell(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
+    serve_over_http(served, serving, application.log, print_line)
 
 
-def choose_address(assembly: Application, listening: ListenOptions) -> ServerAddress:
-    """Where it is to listen, by the command line or else by the configuration."""
+def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:
+    """Return the address of the command line or else of the configuration."""
     from duvet.server.http.listener import parse_address
 
     try:
-        server = assembly.service.config.server
-        return parse_address(listening.http or f"{_bracketed(server.host)}:{server.port}")
+        server = application.service.config.server
+        host = f"[{server.host}]" if ":" in server.host else server.host
+        return parse_address(listening.http or f"{host}:{server.port}")
     except QueryError as error:
         raise click.BadParameter(f"{error.message}: {error.hint}", param_hint="--http") from error
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _limits(rate: float, stopping: float) -> HttpLimits:
-    from msgspec.structs import replace
-
-    from duvet.server.http.guards import HttpLimits
-
-    return replace(HttpLimits(), rate=rate, burst=2 * rate, stopping=stopping)
-
-
-_NAME = "duvet"
-"""What the server is called in their files."""
-
-
-class ClientCommand(Struct, frozen=True):
-    """How a client starts the server."""
-
-    command: str
-    args: tuple[str, ...]
-
-
 class McpClient(Struct, frozen=True):
-    """A program that starts servers."""
+    """A program that starts MCP servers."""
 
-    written: Callable[[ClientCommand], str]
+    render: Callable[[list[str]], str]
+    """Renders the configuration that makes it run this command."""
     where: str
-    """Where it looks for that."""
+    """The files that it reads its configuration from."""
 
 
-def print_config(name: str, where: Mapping[str, Any]) -> None:
-    """Write what this client has to read to start the server for this project, and say where to put it."""
-    given = where["config_path"] or current_settings().config_path
-    require_config(DiskTree(), given)
-    client = CLIENTS[name]
-    try:
-        text = client.written(_command(given, where)).encode()
-    except UnicodeEncodeError as error:
-        raise DuvetError("the name of this folder is not UTF-8, and a client could not read it") from error
-    write_stdout(text)
-    if not current_settings().quiet:
-        print_notice(f"put this into {client.where}; where that has other servers already, add this one to them\n")
+def _make_json_renderer(key: str, **fields: str) -> Callable[[list[str]], str]:
+    def render(command: list[str]) -> str:
+        server = {**fields, "command": command[0], "args": command[1:]}
+        return f"{json.dumps({key: {_SERVER_NAME: server}}, indent=2, ensure_ascii=False)}\n"
+
+    return render
 
 
-def _command(config_path: str | None, where: Mapping[str, Any]) -> ClientCommand:
-    """The very program that runs, in the working directory: a client may start it anywhere, with another path."""
-    ##= man/spec/mcp.md#handshake
-    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
-    ##% from any folder.
-    begun = os.path.abspath(sys.argv[0])
-    is_script = os.path.splitext(os.path.basename(begun))[0] == _NAME and os.access(begun, os.X_OK)
-    command, *before = [begun] if is_script else [sys.executable, "-m", _NAME]
-    return ClientCommand(command, (*before, "-C", os.getcwd(), "mcp", *_options(config_path, where)))
-
-
-def _options(config_path: str | None, where: Mapping[str, Any]) -> Iterator[str]:
-    if config_path:
-        yield from ("--config-path", config_path)
-    if where[SERVICE_KEY]:
-        yield from ("--config", where[SERVICE_KEY])
-    for pack in where[PACKS_KEY]:
-        yield from ("--pack", pack)
-    for name in ("offline", "allow_http"):
-        if where[name]:
-            yield f"--{name.replace('_', '-')}"
-
-
-def _json(key: str, **more: str) -> Callable[[ClientCommand], str]:
-    def written(command: ClientCommand) -> str:
-        server = {**more, "command": command.command, "args": command.args}
-        return f"{json.dumps({key: {_NAME: server}}, indent=2, ensure_ascii=False)}\n"
-
-    return written
-
-
-def _toml(command: ClientCommand) -> str:
-    args = ", ".join(map(format_one_line_string, command.args))
-    return f"[mcp_servers.{_NAME}]\ncommand = {format_one_line_string(command.command)}\nargs = [{args}]\n"
+def _render_toml(command: list[str]) -> str:
+    program, *args = map(format_one_line_string, command)
+    return f"[mcp_servers.{_SERVER_NAME}]\ncommand = {program}\nargs = [{', '.join(args)}]\n"
 
 
 CLIENTS = {
     "claude": McpClient(
-        _json("mcpServers"),
+        _make_json_renderer("mcpServers"),
         "`.mcp.json` of the project for Claude Code, `claude_desktop_config.json` for Claude Desktop",
     ),
     "vscode": McpClient(
-        _json("servers", type="stdio"), "`.vscode/mcp.json` of the project, or `mcp.json` of your profile"
+        _make_json_renderer("servers", type="stdio"),
+        "`.vscode/mcp.json` of the project, or `mcp.json` of your profile",
     ),
-    "cursor": McpClient(_json("mcpServers"), "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`"),
-    "codex": McpClient(_toml, "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust"),
+    "cursor": McpClient(
+        _make_json_renderer("mcpServers"), "`.cursor/mcp.json` of the project, or `~/.cursor/mcp.json`"
+    ),
+    "codex": McpClient(_render_toml, "`~/.codex/config.toml`, or `.codex/config.toml` of a project that you trust"),
 }
-"""By the word that chooses it."""
+"""The clients by their names in `--print-config`."""
 
 
-def check_service(listening: ListenOptions, where: Mapping[str, Any]) -> None:
-    """Write what would be served; DuvetError where something of it could not be."""
-    assembly = make_application(where, mode=listening.mode)
-    assembly.require_variables()
+def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
+    """Print the configuration with which a client starts the server for this project."""
+    config_path = options["config_path"] or current_settings().config_path
+    require_config(DiskTree(), config_path)
+    # A client may start the server in any folder and with another PATH, so name this very program.
+    ##= man/spec/mcp.md#handshake
+    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
+    ##% from any folder.
+    script = os.path.abspath(sys.argv[0])
+    is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
+    command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
+    command += ["-C", os.getcwd(), "mcp"]
+    command += ["--config-path", config_path] if config_path else []
+    command += ["--config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
+    for pack in options[PACKS_KEY]:
+        command += ["--pack", pack]
+    command += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]
+    try:
+        text = client.render(command).encode()
+    except UnicodeEncodeError as error:
+        raise DuvetError("the name of this folder is not UTF-8, and a client could not read it") from error
+    write_stdout(text)
+    print_remark(f"put this into {client.where}; where that has other servers already, add this one to them")
+
+
+def _check_service(application: Application, listening: ListenOptions) -> None:
+    """Print what would be served; raise DuvetError if the configuration is invalid."""
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
     ##% calls are forwarded.
-    address = _address(assembly, listening)
-    lines = "".join(f"{escape_cell(line)}\n" for line in _summary(assembly, address))
+    address = application.mode
+    if application.mode == HTTP_MODE:
+        from duvet.server.http.listener import check_reach
+        from duvet.server.http.tokens import read_tokens
+
+        http_address = _choose_address(application, listening)
+        check_reach(http_address, anywhere=bool(read_tokens(current_settings().environ)))
+        address = f"http at {http_address.authority}"
+    lines = "".join(f"{escape_cell(line)}\n" for line in _summarise_service(application, address))
     write_stdout(lines.encode())
-    _require_whole(assembly)
-
-
-def _address(assembly: Application, listening: ListenOptions) -> str:
-    """Where it would listen; DuvetError where it couldn't."""
-    if assembly.mode != "http":
-        return assembly.mode
-    from duvet.server.http.listener import check_reach
-    from duvet.server.http.tokens import read_tokens
-
-    address = choose_address(assembly, listening)
-    check_reach(address, anywhere=bool(read_tokens(current_settings().environ)))
-    return f"http at {address.authority}"
-
-
-def _require_whole(assembly: Application) -> None:
-    problems = (*find_workflow_problems(assembly), *_of_project(assembly), *_of_providers(assembly))
-    if any(problem.severity is Severity.ERROR for problem in problems):
+    problems = (
+        *find_workflow_problems(application),
+        *_find_project_problems(application),
+        *_find_provider_problems(application),
+    )
+    if has_errors(problems):
         raise ProblemsError(problems)
-    if assembly.tools.choice.unloaded:
-        raise DuvetError(f"{format_count(len(assembly.tools.choice.unloaded), 'pack')} could not be loaded")
+    if unloaded := application.tools.choice.unloaded:
+        raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
 
 
-def find_workflow_problems(assembly: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """What is wrong with one of the workflows of the configuration, or with all."""
+def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
+    """Return the problems of one workflow of the configuration, or of all."""
     from duvet.workflows.check import make_workflow_problems
 
-    faults = {one: found for one, found in assembly.tools.offered.faults.items() if name in (None, one)}
-    written = assembly.service.document
-    return tuple(make_workflow_problems(written, faults)) if written else ()
+    faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}
+    document = application.service.document
+    return tuple(make_workflow_problems(document, faults)) if document else ()
 
 
-def _of_project(assembly: Application) -> tuple[Problem, ...]:
-    """What is wrong with the configuration of the project, without which nothing is known."""
-    shown, tree = current_settings(), DiskTree()
+def _find_project_problems(application: Application) -> tuple[Problem, ...]:
+    settings, tree = current_settings(), DiskTree()
     try:
-        path = find_config(tree, assembly.settings.project_config_path)
+        path = find_config(tree, application.settings.project_config_path)
         if path:
-            read_config(tree.read(path), path, shown.environ)
+            read_config(tree.read(path), path, settings.environ)
     except ProblemsError as error:
         return error.problems
     return ()
 
 
-def _of_providers(assembly: Application) -> Iterator[Problem]:
-    """What is wrong with the addresses of providers."""
-    for name, section in assembly.service.config.providers.items():
-        if not section.enabled or section.kind is ProviderKind.CLIENT or not assembly.service.document:
+def _find_provider_problems(application: Application) -> Iterator[Problem]:
+    document = application.service.document
+    for name, provider in application.service.config.providers.items():
+        if not provider.enabled or provider.kind is ProviderKind.CLIENT or not document:
             continue
         try:
-            make_endpoint(name, section, None)
+            make_endpoint(name, provider, None)
         except DuvetError as error:
-            at = DocumentLocation(assembly.service.document, {}, keys=("providers", name, "baseUrl"), is_private=True)
-            yield at.problem(CONFIG_BAD_VALUE, error.message, error.hint)
+            location = DocumentLocation(document, {}, keys=("providers", name, "baseUrl"), is_private=True)
+            yield location.problem(CONFIG_BAD_VALUE, error.message, error.hint)
 
 
-def _summary(assembly: Application, address: str) -> Iterator[str]:
-    service, config = assembly.service, assembly.service.config
+def _summarise_service(application: Application, address: str) -> Iterator[str]:
+    service, config = application.service, application.service.config
     yield f"configuration  {service.path or 'none'} ({service.origin})"
-    yield f"server         {assembly.rule.name} {assembly.rule.version}, {address}"
-    if assembly.line is not None:
-        yield f"gateway        {_forwards(assembly.line.gateway)}"
-    for pack in assembly.tools.shown_packs:
-        names = [tool.name for tool in assembly.tools.shown_tools if assembly.tools.registry.pack_of(tool) is pack]
+    yield f"server         {application.rule.name} {application.rule.version}, {address}"
+    if application.line is not None:
+        gateway = application.line.gateway
+        tokens = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
+        yield f"gateway        {gateway.authority}: calls of km- tools but km-help are forwarded there, {tokens}"
+    for pack in application.tools.shown_packs:
+        names = [
+            tool.name for tool in application.tools.shown_tools if application.tools.registry.pack_of(tool) is pack
+        ]
         yield f"pack           {pack.name}: {', '.join(names) or 'no tools'}"
-    for one in assembly.tools.choice.unloaded:
+    for one in application.tools.choice.unloaded:
         yield f"left out       {one.name}: {one.reason}"
     for name, provider in config.providers.items():
         yield f"provider       {name}: {provider.kind}{'' if provider.enabled else ', switched off'}"
@@ -359,65 +326,47 @@ def _summary(assembly: Application, address: str) -> Iterator[str]:
         yield f"routing        {task}: {', '.join((route.model, *route.fallbacks))}"
 
 
-def _forwards(gateway: Gateway) -> str:
-    shown = f"showing {' or '.join(gateway.tokens)}" if gateway.tokens else "without a token"
-    return f"{gateway.authority}: calls of km- tools but km-help are forwarded there, {shown}"
-
-
-def describe_service(listening: ListenOptions, where: Mapping[str, Any]) -> None:
-    """Write it as JSON."""
+def _describe_service(application: Application) -> dict[str, Any]:
     from duvet.prompts.library import load_prompts
     from duvet.server.messages import CAPABILITIES
     from duvet.server.resources.documents import COLLECTIONS
     from duvet.server.resources.templates import TEMPLATES
 
-    assembly = make_application(where, mode=listening.mode)
-    identity = assembly.identity
-    write_stdout(
-        encode_json(
-            {
-                "server": {
-                    "name": identity.name,
-                    "title": identity.title,
-                    "version": identity.version,
-                    "description": identity.description,
-                    "mode": assembly.mode,
-                },
-                "gateway": _gateway(assembly),
-                "capabilities": CAPABILITIES,
-                "instructions": assembly.instructions,
-                "packs": [pack.name for pack in assembly.tools.shown_packs],
-                "leftOut": [{"pack": one.name, "reason": one.reason} for one in assembly.tools.choice.unloaded],
-                "tools": [_described(assembly, tool) for tool in assembly.tools.shown_tools],
-                "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
-                "resourceTemplates": [
-                    {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
-                    for one in TEMPLATES
-                ],
-                "prompts": load_prompts(),
-                "workflows": [
-                    {"name": one.name, "description": one.description} for one in assembly.tools.workflows.values()
-                ],
-                "models": assembly.router.known_models(),
-            }
-        )
-    )
+    identity = application.identity
+    gateway = application.line.gateway if application.line else None
+    return {
+        "server": {
+            "name": identity.name,
+            "title": identity.title,
+            "version": identity.version,
+            "description": identity.description,
+            "mode": application.mode,
+        },
+        "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,
+        "capabilities": CAPABILITIES,
+        "instructions": application.instructions,
+        "packs": [pack.name for pack in application.tools.shown_packs],
+        "leftOut": [{"pack": one.name, "reason": one.reason} for one in application.tools.choice.unloaded],
+        "tools": [_describe_tool(application, tool) for tool in application.tools.shown_tools],
+        "resources": [{"name": name, "description": text} for name, _, text in COLLECTIONS.values()],
+        "resourceTemplates": [
+            {"uriTemplate": one.uri, "name": one.name, "title": one.title, "description": one.description}
+            for one in TEMPLATES
+        ],
+        "prompts": load_prompts(),
+        "workflows": [
+            {"name": one.name, "description": one.description} for one in application.tools.workflows.values()
+        ],
+        "models": application.router.known_models(),
+    }
 
 
-def _gateway(assembly: Application) -> dict[str, Any] | None:
-    """Where calls are forwarded to."""
-    if assembly.line is None:
-        return None
-    gateway = assembly.line.gateway
-    return {"at": gateway.authority, "tokens": gateway.tokens}
-
-
-def _described(assembly: Application, tool: Tool) -> dict[str, Any]:
+def _describe_tool(application: Application, tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         "title": tool.title,
         "description": tool.description,
-        "pack": assembly.tools.registry.pack_of(tool).name,
+        "pack": application.tools.registry.pack_of(tool).name,
         "scope": tool.scope.value,
         "readOnly": tool.only_reads,
         "labels": tool.labels,

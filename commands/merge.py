@@ -7,25 +7,17 @@ import sys
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
+from duvet.console.problems import print_problems
+from duvet.console.streams import write_output
+from duvet.reports.json_v2_records import encode_v2_report, read_reports
+from duvet.reports.merge import merge_reports
+from duvet.tree.files import DiskTree, MemoryTree
 
 
 @click.command(cls=Subcommand)
-@click.option(
-    "--input",
-    metavar="FILE",
-    shell_complete=complete_files,
-    multiple=True,
-    required=True,
-    help="A report to merge; `-` is standard input.",
-)
-@click.option(
-    "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
-    required=True,
-    help="The file to write; `-` is standard output.",
-)
+@file_option("--input", multiple=True, required=True, help="A report to merge; `-` is standard input.")
+@file_option("--output", required=True, help="The file to write; `-` is standard output.")
 def merge(input: tuple[str, ...], output: str) -> None:
     """Sources, requirements and citations are found again by their ids. Reports that say different things of one id are
     refused, with every difference; comments and tags that differ are reconciled, with a warning. Files of several
@@ -36,12 +28,6 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
       duvet merge --input client.json --input server.json --output all.json
     """
-    from duvet.console.problems import print_problems
-    from duvet.console.streams import write_output
-    from duvet.reports.json_v2_records import encode_v2_report, read_reports
-    from duvet.reports.merge import merge_reports
-    from duvet.tree.files import DiskTree, MemoryTree
-
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))
     print_problems(warnings)

@@ -10,26 +10,27 @@ import click
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_prompt_arguments, complete_prompts
-from duvet.console.lists import add_list_format, print_list
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_trace_options,
-    load_catalogue,
-    open_cache,
-    open_project_quietly,
-    print_error_notice,
-)
+from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import add_list_format, print_list
+from duvet.console.project import load_catalogue, open_cache, open_project_quietly, print_error_notice
 from duvet.console.service_options import add_service_options, select_trace_options
-from duvet.console.settings import current_settings
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
 from duvet.prompts.content import fill_prompt, fill_requirement_prompt
-from duvet.prompts.library import SYSTEM_PROMPT, Prompt, check_prompt_request, load_prompts
+from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, load_prompts
 from duvet.queries.references import RequirementRef
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
+
+_COLUMNS = (
+    Column("name", lambda prompt: prompt.name),
+    Column(
+        "arguments", lambda prompt: " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
+    ),
+    Column("description", lambda prompt: prompt.description, wraps=True),
+)
 
 
 @click.command(cls=Subcommand)
@@ -48,7 +49,7 @@ from duvet.trace.catalogue import Catalogue
 @add_trace_options
 @click.pass_context
 def prompt(
-    ctx: click.Context, /, name: str | None, arguments: tuple[str, ...], format: str | None, **where: Any
+    ctx: click.Context, /, name: str | None, arguments: tuple[str, ...], format: str | None, **options: Any
 ) -> None:
     """A prompt tells an agent how to do a whole piece of work, filled with what is known about this project. The server
     gives the same texts to clients that ask for prompts.
@@ -66,74 +67,48 @@ def prompt(
     if name is None:
         if arguments:
             raise click.UsageError("--arg needs the NAME of a prompt", ctx)
-        list_prompts(format)
+        print_list(Listing(_COLUMNS, load_prompts()), format)
         return
     if format:
         raise click.UsageError("a prompt is no list: --format goes without NAME", ctx)
-    run_prompt(name, _as_mapping(arguments, ctx), where)
-
-
-def _as_mapping(arguments: tuple[str, ...], ctx: click.Context) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for argument in arguments:
-        name, equals, value = argument.partition("=")
+        key, equals, value = argument.partition("=")
         if not equals:
             raise click.UsageError("--arg takes NAME=VALUE", ctx)
-        if name in found:
+        if key in values:
             raise click.UsageError("--arg gives the same NAME twice", ctx)
-        found[name] = value
-    return found
+        values[key] = value
+    _print_prompt(name, values, options)
 
 
-_COLUMNS = (
-    Column("name", lambda prompt: prompt.name),
-    Column("arguments", lambda prompt: _arguments(prompt)),
-    Column("description", lambda prompt: prompt.description, wraps=True),
-)
-
-
-def list_prompts(format: str | None) -> None:
-    """Write the prompts that there are, each with its arguments."""
-    print_list(Listing(_COLUMNS, load_prompts()), format)
-
-
-def _arguments(prompt: Prompt) -> str:
-    return " ".join(one.name if one.required else f"[{one.name}]" for one in prompt.arguments)
-
-
-def run_prompt(name: str, arguments: Mapping[str, str], where: Mapping[str, Any]) -> None:
-    """Write the prompt of that name with these arguments, for an agent to read."""
+def _print_prompt(name: str, arguments: Mapping[str, str], options: Mapping[str, Any]) -> None:
     try:
-        wanted = check_prompt_request(name, arguments)
+        request = check_prompt_request(name, arguments)
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print what `prompts/get` returns.
         if name == SYSTEM_PROMPT:
-            write_stdout(_system(where).encode())
+            from duvet.server.messages import render_instructions
+
+            application = make_application(options, mode="prompt")
+            write_stdout(render_instructions(application.rule, application.tools.registry).encode())
             return
-        project = select_trace_options(where)
-        catalogue = load_catalogue(project)
-        write_stdout(
-            fill_prompt(
-                wanted, _context(catalogue, project), make_application(where, mode="prompt").tools.own_registry
-            ).encode()
-        )
+        trace_options = select_trace_options(options)
+        catalogue = load_catalogue(trace_options)
+        snapshot = _make_snapshot(catalogue, trace_options)
+        registry = make_application(options, mode="prompt").tools.own_registry
+        write_stdout(fill_prompt(request, snapshot, registry).encode())
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
     print_error_notice(catalogue)
 
 
-def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, where: Mapping[str, Any]) -> None:
-    """Write the prompt of that name about this requirement, for an agent to read."""
-    registry = make_application(where, mode="prompt").tools.own_registry
-    write_stdout(fill_requirement_prompt(name, RequirementRef((index,)), _context(catalogue, where), registry).encode())
+def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, options: Mapping[str, Any]) -> None:
+    """Print a prompt about the requirement with this index."""
+    registry = make_application(options, mode="prompt").tools.own_registry
+    text = fill_requirement_prompt(name, RequirementRef((index,)), _make_snapshot(catalogue, options), registry)
+    write_stdout(text.encode())
 
 
-def _context(catalogue: Catalogue, where: Mapping[str, Any]) -> ProjectSnapshot:
-    return ProjectSnapshot(open_project_quietly(open_cache(current_settings()), where), catalogue, page_size=0)
-
-
-def _system(where: Mapping[str, Any]) -> str:
-    from duvet.server.messages import render_instructions
-
-    assembly = make_application(where, mode="prompt")
-    return render_instructions(assembly.rule, assembly.tools.registry)
+def _make_snapshot(catalogue: Catalogue, options: Mapping[str, Any]) -> ProjectSnapshot:
+    return ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)

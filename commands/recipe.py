@@ -6,30 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
-from msgspec import UNSET, Struct, json
+import msgspec
 from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType
-from duvet.console import workflow_run
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_recipes
-from duvet.console.lists import detect_table_look, is_on_terminal, print_list
+from duvet.console.completion_values import complete_recipes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.problems import make_problem_output, output_problems, print_problems
+from duvet.console.output import is_on_terminal, print_detail, print_list
+from duvet.console.problems import make_problem_output, print_problems
 from duvet.console.service_options import PACKS_KEY, add_service_options
 from duvet.console.settings import current_settings, wants_bar
-from duvet.console.streams import FAILED, OK, is_standard_output, print_notice, write_stdout
+from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import print_run
 from duvet.errors import DuvetError
 from duvet.model import Problem, ProblemsError
 from duvet.reports.cells import escape_cell
-from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock, render_blocks_text
-from duvet.reports.tables import Column, Listing, TableLook, encode_json
+from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
+from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application, is_forwarded
 from duvet.text import format_count, quote_text, shorten_text
-from duvet.tools.knowledge.pack import KNOWLEDGE as PACK
-from duvet.tools.knowledge.recipe_run import make_recipe_output as told_of
+from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.knowledge.recipe_run import make_recipe_output
 from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
 from duvet.trace.names import suggest_nearest
 from duvet.tree.files import DiskTree
@@ -40,7 +40,6 @@ from duvet.workflows.recipe import (
     PlannedStep,
     RecipeFile,
     RecipePlan,
-    WaitCondition,
     check_recipe,
     is_runnable,
     make_recipe_environment,
@@ -48,7 +47,7 @@ from duvet.workflows.recipe import (
 )
 from duvet.workflows.recipes import RecipeCatalogue, require_recipe
 from duvet.workflows.references import WorkflowError
-from duvet.workflows.workflow import RECIPE_TOOL, FailureCode, Workflow, WorkflowRun, recipe_name
+from duvet.workflows.workflow import RECIPE_TOOL, Workflow, WorkflowRun, recipe_name
 
 _FORMATS = {
     "list": ("text", "table", "plain", "json", "jsonl", "csv", "markdown"),
@@ -56,7 +55,23 @@ _FORMATS = {
     "run": ("text", "json"),
     "validate": ("text", "json", "sarif", "github", "junit"),
 }
-"""What each action knows."""
+"""The formats of each action."""
+_COLUMNS = (
+    Column("name", lambda row: row["name"]),
+    Column("file", lambda row: row["file"]),
+    Column("variables", lambda row: " ".join(row["variables"])),
+    Column("steps", lambda row: str(row["steps"])),
+    Column("summary", lambda row: row["summary"], wraps=True),
+)
+_PLAN_COLUMNS = (
+    Column("step", lambda step: step.id),
+    Column("tool", lambda step: step.tool),
+    Column("arguments", lambda step: _encode(step.params) if step.params else "", wraps=True),
+    Column("until", lambda step: _describe_wait(step), wraps=True),
+)
+_FORWARDED = "with KM_GATEWAY_URL, recipes are run by that server"
+_FORWARDED_HINT = f"`duvet call {RECIPE_TOOL} --recipe NAME` runs one of those that it has"
+_LEFT_OUT = f"the configuration leaves out {RECIPE_TOOL}"
 
 
 @click.command(cls=Subcommand)
@@ -75,28 +90,15 @@ _FORMATS = {
     help="How to write the list (table, plain, json, jsonl, csv, markdown), a run or a recipe (text, json), or problems "
     "(text, json, sarif, github, junit) [default: table on a terminal and plain elsewhere; text].",
 )
-@click.option(
+@file_option(
     "-o",
     "--output",
-    metavar="FILE",
-    shell_complete=complete_files,
     help="With `show`, the file to write; one that is there is replaced, whole [default: standard output].",
 )
 @add_service_options
 @add_trace_options
 @click.pass_context
-def recipe(
-    ctx: click.Context,
-    /,
-    action: str,
-    names: tuple[str, ...],
-    variables: tuple[str, ...],
-    given: str | None,
-    dry_run: bool,
-    format: str | None,
-    output: str | None,
-    **where: Any,
-) -> None:
+def recipe(ctx: click.Context, /, action: str, names: tuple[str, ...], format: str | None, **options: Any) -> None:
     """A recipe is a routine of a project: a file in YAML in `recipes` or `.duvet/recipes` whose steps call tools one after
     another, expect something of what these answer, keep some of it, or wait. Agents run one with `km-recipe-run`.
     daily-health, release-prep, stale-audit and subsystem-freshness are there unless the project has its own of that name.
@@ -120,166 +122,54 @@ def recipe(
       duvet recipe run release-prep --var profile=nightly --dry-run
       duvet recipe run subsystem-freshness --var subsystem=Kettle --format json | jq .outputs
     """
-    if wrong := _misuse(action, len(names), bool(variables or given is not None or dry_run), format, output):
-        raise click.UsageError(wrong, ctx)
-    if action == "list":
-        list_recipes(None if format == "text" else format)
-    elif action == "validate":
-        ctx.exit(validate_recipes(names, format, where))
-    elif action == "show":
-        show_recipe(names[0], format, output)
-    else:
-        told = RecipeArguments(variables, given)
-        run = plan_recipe if dry_run else run_recipe
-        ctx.exit(run(names[0], told, format, where))
-
-
-def _misuse(action: str, names: int, is_told: bool, format: str | None, output: str | None) -> str:
-    """What doesn't go together; empty where all does."""
-    if action in ("show", "run") and names != 1:
-        return f"`{action}` needs the NAME of one recipe"
+    variables, given, dry_run, output = (options.pop(name) for name in ("variables", "given", "dry_run", "output"))
+    if action in ("show", "run") and len(names) != 1:
+        raise click.UsageError(f"`{action}` needs the NAME of one recipe", ctx)
     if action == "list" and names:
-        return "`list` takes no name"
-    if is_told and action != "run":
-        return "--var, --json and --dry-run go with `run`"
+        raise click.UsageError("`list` takes no name", ctx)
+    if (variables or given is not None or dry_run) and action != "run":
+        raise click.UsageError("--var, --json and --dry-run go with `run`", ctx)
     if output is not None and action != "show":
-        return "--output goes with `show`"
+        raise click.UsageError("--output goes with `show`", ctx)
     if format not in (None, *_FORMATS[action]):
-        return f"`{action}` is written as {', '.join(_FORMATS[action])}"
-    return ""
+        raise click.UsageError(f"`{action}` is written as {', '.join(_FORMATS[action])}", ctx)
+    match action:
+        case "list":
+            _list_recipes(None if format == "text" else format)
+        case "show":
+            _show_recipe(names[0], format, output)
+        case "validate":
+            ctx.exit(_validate_recipes(names, format, options))
+        case _:
+            ctx.exit(_run_recipe(names[0], variables, given, format, options, dry_run=dry_run))
 
 
-_STEPS = (
-    Column("step", lambda step: step.id),
-    Column("tool", lambda step: step.tool),
-    Column("arguments", lambda step: _json(step.params) if step.params else "", wraps=True),
-    Column("until", lambda step: _until(step), wraps=True),
-)
-
-
-def render_plan(planned: RecipePlan, look: TableLook) -> bytes:
-    """The steps, in the order in which they would be done."""
-    return render_blocks_text(_blocks(planned), look)
-
-
-def _blocks(planned: RecipePlan) -> Iterator[Block]:
-    yield TitleBlock(planned.recipe, ("dry run",))
-    yield ListBlock(Listing(_STEPS, planned.steps))
-    if planned.vars:
-        yield TitleBlock("Variables", rank=2)
-        yield FactsBlock([(name, _json(value)) for name, value in planned.vars.items()])
-
-
-def _until(step: PlannedStep) -> str:
-    if step.until is UNSET:
-        return ""
-    return f"{step.until.path} {_wanted(step.until)}, every {step.until.interval_seconds:g} s, for {_limit(step.until)}"
-
-
-def _wanted(until: WaitCondition) -> str:
-    found = [] if until.exists is UNSET else ["is there" if until.exists else "is not there"]
-    found += [] if until.equals is UNSET else [f"is {_json(until.equals)}"]
-    found += [] if until.not_equals is UNSET else [f"is not {_json(until.not_equals)}"]
-    return " and ".join(found)
-
-
-def _limit(until: WaitCondition) -> str:
-    return f"{until.timeout_seconds:g} s at most"
-
-
-def _json(value: object) -> str:
-    return json.encode(value).decode()
-
-
-def read_variables(workflow: Workflow, words: Sequence[str], given: bytes | None) -> dict[str, Any]:
-    """All variables with what is told by `NAME=VALUE` and by JSON; wrong usage where the recipe can't be told that."""
-    for word in words:
-        name, equals, _ = word.partition("=")
-        if not equals:
-            raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(word)}")
-        if name not in workflow.variables:
-            raise click.UsageError(_unknown(workflow, name))
-    try:
-        told = parse_arguments(_as_tool(workflow), [f"--{word}" for word in words], given)
-        return resolve_variables(workflow, told)
-    except ToolError as error:
-        raise make_shell_error(error) from error
-    except WorkflowError as error:
-        raise click.UsageError("\n".join(filter(None, [error.message, error.hint]))) from error
-
-
-def _as_tool(workflow: Workflow) -> Tool:
-    # What may be of any type is text, as it is written.
-    kinds = {
-        name: replace(one, kind=VariableType.STRING) if one.kind is None else one
-        for name, one in workflow.variables.items()
-    }
-    record = make_input_record(replace(workflow, variables=kinds))
-    name = recipe_name(workflow.name)
-    return Tool(name=name, title="", description="", input=record, output=None, handler=lambda asked, ctx: None)
-
-
-def _unknown(workflow: Workflow, name: str) -> str:
-    known: Mapping[str, object] = workflow.variables
-    hint = suggest_nearest(shorten_text(name), list(known)) or (
-        f"there are {', '.join(known)}" if known else "it has none"
-    )
-    return f"{recipe_name(workflow.name)} has no variable {quote_text(shorten_text(name))}\n{hint}"
-
-
-_COLUMNS = (
-    Column("name", lambda row: row["name"]),
-    Column("file", lambda row: row["file"]),
-    Column("variables", lambda row: " ".join(row["variables"])),
-    Column("steps", lambda row: str(row["steps"])),
-    Column("summary", lambda row: row["summary"], wraps=True),
-)
-
-
-_FORWARDED = "with KM_GATEWAY_URL, recipes are run by that server"
-_OVER_THERE = f"`duvet call {RECIPE_TOOL} --recipe NAME` runs one of those that it has"
-_LEFT_OUT = f"the configuration leaves out {RECIPE_TOOL}"
-
-
-class RecipeArguments(Struct, frozen=True):
-    """What a recipe is told."""
-
-    variables: Sequence[str]
-    """`NAME=VALUE`"""
-    given: str | None
-    """JSON, or where it comes from."""
-
-
-def list_recipes(format: str | None) -> None:
-    """Write which recipes there are, and say what is wrong with files that are none."""
-    every = _shelf().every().values()
-    rows = [_row(one, one.workflow) for one in every if one.workflow]
+def _list_recipes(format: str | None) -> None:
+    """List the recipes; print the problems of the other files, and their names."""
+    recipes = RecipeCatalogue(DiskTree()).every().values()
+    rows = [
+        {
+            "name": one.name,
+            "file": ORIGIN_SHIPPED if one.origin == ORIGIN_SHIPPED else one.path,
+            "variables": list(one.workflow.variables),
+            "steps": len(one.workflow.steps),
+            "summary": one.workflow.description,
+        }
+        for one in recipes
+        if one.workflow
+    ]
     print_list(Listing(_COLUMNS, rows), format)
-    print_problems([problem for one in every for problem in one.problems], current_settings())
-    if left_out := [one.path for one in every if not one.workflow]:
-        _remark(f"left out, for {'they are no recipes' if left_out[1:] else 'it is no recipe'}: {', '.join(left_out)}")
+    print_problems(problem for one in recipes for problem in one.problems)
+    if invalid := [one.path for one in recipes if not one.workflow]:
+        reason = "they are no recipes" if len(invalid) > 1 else "it is no recipe"
+        print_remark(f"left out, for {reason}: {', '.join(invalid)}")
     if is_forwarded(current_settings().environ):
-        _remark(f"these are the recipes that are here; {_FORWARDED}: {_OVER_THERE}")
+        print_remark(f"these are the recipes that are here; {_FORWARDED}: {_FORWARDED_HINT}")
 
 
-def _remark(words: str) -> None:
-    if not current_settings().quiet:
-        print_notice(f"{words}\n")
-
-
-def _row(found: RecipeFile, workflow: Workflow) -> Mapping[str, Any]:
-    return {
-        "name": found.name,
-        "file": ORIGIN_SHIPPED if found.origin == ORIGIN_SHIPPED else found.path,
-        "variables": list(workflow.variables),
-        "steps": len(workflow.steps),
-        "summary": workflow.description,
-    }
-
-
-def show_recipe(name: str, format: str | None, output: str | None = None) -> None:
-    """Write the file of one, or what is read in it, to a file or to standard output."""
-    found = _required(name, _shelf().every())
+def _show_recipe(name: str, format: str | None, output: str | None) -> None:
+    """Write the file of a recipe, or its content as JSON."""
+    found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
     if found.workflow is None:
         raise ProblemsError(found.problems)
     data = encode_json(found.document.values if found.document else {}) if format == "json" else found.data
@@ -291,106 +181,140 @@ def show_recipe(name: str, format: str | None, output: str | None = None) -> Non
         write_stdout(data)
 
 
-def validate_recipes(paths: Sequence[str], format: str | None, where: Mapping[str, Any]) -> int:
-    """Tell what is wrong with the recipes that are named, or are in files, or with all of the project; the exit code."""
-    chosen = make_problem_output(format, None)
-    shelf = _shelf()
-    every = shelf.every()
-    own = [one for one in every.values() if one.origin != ORIGIN_SHIPPED]
-    found = [every.get(path) or shelf.file(path) for path in paths] or own
-    assembly = _assembly(where)
-    known = make_recipe_environment(_tools(assembly), every)
-    problems = [problem for one in found for problem in check_recipe(one, known)]
-    written = output_problems(problems, chosen)
-    if not is_runnable(problems) or not written:
-        return FAILED
-    _remark(f"{format_count(len(found), 'recipe')}, no errors")
-    if RECIPE_TOOL not in assembly.tools.registry and assembly.line is None:
-        _remark(f"none can be run here: {_LEFT_OUT}")
-    return OK
-
-
-def plan_recipe(name: str, told: RecipeArguments, format: str | None, where: Mapping[str, Any]) -> int:
-    """Write what one would do; the exit code."""
-    workflow = _sound(name, _running(where))
-    planned = plan_recipe_run(workflow, read_variables(workflow, told.variables, read_json_argument(told.given)))
-    write_stdout(encode_json(planned) if format == "json" else render_plan(planned, detect_table_look()))
-    return OK
-
-
-def run_recipe(name: str, told: RecipeArguments, format: str | None, where: Mapping[str, Any]) -> int:
-    """Run one, and write what came of each step; the exit code."""
-    ##= man/spec/gateway.md#recipes
-    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and 2
-    ##% for wrong variables.
-    assembly = _running(where)
-    workflow = _sound(name, assembly)
-    given = read_variables(workflow, told.variables, read_json_argument(told.given))
-    runs: list[WorkflowRun] = []
+def _require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
     try:
-        _call(assembly, {"recipe": name, "vars": given}, runs)
-    except ToolError as error:
-        if not runs:
-            raise make_shell_error(error) from error
-    except KeyboardInterrupt:
-        # Who interrupts is shown what was done.
-        if not runs or runs[-1].error is None:
-            raise
-    # What is run within it comes before it.
-    run = runs[-1]
-    write_stdout(
-        encode_json(told_of(name, run)) if format == "json" else workflow_run.render_run_text(run, detect_table_look())
-    )
-    if run.error is not None and run.error.code is FailureCode.CANCELLED:
-        raise KeyboardInterrupt
-    return OK if run.status == "success" else FAILED
-
-
-def _call(assembly: Application, arguments: Mapping[str, object], runs: list[WorkflowRun]) -> None:
-    tool = assembly.tools.registry.require(RECIPE_TOOL)
-    invoke_tool(assembly, tool, arguments, tells=wants_bar(current_settings()), **{RUNS_SERVICE: runs.append})
-
-
-def _sound(name: str, assembly: Application) -> Workflow:
-    """The recipe of that name; ProblemsError with all that is wrong with it."""
-    every = _shelf().every()
-    found = _required(name, every)
-    problems: tuple[Problem, ...] = check_recipe(found, make_recipe_environment(assembly.tools.registry.every(), every))
-    if found.workflow is None or not is_runnable(problems):
-        raise ProblemsError(problems)
-    return found.workflow
-
-
-def _required(name: str, every: Mapping[str, RecipeFile]) -> RecipeFile:
-    try:
-        return require_recipe(name, every)
+        return require_recipe(name, recipes)
     except ToolError as error:
         raise make_shell_error(error) from error
 
 
-def _shelf() -> RecipeCatalogue:
-    return RecipeCatalogue(DiskTree())
+def _validate_recipes(paths: Sequence[str], format: str | None, options: Mapping[str, Any]) -> int:
+    """Write the problems of these recipes or files, or of all recipes of the project; return the exit code."""
+    problem_output = make_problem_output(format, None)
+    catalogue = RecipeCatalogue(DiskTree())
+    recipes = catalogue.every()
+    own = [one for one in recipes.values() if one.origin != ORIGIN_SHIPPED]
+    found = [recipes.get(path) or catalogue.file(path) for path in paths] or own
+    application = _make_application(options)
+    tools = list(application.tools.registry.every())
+    if can_run := RECIPE_TOOL in application.tools.registry:
+        environment = make_recipe_environment(tools, recipes)
+    else:
+        # Steps may call what the pack offers although no recipe can be run here.
+        environment = make_recipe_environment([*EnabledPack(KNOWLEDGE).tools(), *tools], recipes)
+    problems = [problem for one in found for problem in check_recipe(one, environment)]
+    written = problem_output.write(problems)
+    if not is_runnable(problems) or not written:
+        return FAILED
+    print_remark(f"{format_count(len(found), 'recipe')}, no errors")
+    if not can_run and application.line is None:
+        print_remark(f"none can be run here: {_LEFT_OUT}")
+    return OK
 
 
-def _running(where: Mapping[str, Any]) -> Application:
-    """The tools, where recipes of this project can be run with them; DuvetError where they can't."""
-    assembly = _assembly(where)
-    if assembly.line is not None:
-        # What runs there are the recipes of that project, with the rights of the token that is shown.
-        raise DuvetError(_FORWARDED, hint=_OVER_THERE)
-    if RECIPE_TOOL not in assembly.tools.registry:
+def _make_application(options: Mapping[str, Any]) -> Application:
+    """Enable the pack `knowledge`, unless the configuration leaves it out."""
+    return make_application({**options, PACKS_KEY: (*options[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
+
+
+def _run_recipe(
+    name: str, words: Sequence[str], json: str | None, format: str | None, options: Mapping[str, Any], *, dry_run: bool
+) -> int:
+    """Run a recipe, or plan that, and print the result of each step; return the exit code."""
+    application = _make_application(options)
+    if application.line is not None:
+        # That server has recipes of its own, and runs them with the rights of the token.
+        raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
+    if RECIPE_TOOL not in application.tools.registry:
         hint = "the pack `knowledge` is switched off, or only reads"
-        raise DuvetError(_LEFT_OUT, path=assembly.service.path, hint=hint)
-    return assembly
+        raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
+    recipes = RecipeCatalogue(DiskTree()).every()
+    found = _require_recipe(name, recipes)
+    problems: tuple[Problem, ...] = check_recipe(
+        found, make_recipe_environment(application.tools.registry.every(), recipes)
+    )
+    if found.workflow is None or not is_runnable(problems):
+        raise ProblemsError(problems)
+    variables = read_variables(found.workflow, words, read_json_argument(json))
+    if dry_run:
+        plan = plan_recipe_run(found.workflow, variables)
+        print_detail(plan, _make_plan_blocks(plan), format or "text")
+        return OK
+    run = _call_recipe_tool(application, {"recipe": name, "vars": variables})
+    return print_run(run, format, make_recipe_output(name, run))
 
 
-def _assembly(where: Mapping[str, Any]) -> Application:
-    """The tools, those about what is known among them where the configuration doesn't leave them out."""
-    return make_application({**where, PACKS_KEY: (*where[PACKS_KEY], KNOWLEDGE_SERVICE)}, mode=SHELL_SOURCE)
+def read_variables(workflow: Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
+    """Return all variables with the values of `NAME=VALUE` and of JSON; raise UsageError for wrong ones."""
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if not equals:
+            raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(word)}")
+        if name not in workflow.variables:
+            known: Mapping[str, object] = workflow.variables
+            hint = suggest_nearest(shorten_text(name), list(known)) or (
+                f"there are {', '.join(known)}" if known else "it has none"
+            )
+            unknown = quote_text(shorten_text(name))
+            raise click.UsageError(f"{recipe_name(workflow.name)} has no variable {unknown}\n{hint}")
+    try:
+        arguments = parse_arguments(_make_variables_tool(workflow), [f"--{word}" for word in words], json)
+        return resolve_variables(workflow, arguments)
+    except ToolError as error:
+        raise make_shell_error(error) from error
+    except WorkflowError as error:
+        raise click.UsageError("\n".join(filter(None, [error.message, error.hint]))) from error
 
 
-def _tools(assembly: Application) -> Iterator[Tool]:
-    """The tools that are switched on; where no recipe can be run with them, all about what is known, too."""
-    if RECIPE_TOOL not in assembly.tools.registry:
-        yield from EnabledPack(PACK).tools()
-    yield from assembly.tools.registry.every()
+def _make_variables_tool(workflow: Workflow) -> Tool:
+    """Return a tool whose arguments are the variables; one of any type is text."""
+    variables = {
+        name: replace(one, kind=VariableType.STRING) if one.kind is None else one
+        for name, one in workflow.variables.items()
+    }
+    record = make_input_record(replace(workflow, variables=variables))
+    name = recipe_name(workflow.name)
+    return Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
+
+
+def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> WorkflowRun:
+    """Run a recipe; return the record of the run also if it fails or is interrupted."""
+    tool = application.tools.registry.require(RECIPE_TOOL)
+    runs: list[WorkflowRun] = []
+    on_terminal = wants_bar(current_settings())
+    try:
+        ##= man/spec/gateway.md#recipes
+        ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and
+        ##% 2 for wrong variables.
+        invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
+    except ToolError as error:
+        if not runs:
+            raise make_shell_error(error) from error
+    except KeyboardInterrupt:
+        if not runs or runs[-1].error is None:
+            raise
+    # The runs of workflows that it called come before its own.
+    return runs[-1]
+
+
+def _make_plan_blocks(plan: RecipePlan) -> Iterator[Block]:
+    yield TitleBlock(plan.recipe, ("dry run",))
+    yield ListBlock(Listing(_PLAN_COLUMNS, plan.steps))
+    if plan.vars:
+        yield TitleBlock("Variables", rank=2)
+        yield FactsBlock([(name, _encode(value)) for name, value in plan.vars.items()])
+
+
+def _describe_wait(step: PlannedStep) -> str:
+    until = step.until
+    if until is msgspec.UNSET:
+        return ""
+    conditions = [] if until.exists is msgspec.UNSET else ["is there" if until.exists else "is not there"]
+    conditions += [] if until.equals is msgspec.UNSET else [f"is {_encode(until.equals)}"]
+    conditions += [] if until.not_equals is msgspec.UNSET else [f"is not {_encode(until.not_equals)}"]
+    limits = f"every {until.interval_seconds:g} s, for {until.timeout_seconds:g} s at most"
+    return f"{until.path} {' and '.join(conditions)}, {limits}"
+
+
+def _encode(value: object) -> str:
+    return msgspec.json.encode(value).decode()

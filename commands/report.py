@@ -7,22 +7,19 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import click
-from msgspec.structs import replace
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_folders
-from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options, open_project
-from duvet.console.page_rules import load_page_rules
-from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output, output_failure
-from duvet.console.progress import ProgressLines
-from duvet.console.report_run import (
-    ReportOptions,
-    make_report_key,
-    print_outcome,
-    run_cached_report,
-    run_report,
-    save_outcome,
+from duvet.console.completion_values import file_option, folder_option
+from duvet.console.options import (
+    TEXT_TYPE,
+    add_gate,
+    add_switch,
+    add_trace_options,
 )
+from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
+from duvet.console.progress import ProgressLines
+from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
+from duvet.console.report_run import ReportRequest, print_result, report_project, run_report, save_result
 from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
 from duvet.project.changes import ChangeWatcher
@@ -30,20 +27,15 @@ from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
 
+_MAX_NAMES = 3
+
 
 @click.command(cls=Subcommand)
 @add_trace_options
-@click.option("--json", metavar="FILE", shell_complete=complete_files, help="Write awslabs duvet's first JSON format.")
-@click.option(
-    "--json-v2",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="Write its second JSON format, which `duvet merge` reads.",
-)
-@click.option("--html", metavar="FILE", shell_complete=complete_files, help="Write a page; `-` is standard output.")
-@click.option(
-    "--lcov", metavar="DIR", shell_complete=complete_folders, help="Write a coverage file for each specification."
-)
+@file_option("--json", help="Write awslabs duvet's first JSON format.")
+@file_option("--json-v2", help="Write its second JSON format, which `duvet merge` reads.")
+@file_option("--html", help="Write a page; `-` is standard output.")
+@folder_option("--lcov", help="Write a coverage file for each specification.")
 @add_switch(
     "--ci", help="Check the committed snapshot; where none is configured, check that nothing lacks code or tests."
 )
@@ -60,13 +52,7 @@ from duvet.tree.files import DiskTree
 @click.option("--watch", is_flag=True, help="Report again after each change, until interrupted.")
 @click.pass_context
 def report(
-    ctx: click.Context,
-    /,
-    format: str | None,
-    output: str | None,
-    opens: bool,
-    watch: bool,
-    **given: Any,
+    ctx: click.Context, /, format: str | None, output: str | None, opens: bool, watch: bool, **options: Any
 ) -> None:
     """Extracts the requirements of the configured specifications, reads the annotations of all sources, and writes the
     reports that the configuration or the options name. A summary goes to standard error.
@@ -97,79 +83,72 @@ def report(
       duvet report --format sarif --output duvet.sarif
       duvet report --watch
     """
-    wishes = ReportOptions(**{name: given.pop(name) for name in ReportOptions.__struct_fields__})
-    chosen = replace(make_problem_output(format, output, (wishes.json, wishes.json_v2, wishes.html)), opens=opens)
+    request = ReportRequest(**{name: options.pop(name) for name in ReportRequest.__struct_fields__})
+    problem_output = make_problem_output(format, output, (request.json, request.json_v2, request.html))
     if watch:
-        report_on_changes(given, wishes, chosen)
-    ctx.exit(run_cached_report(given, wishes, chosen))
+        watch_reports(options, request, problem_output, opens=opens)
+    ctx.exit(report_project(open_cache({}), options, request, problem_output, opens=opens))
 
 
-_MOST_NAMES = 3
-
-
-def report_on_changes(where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> NoReturn:
-    """Report, and report again after each change; only an interruption or an error of the system ends that."""
+def watch_reports(
+    options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool
+) -> NoReturn:
+    """Report, and report again after each change, until the user or an error of the system ends it."""
     progress = ProgressLines(current_settings())
     with ChangeWatcher(current_settings().environ) as changes:
-        mended = False
+        restored = False
         while True:
             ##= man/spec/watch.md#noticing-changes
             ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
             ##% patterns match other files, until it is interrupted.
-            project, reported = run_watched_report(where, wishes, answer)
+            project, reported = run_watched_report(options, request, output, opens=opens)
             changes.follow(project)
-            if reported:
-                ##= man/spec/page.md#working-with-the-report
-                ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or
-                ##% fail when no report is written.
-                answer = replace(answer, opens=False)
+            # The browser shows the report; opening it again would only add a tab.
+            opens = opens and not reported
             progress.begin("Watching for changes; Ctrl-C ends it")
-            # Python looks for cycles by itself in no run of the command line.
+            # The command line turns the garbage collector off.
             ##= man/spec/watch.md#reporting-again
             ##% A process that watches or serves MUST NOT use more memory with each run.
             gc.collect()
+            changed, restored = wait_for_change(changes, restored=restored)
             ##= man/spec/watch.md#reporting-again
             ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the
             ##% changed files first.
-            changed, mended = wait_for_change(changes, mended=mended)
-            progress.begin(f"Changed {_named(changed)}")
+            names = ", ".join(changed[:_MAX_NAMES])
+            more = len(changed) - _MAX_NAMES
+            progress.begin(f"Changed {names} and {more} more" if more > 0 else f"Changed {names}")
 
 
-def wait_for_change(changes: ChangeWatcher, *, mended: bool) -> tuple[tuple[str, ...], bool]:
-    """What has changed, and whether that is reports alone."""
+def wait_for_change(changes: ChangeWatcher, *, restored: bool) -> tuple[tuple[str, ...], bool]:
+    """Wait for a change that a run answers; return the changed files, and whether they are nothing but reports."""
     while True:
         changed = changes.wait() or ()
-        reports_alone = bool(changed) and changes.are_outputs(changed)
+        only_reports = bool(changed) and changes.are_outputs(changed)
         ##= man/spec/watch.md#reporting-again
         ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again
         ##% before an input changes.
-        # Two that watch with different options would else write one report in turn for ever.
-        if not (reports_alone and mended):
-            return changed, reports_alone
+        # Else two processes that watch with different options would overwrite one report forever.
+        if not (only_reports and restored):
+            return changed, only_reports
 
 
-def run_watched_report(where: Mapping[str, Any], wishes: ReportOptions, answer: ProblemOutput) -> tuple[Project, bool]:
-    """One run, which has told what it came to: the project as it was read, and whether there was a report."""
-    shown = current_settings()
-    cache = DiskCache(DiskTree(), shown.environ, kept=wants_cache(shown), today=shown.today)
-    project = open_project(cache, **where)
+def run_watched_report(
+    options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
+) -> tuple[Project, bool]:
+    """Run once and print the result; return the project as it was read, and whether the run succeeded."""
+    settings = current_settings()
+    cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
+    project = open_project(cache, **options)
     ##= man/spec/watch.md#reporting-again
     ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
     try:
-        notes = load_page_rules(where, cache.tree)
-        project = open_project(cache, notes=notes, **where)
-        outcome = run_report(project, wishes)
+        page_rules = load_page_rules(options, cache.tree)
+        project = open_project(cache, rules=page_rules, **options)
+        result = run_report(project, request)
     except DuvetError as error:
-        output_failure(error, answer)
+        output.fail(error)
         cache.settle()
         return project, False
-    print_outcome(outcome, answer)
-    save_outcome(cache, make_report_key(where, wishes, notes), outcome)
+    print_result(result, output, opens=opens)
+    save_result(cache, make_options_key(options, request, rules=page_rules), result)
     return project, True
-
-
-def _named(paths: tuple[str, ...]) -> str:
-    """The first few."""
-    shown = ", ".join(paths[:_MOST_NAMES])
-    more = len(paths) - _MOST_NAMES
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from datetime import UTC, datetime
+from typing import BinaryIO
+
 import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files
+from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
+from duvet.console.problems import print_problems
 from duvet.console.service_options import add_service_option
+from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
+from duvet.errors import QueryError, UnreadableError
+from duvet.knowledge.backup import STORE_MEMBER
+from duvet.knowledge.restore import restore_backup
+from duvet.reports.cells import escape_cell
+from duvet.text import format_count
 
 
 @click.command(cls=Subcommand)
@@ -24,6 +37,23 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
       duvet restore --force km.tgz
       ssh elsewhere 'cat km.tgz' | duvet restore -
     """
-    from duvet.console.backup import run_restore
+    paths = locate_store(service_path)
+    stream = _open_stdin() if is_standard_input(file) else None
+    print_problems(warn_of_parent_project("restore", file, *(["--force"] if force else [])))
+    with audited(paths, "restore", file):
+        restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
+    what = "what was known" if STORE_MEMBER in restored.manifest.files else "nothing but feedback, of what was kept"
+    print_remark(f"restored {what} at {escape_cell(restored.manifest.created_at)}")
+    if restored.votes:
+        print_remark(f"brought back {format_count(restored.votes, 'vote')}")
+    if restored.kept:
+        print_remark(f"what was there is in {escape_cell(os.path.relpath(restored.kept))}")
 
-    run_restore(file, service_path, keeps=not force)
+
+def _open_stdin() -> BinaryIO:
+    hint = "send an archive there, or name its file"
+    if sys.stdin is None:
+        raise UnreadableError("standard input is closed", path=STANDARD_INPUT, hint=hint)
+    if sys.stdin.isatty():
+        raise QueryError("an archive is nothing that is typed", hint=hint)
+    return sys.stdin.buffer

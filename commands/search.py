@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from duvet.console.command import Subcommand
-from duvet.console.lists import add_limit_option, add_list_format, print_list
 from duvet.console.options import (
     add_kind_option,
     add_level_option,
@@ -18,24 +16,21 @@ from duvet.console.options import (
     add_spec_option,
     add_status_option,
     add_trace_options,
-    open_cache,
-    print_error_notice,
-    require_catalogue,
     split_filter,
 )
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice
+from duvet.console.output import add_limit_option, add_list_format, print_list
+from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
+from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
 from duvet.queries.embeddings import find_embedder
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
+from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
-from duvet.tree.files import DiskTree
 
-if TYPE_CHECKING:
-    from duvet.queries.embeddings import Embedder
+_COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
 
 
 @click.command(cls=Subcommand)
@@ -88,50 +83,38 @@ def search(
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json
     """
-    wanted, where = split_filter(options)
+    filters, options = split_filter(options)
     if raw and semantic:
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
         ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
-    ctx.exit(run_search(SearchQuery(" ".join(words), wanted, raw, limit), format, where, semantic))
-
-
-_COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
-
-
-def run_search(asked: SearchQuery, format: str | None, where: Mapping[str, Any], is_semantic: bool = False) -> int:
-    """List what is found, by its meaning, too, where that is wanted; the exit code."""
-    embedder = _embedder() if is_semantic else None
+    query = SearchQuery(" ".join(words), filters, raw, limit)
+    embedder = find_embedder(True) if semantic else None
     ##= man/spec/trace.md#reports
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
     ##% the cache.
-    catalogue = require_catalogue(where)
-    files = ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
+    catalogue, files = require_catalogue(options), open_project_files()
     try:
-        answer = search_requirements(catalogue, asked, open_cache(current_settings()) or Cache(), files, embedder)
+        answer = search_requirements(catalogue, query, open_cache() or Cache(), files, embedder)
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
     print_list(Listing(_COLUMNS, answer.rows), format)
     print_error_notice(catalogue)
-    if not current_settings().quiet:
-        print_notice("".join(f"{line}\n" for line in _words_on(answer)))
-        if not answer.rows:
-            hint = escape_cell(suggest_similar(catalogue, asked.query, files))
-            print_notice(f"nothing found; {hint}\n" if hint else "nothing found\n")
+    for remark in _list_remarks(answer, query, catalogue, files):
+        print_remark(remark)
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
-    return OK if answer.rows else FAILED
+    ctx.exit(OK if answer.rows else FAILED)
 
 
-def _embedder() -> Embedder | None:
-    return find_embedder(True)
-
-
-def _words_on(answer: SearchAnswer) -> Iterator[str]:
+def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:
     yield from describe_answer(answer)
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
     if len(answer.rows) < answer.total:
-        ##= man/spec/search.md#results
-        ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest
-        ##% similar names for an unknown word.
         yield f"{len(answer.rows)} of {answer.total} shown"
+    if not answer.rows:
+        hint = escape_cell(suggest_similar(catalogue, query.query, files))
+        yield f"nothing found; {hint}" if hint else "nothing found"

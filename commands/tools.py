@@ -6,20 +6,31 @@ from typing import Any
 
 import click
 
+from duvet.console.application import make_application, make_tool_application
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_tools as tool_names
-from duvet.console.lists import add_list_format
+from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.output import add_list_format, print_list
 from duvet.console.service_options import add_service_options
+from duvet.console.tool_call import make_shell_error, print_tool_help
+from duvet.reports.tables import Column, Listing
+from duvet.tools.tool import SHELL_SOURCE, ToolError
+
+_COLUMNS = (
+    Column("name", lambda row: row["name"]),
+    Column("pack", lambda row: row["pack"]),
+    Column("scope", lambda row: row["scope"]),
+    Column("description", lambda row: row["description"], wraps=True),
+)
 
 
 @click.command(cls=Subcommand)
-@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=tool_names)
+@click.argument("name", required=False, type=TEXT_TYPE, metavar="[NAME]", shell_complete=complete_tools)
 @add_list_format
 @add_service_options
 @add_trace_options
 @click.pass_context
-def tools(ctx: click.Context, /, name: str | None, format: str | None, **where: Any) -> None:
+def tools(ctx: click.Context, /, name: str | None, format: str | None, **options: Any) -> None:
     """With NAME it shows what that tool takes and answers, what to think of before it is called, and how it is called
     from the shell.
 
@@ -29,11 +40,25 @@ def tools(ctx: click.Context, /, name: str | None, format: str | None, **where: 
       duvet tools validate_citation
       duvet tools --pack introspect --format json
     """
-    from duvet.console.tool_call import list_tools, show_tool
-
     if name is None:
-        list_tools(format, where)
+        application = make_application(options, mode=SHELL_SOURCE)
+        rows = [
+            {
+                "name": tool.name,
+                "title": tool.title,
+                "description": tool.description,
+                "pack": application.tools.registry.pack_of(tool).name,
+                "scope": tool.scope.value,
+                "labels": list(tool.labels),
+            }
+            for tool in application.tools.shown_tools
+        ]
+        print_list(Listing(_COLUMNS, rows), format)
         return
     if format:
         raise click.UsageError("a tool is no list: --format goes without NAME", ctx)
-    show_tool(name, where)
+    registry = make_tool_application(name, options).tools.registry
+    try:
+        print_tool_help(registry.require(name), registry)
+    except ToolError as error:
+        raise make_shell_error(error) from error

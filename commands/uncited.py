@@ -2,44 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
 
 from duvet import rules
 from duvet.console.command import Subcommand
-from duvet.console.lists import add_limit_option, add_list_format, print_list
-from duvet.console.options import (
-    GATE_LEVELS,
-    add_level_option,
-    add_section_option,
-    add_spec_option,
-    add_status_option,
-    add_trace_options,
-    count_errors,
-    print_error_notice,
-    require_catalogue,
-    split_filter,
-)
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice
-from duvet.model import Problem
+from duvet.console.options import GATE_LEVELS, add_filters, add_trace_options, split_filter
+from duvet.console.output import add_limit_option, add_list_format, print_list
+from duvet.console.problems import print_annotations
+from duvet.console.project import print_error_notice, require_catalogue
+from duvet.console.streams import FAILED, OK, print_notice, print_remark
+from duvet.queries.difference import make_gate_problem
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
-from duvet.queries.records import make_requirement_row
+from duvet.queries.records import list_errors, make_requirement_row
 from duvet.reports import tables
 from duvet.reports.tables import Column, Listing
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
+_TODOS = Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
+_GATE_PROBLEMS = {
+    Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
+    Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
+}
+
 
 @click.command(cls=Subcommand)
 @click.option("--untested", is_flag=True, help="List what lacks a test instead.")
 @click.option("--todo", is_flag=True, help="List what a todo refers to instead, with its features and issues.")
-@add_status_option
-@add_level_option
-@add_spec_option
-@add_section_option
+@add_filters
 @click.option(
     "--fail-on",
     type=click.Choice(list(GATE_LEVELS), case_sensitive=False),
@@ -79,94 +71,61 @@ def uncited(
     """
     if untested and todo:
         raise click.UsageError("--untested and --todo can't be used together", ctx)
-    filter, where = split_filter(options)
-    lack = Gap.TEST if untested else Gap.TODO if todo else None if filter.statuses else Gap.CITATION
-    ctx.exit(run_uncited(where, filter, lack, fail_on=fail_on, limit=limit, format=format))
-
-
-_TODOS = Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
-
-
-def run_uncited(
-    where: Mapping[str, Any],
-    wanted: RequirementFilter,
-    lack: Gap | None,
-    *,
-    fail_on: str | None,
-    limit: int | None,
-    format: str | None,
-) -> int:
-    """List the requirements that lack it, and say how many there are; the exit code."""
-    catalogue = require_catalogue(where)
-    found = find_gaps(catalogue, wanted, lack)
-    print_list(_listing(catalogue, found.indexes[: limit or None], lack), format)
+    filters, options = split_filter(options)
+    gap = Gap.TEST if untested else Gap.TODO if todo else None if filters.statuses else Gap.CITATION
+    catalogue = require_catalogue(options)
+    found = find_gaps(catalogue, filters, gap)
+    print_list(_make_listing(catalogue, found.indexes[: limit or None], gap), format)
     print_error_notice(catalogue)
-    _say_count(found, wanted, lack, limit)
-    if fail_on is None:
-        return OK
-    breaking = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
-    if format is None:
-        from duvet.console.problems import print_annotations
-
-        print_annotations(_offences(catalogue, breaking, lack))
-    return _judged(catalogue, len(breaking), fail_on)
+    print_remark(_describe_count(found, filters, gap, limit))
+    if fail_on is not None:
+        failing = select_at_least_level(catalogue, found.indexes, GATE_LEVELS[fail_on])
+        if format is None and gap in _GATE_PROBLEMS:
+            rows = (make_requirement_row(catalogue, catalogue.requirements[index]) for index in failing)
+            print_annotations(make_gate_problem(row, *_GATE_PROBLEMS[gap]) for row in rows)
+        ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
 
 
-def _listing(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) -> Listing:
+def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> Listing:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
-    cards = [catalogue.requirements[index] for index in indexes]
-    shown = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATE_COLUMN, tables.SECTION_COLUMN)
-    if lack is Gap.TODO:
-        rows = [make_todo_row(catalogue, card) for card in cards]
-        return Listing((*shown, _TODOS, tables.TEXT_COLUMN), rows, tables.format_section_heading)
-    return Listing(
-        (*shown, tables.TEXT_COLUMN),
-        [make_requirement_row(catalogue, card) for card in cards],
-        tables.format_section_heading,
+    make_row = make_todo_row if gap is Gap.TODO else make_requirement_row
+    rows = [make_row(catalogue, catalogue.requirements[index]) for index in indexes]
+    more = (_TODOS,) if gap is Gap.TODO else ()
+    columns = (
+        tables.ID_COLUMN,
+        tables.LEVEL_COLUMN,
+        tables.STATE_COLUMN,
+        tables.SECTION_COLUMN,
+        *more,
+        tables.TEXT_COLUMN,
     )
+    return Listing(columns, rows, tables.format_section_heading)
 
 
-def _say_count(found: RequirementGaps, wanted: RequirementFilter, lack: Gap | None, limit: int | None) -> None:
-    if current_settings().quiet:
-        return
-    statuses = " or ".join(status.words for status in wanted.statuses)
-    words = [lack.value if lack else "", f"with the status {statuses}" if statuses else ""]
+def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:
+    statuses = " or ".join(status.words for status in filters.statuses)
+    words = [gap.value if gap else "", f"with the status {statuses}" if statuses else ""]
     count = len(found.indexes)
     notes = [f"{count} of {format_count(found.among, 'requirement')} {' '.join(filter(None, words))}"]
     if found.not_applicable:
         notes.append(f"{found.not_applicable} not applicable")
     if limit and limit < count:
         notes.append(f"{limit} listed")
-    print_notice(f"{'; '.join(notes)}\n")
+    return "; ".join(notes)
 
 
-def _offences(catalogue: Catalogue, indexes: tuple[int, ...], lack: Gap | None) -> Iterator[Problem]:
-    from duvet.queries.difference import make_gate_problem
-
-    named = {
-        Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
-        Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
-    }
-    if lack not in named:
-        return
-    for index in indexes:
-        yield make_gate_problem(make_requirement_row(catalogue, catalogue.requirements[index]), *named[lack])
-
-
-def _judged(catalogue: Catalogue, breaking: int, fail_on: str) -> int:
-    """Whether the list may be as it is; the exit code."""
+def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
+    """Print whether the gate of `--fail-on` passes; return the exit code."""
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
     ##% even beyond `--limit`, or if the project has errors.
-    if breaking:
-        print_notice(f"FAIL: {breaking} of them {'breaks' if breaking == 1 else 'break'} --fail-on {fail_on}\n")
+    if failing:
+        print_notice(f"FAIL: {failing} of them {'breaks' if failing == 1 else 'break'} --fail-on {fail_on}\n")
         return FAILED
-    errors = count_errors(catalogue)
-    if errors:
+    if errors := len(list_errors(catalogue)):
         print_notice(f"FAIL: --fail-on {fail_on} can't hold while the project has {format_count(errors, 'error')}\n")
         return FAILED
-    if not current_settings().quiet:
-        print_notice(f"PASS: none of them breaks --fail-on {fail_on}\n")
+    print_remark(f"PASS: none of them breaks --fail-on {fail_on}")
     return OK

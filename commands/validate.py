@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import click
 from msgspec import Struct
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files, complete_rule_codes
-from duvet.console.options import TEXT_TYPE, add_trace_options, cached_query, open_cache, open_project_quietly
-from duvet.console.page_rules import load_page_rules
+from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
+from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
     SourceLines,
     add_problem_format,
+    has_errors,
     make_patch,
     make_problem_output,
-    output_failure,
-    output_problems,
+    promote_warnings,
 )
-from duvet.console.report_run import has_errors, promote_warnings
-from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, print_notice, write_stdout
+from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
+from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
 from duvet.errors import DuvetError, NotFoundError
 from duvet.knowledge.pages.catalogue import PageFindings, find_page_problems
 from duvet.knowledge.pages.files import find_page_files
 from duvet.model import Problem
+from duvet.project.project import Project
 from duvet.project.validation import (
     ChosenInputs,
     Findings,
@@ -39,16 +38,16 @@ from duvet.project.validation import (
     overlay_project,
     write_fixes,
 )
+from duvet.project.validation import validate as validate_project
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
 from duvet.rules import list_rules
 from duvet.templates.rule_pages import load_rule_page
 from duvet.text import format_count, quote_text
 from duvet.trace.names import suggest_nearest
-from duvet.tree.files import DiskTree, MemoryTree, Tree
+from duvet.tree.files import DiskTree, MemoryTree
 
-if TYPE_CHECKING:
-    from duvet.project.project import Project
+_MAX_SKIPPED_NAMES = 10
 
 
 @click.command(cls=Subcommand)
@@ -56,13 +55,7 @@ if TYPE_CHECKING:
 @click.option("--fix", is_flag=True, help="Mend what has exactly one good answer.")
 @click.option("--diff", is_flag=True, help="Show what --fix would do, and write nothing.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
-@click.option(
-    "--stdin-path",
-    type=TEXT_TYPE,
-    metavar="PATH",
-    shell_complete=complete_files,
-    help="The file whose text `-` reads from standard input.",
-)
+@file_option("--stdin-path", type=TEXT_TYPE, metavar="PATH", help="The file whose text `-` reads from standard input.")
 @click.option(
     "--explain",
     metavar="CODE",
@@ -73,17 +66,7 @@ if TYPE_CHECKING:
 @add_trace_options
 @click.pass_context
 def validate(
-    ctx: click.Context,
-    /,
-    names: tuple[str, ...],
-    fix: bool,
-    diff: bool,
-    strict: bool,
-    stdin_path: str | None,
-    explain: str | None,
-    format: str | None,
-    output: str | None,
-    **where: Any,
+    ctx: click.Context, /, explain: str | None, format: str | None, output: str | None, **options: Any
 ) -> None:
     """Every target has to lead to a section, and every quote has to stand there. What `duvet report` lets pass is
     looked for, too: exceptions without a reason, annotations that are repeated, that stand in a string, or that
@@ -110,23 +93,23 @@ def validate(
       duvet validate --explain DUV050
     """
     if explain is not None:
-        run_explain(explain)
+        write_stdout(find_rule_page(explain).encode())
         return
-    if ("-" in names) != bool(stdin_path):
+    request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
+    if request.reads_stdin != bool(request.stdin_path):
         raise click.UsageError("`-` and --stdin-path belong together", ctx)
-    if fix and "-" in names and not diff:
+    if request.fix and request.reads_stdin and not request.diff:
         raise click.UsageError("standard input can't be mended; --diff shows how to", ctx)
-    wanted = ValidateRequest(names, stdin_path, fix, diff, strict)
-    ctx.exit(run_validate(where, wanted, make_problem_output(format, output, ("-" if diff else None,))))
-
-
-_NAME = "validate"
-STDIN_NAME = "-"
-_SHOWN = 10
+    problem_output = make_problem_output(format, output, ("-" if request.diff else None,))
+    try:
+        code = (_fix if request.fix or request.diff else _check)(options, request, problem_output)
+    except DuvetError as error:
+        code = problem_output.fail(error)
+    ctx.exit(code)
 
 
 class ValidateRequest(Struct, frozen=True):
-    """What the options of `duvet validate` ask for."""
+    """The options of one run."""
 
     names: tuple[str, ...] = ()
     stdin_path: str | None = None
@@ -134,179 +117,131 @@ class ValidateRequest(Struct, frozen=True):
     diff: bool = False
     strict: bool = False
 
-
-def run_validate(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOutput) -> int:
-    """Check what is asked for, and say what came of it; the exit code."""
-    try:
-        return _run(where, wanted, answer)
-    except DuvetError as error:
-        return output_failure(error, answer)
+    @property
+    def reads_stdin(self) -> bool:
+        return STANDARD_INPUT in self.names
 
 
-def _run(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOutput) -> int:
-    if wanted.fix or wanted.diff:
-        return run_fix(where, wanted, answer)
-    if STDIN_NAME in wanted.names:
-        project, texts = open_project_with_stdin(where, wanted)
-        read = _found(project)
-        return report_findings(read.trace, wanted, answer, texts=texts, pages=read.pages)
-    found = _findings(where)
-    return report_findings(found.trace, wanted, answer, pages=found.pages)
-
-
-class _Found(Struct, frozen=True, array_like=True):
-    """What is wrong with the trace, and with pages."""
+class ProjectFindings(Struct, frozen=True, array_like=True):
+    """The problems of the trace and of the pages."""
 
     trace: Findings
     pages: PageFindings
 
 
-def _findings(where: Mapping[str, Any]) -> _Found:
-    """What is wrong in the project in the working directory, from the cache where nothing has changed."""
+def _check(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
+    if request.reads_stdin:
+        project, texts = _open_project_with_stdin(options, request)
+        return _report_findings(_find_problems(project), request, output, texts)
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
     ##% alone, and `duvet validate` MUST NOT read the sources again.
-    return cached_query(_NAME, _Found, where, _found, load_page_rules(where))
+    findings = cached_query("validate", ProjectFindings, options, _find_problems, load_page_rules(options))
+    return _report_findings(findings, request, output)
 
 
-def _found(project: Project) -> _Found:
-    return _Found(_validated(project), find_page_problems(project))
+def _find_problems(project: Project) -> ProjectFindings:
+    return ProjectFindings(validate_project(project), find_page_problems(project))
 
 
-def _validated(project: Project) -> Findings:
-    from duvet.project.validation import validate
+def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
+    """Fix the files that are named, or print the difference; report the problems that remain."""
+    texts: dict[str, str] = {}
+    if request.reads_stdin:
+        project, texts = _open_project_with_stdin(options, request)
+    else:
+        project = open_project_quietly(open_cache(), options, load_page_rules(options))
+    pages = find_page_problems(project)
+    fixes = fix_project(project, lambda trace: _select_inputs(ProjectFindings(trace, pages), request, texts).paths)
+    before = ProjectFindings(fixes.first, pages)
+    ##= man/spec/validate.md#fixes
+    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
+    if request.diff:
+        rows = (row for path, data in sorted(fixes.after.items()) for row in make_patch(path, fixes.before[path], data))
+        write_stdout("".join(rows).encode())
+        return _report_findings(before, request, output, texts)
+    if obstacles := write_fixes(project, fixes):
+        return _report_findings(before, request, output, obstacles=obstacles)
+    if fixes.after:
+        count = format_count(fixes.citations, "citation")
+        print_remark(f"mended {count} in {format_count(len(fixes.after), 'file')}")
+        pages = find_page_problems(overlay_project(project, fixes.after))
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST report the problems that remain.
+    return _report_findings(ProjectFindings(fixes.findings, pages), request, output)
 
-    return validate(project)
 
-
-def open_project_with_stdin(where: Mapping[str, Any], wanted: ValidateRequest) -> tuple[Project, dict[str, str]]:
-    """The project with standard input in the place of a file, and that text by its path."""
+def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateRequest) -> tuple[Project, dict[str, str]]:
+    """Open the project with standard input in place of a file; return it and that text by its path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
     if sys.stdin is None:
-        raise DuvetError("standard input is closed", path=STDIN_NAME)
-    data = sys.stdin.buffer.read()
-    project = open_project_quietly(open_cache(current_settings()), where, load_page_rules(where))
-    path = _as_input(wanted.stdin_path or "", project)
+        raise DuvetError("standard input is closed", path=STANDARD_INPUT)
+    data, name = sys.stdin.buffer.read(), request.stdin_path or ""
+    project = open_project_quietly(open_cache(), options, load_page_rules(options))
+    # The path has to be spelled as the patterns spell it.
+    inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
+    found = choose_inputs([name], [*inputs, *find_page_files(project).prefixes], project.root, project.tree).paths
+    path = found[0] if len(found) == 1 else normalise_input_name(name, project.root, project.tree)
     return overlay_project(project, {path: data}), {path: data.decode(errors="replace")}
 
 
-def _as_input(name: str, project: Project) -> str:
-    """The path of a file as the patterns call it."""
-    inputs = [path for _, paths in project.inputs.sources for path in paths] + project.inputs.requirements
-    found = choose_inputs([name], [*inputs, *find_page_files(project).prefixes], project.root, project.tree).paths
-    return found[0] if len(found) == 1 else normalise_input_name(name, project.root, project.tree)
-
-
-def report_findings(
-    findings: Findings,
-    wanted: ValidateRequest,
-    answer: ProblemOutput,
-    more: tuple[Problem, ...] = (),
+def _report_findings(
+    findings: ProjectFindings,
+    request: ValidateRequest,
+    output: ProblemOutput,
     texts: Mapping[str, str] | None = None,
-    pages: PageFindings = PageFindings(),  # noqa: B008 - frozen
+    obstacles: tuple[Problem, ...] = (),
 ) -> int:
-    """Say what is wrong in what is asked for; the exit code."""
-    chosen = select_inputs(findings, wanted, texts or {}, pages.files)
-    known = [path for path in chosen.paths if path in findings.files]
-    checked = findings.of(known)
+    """Write the problems of the selected files and a summary; return the exit code."""
+    selected = _select_inputs(findings, request, texts or {})
+    checked = findings.trace.of([path for path in selected.paths if path in findings.trace.files])
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
     ##% duplicate slugs and unreadable pages.
-    noted = pages.of(chosen.paths) if wanted.names else pages.problems
-    found = sorted((*checked.problems, *chosen.problems, *more, *noted), key=lambda one: one.sort_key)
-    ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
-    problems = promote_warnings(found) if wanted.strict else tuple(found)
-    written = output_problems(problems, answer, SourceLines(texts))
-    if not current_settings().quiet:
-        ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
-        ##% exist.
-        print_notice(_left_out(chosen.others))
-        ##= man/spec/trace.md#reports
-        ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are
-        ##% requested.
-        counts = ", ".join(
-            format_count(count, noun)
-            for count, noun in zip(count_problems(problems), ("error", "warning"), strict=True)
-            if count
-        )
-        size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
-        print_notice(f"checked {size}: {counts or 'no problems'}\n")
+    of_pages = findings.pages.of(selected.paths) if request.names else findings.pages.problems
+    found = (*checked.problems, *selected.problems, *obstacles, *of_pages)
+    problems = tuple(sorted(found, key=lambda problem: problem.sort_key))
+    if request.strict:
+        problems = promote_warnings(problems)
+    written = output.write(problems, SourceLines(texts))
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    if skipped := selected.others:
+        names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
+        more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
+        print_remark(f"not checked, because no pattern matches it: {names}{more}")
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
+    counts = zip(count_problems(problems), ("error", "warning"), strict=True)
+    outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
+    size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
+    print_remark(f"checked {size}: {outcome}")
     ##= man/spec/validate.md#exit-code
     ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
     return OK if written and not has_errors(problems) else FAILED
 
 
-def select_inputs(
-    findings: Findings, wanted: ValidateRequest, texts: Mapping[str, str], pages: Collection[str] = ()
-) -> ChosenInputs:
-    """The inputs that are asked for, all where none is named; of some the texts are known that are not on disk."""
+def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
+    """Return the inputs that the request names, or all; the files of `texts` need not be on disk."""
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
     ##% the project.
-    if not wanted.names:
-        return ChosenInputs(tuple(findings.files))
-    names = [wanted.stdin_path or "" if name == STDIN_NAME else name for name in wanted.names]
-    return choose_inputs(names, [*findings.files, *pages], os.getcwd().replace(os.sep, "/"), _tree_with(texts))
-
-
-def _tree_with(texts: Mapping[str, str]) -> Tree:
-    """The files on disk, and those of which only the texts are known."""
-    if not texts:
-        return DiskTree()
-    return MemoryTree(dict.fromkeys(texts, b""), DiskTree())
-
-
-def _left_out(names: tuple[str, ...]) -> str:
-    if not names:
-        return ""
-    shown = [escape_cell(name) for name in names[:_SHOWN]]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"not checked, because no pattern matches it: {', '.join(shown)}{more}\n"
-
-
-def run_explain(name: str) -> None:
-    """Print the page of a rule."""
-    write_stdout(find_rule_page(name).encode())
-
-
-def run_fix(where: Mapping[str, Any], wanted: ValidateRequest, answer: ProblemOutput) -> int:
-    """Mend what is asked for, or show how; what is left is told, and the exit code says whether that is nothing."""
-    texts: dict[str, str] = {}
-    if STDIN_NAME in wanted.names:
-        project, texts = open_project_with_stdin(where, wanted)
-    else:
-        project = open_project_quietly(open_cache(current_settings()), where, load_page_rules(where))
-    pages = find_page_problems(project)
-    found = fix_project(project, lambda findings: select_inputs(findings, wanted, texts, pages.files).paths)
-    ##= man/spec/validate.md#fixes
-    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
-    if wanted.diff:
-        rows = (row for path, data in sorted(found.after.items()) for row in make_patch(path, found.before[path], data))
-        write_stdout("".join(rows).encode())
-        return report_findings(found.first, wanted, answer, texts=texts, pages=pages)
-    obstacles = write_fixes(project, found)
-    if obstacles:
-        return report_findings(found.first, wanted, answer, obstacles, pages=pages)
-    if found.after and not current_settings().quiet:
-        print_notice(
-            f"mended {format_count(found.citations, 'citation')} in {format_count(len(found.after), 'file')}\n"
-        )
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST report the problems that remain.
-    left = find_page_problems(overlay_project(project, found.after)) if found.after else pages
-    return report_findings(found.findings, wanted, answer, pages=left)
+    inputs = findings.trace.files
+    if not request.names:
+        return ChosenInputs(tuple(inputs))
+    names = [request.stdin_path or "" if name == STANDARD_INPUT else name for name in request.names]
+    tree = MemoryTree(dict.fromkeys(texts, b""), DiskTree()) if texts else DiskTree()
+    return choose_inputs(names, [*inputs, *findings.pages.files], os.getcwd().replace(os.sep, "/"), tree)
 
 
 def find_rule_page(name: str) -> str:
-    """The page of the rule of this code or name, or an error with those that are most like it."""
+    """Return the page of the rule with this code or name; raise NotFoundError with the nearest ones."""
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    wanted = name.strip().casefold()
+    key = name.strip().casefold()
     for rule in list_rules().values():
-        if wanted in (rule.code.casefold(), rule.name):
+        if key in (rule.code.casefold(), rule.name):
             return load_rule_page(rule.code).text
-    known = [known for rule in list_rules().values() for known in (rule.code, rule.name)]
-    raise NotFoundError(f"there is no rule {quote_text(name)}", hint=suggest_nearest(name, known))
+    names = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
+    raise NotFoundError(f"there is no rule {quote_text(name)}", hint=suggest_nearest(name, names))

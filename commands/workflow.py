@@ -9,24 +9,31 @@ import click
 from msgspec import convert
 
 from duvet.commands.mcp import find_workflow_problems
-from duvet.console import workflow_run
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand
-from duvet.console.lists import detect_table_look, print_list
 from duvet.console.options import TEXT_TYPE, add_trace_options
-from duvet.console.problems import print_problems
+from duvet.console.output import print_list
+from duvet.console.problems import has_errors, print_problems
 from duvet.console.service_options import add_service_options
 from duvet.console.settings import current_settings, wants_bar
-from duvet.console.streams import FAILED, OK, print_notice, write_stdout
+from duvet.console.streams import print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import print_run
 from duvet.errors import NotFoundError
-from duvet.model import ProblemsError, Severity
+from duvet.model import ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text
 from duvet.tools.tool import RUNS_SERVICE, SHELL_SOURCE, Tool, ToolError
 from duvet.trace.names import suggest_nearest
-from duvet.workflows.workflow import FailureCode, WorkflowRun, tool_name
+from duvet.workflows.workflow import WorkflowRun, tool_name
+
+_COLUMNS = (
+    Column("name", lambda row: row["name"]),
+    Column("variables", lambda row: " ".join(row["variables"])),
+    Column("steps", lambda row: str(row["steps"])),
+    Column("description", lambda row: row["description"], wraps=True),
+)
 
 
 @click.command(cls=Subcommand)
@@ -50,7 +57,7 @@ def workflow(
     variables: tuple[str, ...],
     given: str | None,
     format: str | None,
-    **where: Any,
+    **options: Any,
 ) -> None:
     """A workflow chains tools and models: its steps are in `workflows` of duvet.config.json, .yaml or .toml, and agents
     call it as the tool `workflow.NAME`. `list` shows which there are, `show` what one does, `check` what is wrong with one
@@ -70,116 +77,71 @@ def workflow(
         raise click.UsageError(f"`{action}` needs the NAME of a workflow", ctx)
     if (variables or given is not None) and action != "run":
         raise click.UsageError("only `run` is told anything: --var and --json go with it", ctx)
+    application = make_application(options, mode=SHELL_SOURCE)
+    workflows = application.tools.workflows
     if action == "list":
-        list_workflows(format, where)
-    elif action == "check":
-        check_workflows(name, where)
+        rows = [
+            {
+                "name": one.name,
+                "description": one.description,
+                "variables": list(one.variables),
+                "steps": len(one.steps),
+            }
+            for one in workflows.values()
+        ]
+        print_list(Listing(_COLUMNS, rows), format)
+        return
+    if name is not None and name not in workflows:
+        hint = suggest_nearest(name, tuple(workflows)) or (
+            f"there are {', '.join(workflows)}" if workflows else "the configuration has none"
+        )
+        raise NotFoundError(f"there is no workflow {quote_text(name)}", hint=hint)
+    if action == "check":
+        _check_workflows(application, name)
     elif action == "show":
-        show_workflow(name or "", where)
+        write_stdout(encode_json(application.service.config.workflows[name or ""]))
     else:
-        ctx.exit(run_workflow(name or "", variables, given, format, where))
+        ctx.exit(print_run(_run_workflow(application, name or "", variables, given), format))
 
 
-_COLUMNS = (
-    Column("name", lambda row: row["name"]),
-    Column("variables", lambda row: " ".join(row["variables"])),
-    Column("steps", lambda row: str(row["steps"])),
-    Column("description", lambda row: row["description"], wraps=True),
-)
+def _check_workflows(application: Application, name: str | None) -> None:
+    """Print the warnings about one workflow or all; raise ProblemsError if there are errors."""
+    problems = find_workflow_problems(application, name)
+    if has_errors(problems):
+        raise ProblemsError(problems)
+    if problems:
+        print_problems(problems)
+    print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
 
 
-def list_workflows(format: str | None, where: Mapping[str, Any]) -> None:
-    """Write the workflows of the configuration."""
-    rows = [
-        {
-            "name": one.name,
-            "description": one.description,
-            "variables": list(one.variables),
-            "steps": len(one.steps),
-        }
-        for one in make_application(where, mode=SHELL_SOURCE).tools.workflows.values()
-    ]
-    print_list(Listing(_COLUMNS, rows), format)
-
-
-def show_workflow(name: str, where: Mapping[str, Any]) -> None:
-    """Write all there is to know about one."""
-    assembly = _assembly_with(name, where)
-    write_stdout(encode_json(assembly.service.config.workflows[name]))
-
-
-def check_workflows(name: str | None, where: Mapping[str, Any]) -> None:
-    """Say what is wrong with one or with all; ProblemsError where something is."""
-    assembly = make_application(where, mode=SHELL_SOURCE) if name is None else _assembly_with(name, where)
-    found = find_workflow_problems(assembly, name)
-    if any(problem.severity is Severity.ERROR for problem in found):
-        raise ProblemsError(found)
-    if found:
-        print_problems(found, current_settings())
-    if not current_settings().quiet:
-        count = len(assembly.tools.workflows) if name is None else 1
-        print_notice(f"{format_count(count, 'workflow')}, no errors\n")
-
-
-def run_workflow(
-    name: str, variables: Sequence[str], given: str | None, format: str | None, where: Mapping[str, Any]
-) -> int:
-    """Run one, and write what came of each step; the exit code."""
-    assembly = _assembly_with(name, where)
-    faulty = find_workflow_problems(assembly, name)
-    if any(problem.severity is Severity.ERROR for problem in faulty):
-        raise ProblemsError(faulty)
+def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
+    """Run a workflow; return the record of the run also if it fails or is interrupted."""
+    problems = find_workflow_problems(application, name)
+    if has_errors(problems):
+        raise ProblemsError(problems)
     try:
-        tool = assembly.tools.registry.require(tool_name(name))
-        told = parse_arguments(tool, [f"--{variable}" for variable in _checked(variables)], read_json_argument(given))
-        run = _ran(assembly, tool, told)
+        tool = application.tools.registry.require(tool_name(name))
+        for variable in variables:
+            if "=" not in variable:
+                raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(variable)}")
+        arguments = parse_arguments(tool, [f"--{variable}" for variable in variables], read_json_argument(json))
+        return _call_workflow(application, tool, arguments)
     except ToolError as error:
         if error.details is None:
             raise make_shell_error(error) from error
-        run = convert(error.details, WorkflowRun)
-    write_stdout(
-        workflow_run.render_run_json(run)
-        if format == "json"
-        else workflow_run.render_run_text(run, detect_table_look())
-    )
-    if run.error is not None and run.error.code is FailureCode.CANCELLED:
-        raise KeyboardInterrupt
-    return OK if run.status == "success" else FAILED
+        return convert(error.details, WorkflowRun)
 
 
-def _ran(assembly: Application, tool: Tool, told: Mapping[str, object]) -> WorkflowRun:
-    """What comes of the workflow, also where it is interrupted."""
+def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str, object]) -> WorkflowRun:
     runs: list[WorkflowRun] = []
+    on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/workflows.md#steps
         ##% The engine MUST announce each step before it begins, and the end of the run.
-        run = invoke_tool(
-            assembly, tool, told, tells=wants_bar(current_settings()), **{RUNS_SERVICE: runs.append}
-        ).value
+        answer = invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:
             raise
-        ##= man/spec/workflows.md#output
-        ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-        ##% interrupted, and give programs the whole record as JSON.
         return runs[-1]
-    assert isinstance(run, WorkflowRun)
-    return run
-
-
-def _checked(variables: Sequence[str]) -> Sequence[str]:
-    for variable in variables:
-        if "=" not in variable:
-            raise click.UsageError(f"--var takes NAME=VALUE, not {quote_text(variable)}")
-    return variables
-
-
-def _assembly_with(name: str, where: Mapping[str, Any]) -> Application:
-    assembly = make_application(where, mode=SHELL_SOURCE)
-    if name not in assembly.tools.workflows:
-        known = tuple(assembly.tools.workflows)
-        hint = suggest_nearest(name, known) or (
-            f"there are {', '.join(known)}" if known else "the configuration has none"
-        )
-        raise NotFoundError(f"there is no workflow {quote_text(name)}", hint=hint)
-    return assembly
+    assert isinstance(answer.value, WorkflowRun)
+    return answer.value

@@ -11,8 +11,8 @@ import click
 from msgspec.structs import replace
 
 from duvet.console.command import LazyGroup
-from duvet.console.completion_values import complete_files, complete_folders
-from duvet.console.settings import NO_CACHE, QUIET, VERBOSE, TerminalSettings, add_flag, wants_colour
+from duvet.console.completion_values import file_option, folder_option
+from duvet.console.settings import NO_CACHE, QUIET, VERBOSE, TerminalSettings, wants_colour
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
@@ -45,7 +45,7 @@ COMMANDS = {
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",
 }
-"""By name, what each one does: its help begins with that."""
+"""The summary of each command, with which its help begins."""
 
 
 @click.group(
@@ -55,18 +55,12 @@ COMMANDS = {
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="COMMAND [ARGS]...",
 )
-@click.option("-C", "directory", metavar="DIR", shell_complete=complete_folders, help="Run as if started in DIR.")
-@click.option(
-    "--config",
-    "config_path",
-    metavar="FILE",
-    shell_complete=complete_files,
-    help="Read this configuration; the same as --config-path.",
-)
+@folder_option("-C", "directory", help="Run as if started in DIR.")
+@file_option("--config", "config_path", help="Read this configuration; the same as --config-path.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
-@add_flag(QUIET)
-@add_flag(VERBOSE)
-@add_flag(NO_CACHE)
+@QUIET.add
+@VERBOSE.add
+@NO_CACHE.add
 @click.version_option(VERSION, message="duvet %(version)s")
 @click.pass_context
 def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, color: str) -> None:
@@ -81,95 +75,80 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
       duvet report
       duvet report --ci
     """
-    shown = ctx.obj or TerminalSettings(os.environ)
-    ctx.obj = replace(shown, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
+    settings = ctx.obj or TerminalSettings(os.environ)
+    ctx.obj = replace(settings, config_path=config_path, colour=wants_colour(color, os.environ), colours=color)
     if directory is not None:
-        _enter(directory)
-
-
-def _enter(directory: str) -> None:
-    try:
-        os.chdir(directory)
-    except (OSError, ValueError) as error:
-        raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
+        try:
+            os.chdir(directory)
+        except (OSError, ValueError) as error:
+            raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
 
 
 def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
+    """Run the command line, and exit without cleaning up, which would take a tenth of the time."""
     try:
         code = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:
-        # While an error was being printed.
+        # The user interrupted the printing of an error.
         code = INTERRUPTED
-    _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process at once: to take apart first what a run has built would cost a tenth of its time."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError, AttributeError):
             stream.flush()
     os._exit(code)
 
 
-def run_command_line(args: list[str], shown: TerminalSettings | None = None) -> int:
-    """The exit code for these arguments; every error has been printed. Settings are those of the process by default."""
+def run_command_line(args: list[str], settings: TerminalSettings | None = None) -> int:
+    """Run a command and print its errors; return the exit code."""
     open_missing_stderr()
-    asked = os.environ.get("_DUVET_COMPLETE")
-    if asked:
+    if completion := os.environ.get("_DUVET_COMPLETE"):
         from duvet.console.completion import answer_shell
 
-        answer_shell(cli, asked)
+        answer_shell(cli, completion)
         return OK
     ctx: click.Context | None = None
     try:
-        with cli.make_context("duvet", args, obj=shown) as ctx:
+        with cli.make_context("duvet", args, obj=settings) as ctx:
             cli.invoke(ctx)
         return OK
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        return _misused(error)
+        try:
+            error.show()
+        except OSError:
+            silence_stream(sys.stderr)
+        return error.exit_code
     except DuvetError as error:
         ##= man/spec/trace.md#diagnostics
         ##% An input MUST NOT cause a traceback or control the terminal.
         ##= man/spec/trace.md#diagnostics
         ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when
         ##% interrupted.
-        return _failed(error, ctx)
+        return _print_error(error, ctx)
     except (KeyboardInterrupt, click.Abort):
         print_notice("\ninterrupted\n")
         return INTERRUPTED
     except BrokenPipeError:
-        # Nobody reads on.
+        # The reader of standard output has closed it.
         silence_stream(sys.stdout)
         return OK
     except OSError as error:
         silence_stream(sys.stdout)
-        return _failed(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
-    except Exception:  # noqa: BLE001 - what gets here is a defect of ours, and is called one
-        return _bug()
+        return _print_error(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
+    except Exception:  # noqa: BLE001 - what gets here is a bug of duvet, and is reported as one
+        return _print_bug()
 
 
-def _misused(error: click.ClickException) -> int:
-    try:
-        error.show()
-    except OSError:
-        silence_stream(sys.stderr)
-    return error.exit_code
-
-
-def _failed(error: DuvetError, ctx: click.Context | None) -> int:
+def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
     from duvet.console.problems import list_error_problems, print_problems
 
-    shown = ctx.find_object(TerminalSettings) if ctx else None
-    print_problems(
-        list_error_problems(error), shown or TerminalSettings(os.environ, colour=wants_colour("auto", os.environ))
-    )
+    settings = ctx.find_object(TerminalSettings) if ctx else None
+    settings = settings or TerminalSettings(os.environ, colour=wants_colour("auto", os.environ))
+    print_problems(list_error_problems(error), settings)
     return FAILED
 
 
-def _bug() -> int:
+def _print_bug() -> int:
     import platform
     import traceback
 

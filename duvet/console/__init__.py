@@ -1,1 +1,1 @@
-"""What commands share: options, streams, progress, problems, lists, completion."""
+"""Code that commands share: options, streams, progress, problems, lists, completion."""

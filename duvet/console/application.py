@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from duvet.config.service import Service, load_service
-from duvet.console.options import open_blobs, open_project, require_contents
 from duvet.console.progress import QuietProgress
+from duvet.console.project import open_blobs, open_project, require_contents
 from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import is_stderr_writable, print_line
@@ -58,7 +58,7 @@ def make_application_settings(where: Mapping[str, Any], terminal: TerminalSettin
         notes: tuple[NotesRule, ...] | None = None,
     ) -> Project:
         progress = progress or QuietProgress(terminal)
-        return open_project(cache, progress, shown=terminal, root=root, notes=notes, **options)
+        return open_project(cache, progress, settings=terminal, root=root, rules=notes, **options)
 
     return ApplicationSettings(
         environ=terminal.environ,

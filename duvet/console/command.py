@@ -17,50 +17,46 @@ if TYPE_CHECKING:
 
 
 class Subcommand(click.Command):
-    """Names every missing option at once, and refuses an option that is given twice but counts once."""
+    """Reports all missing options at once, and rejects an option that is repeated but counts once."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), *make_global_flags()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
-            given, _, order = self.make_parser(ctx).parse_args(list(args))
+            values, _, order = self.make_parser(ctx).parse_args(list(args))
         except click.UsageError as error:
-            # An option without its value is raised without what the usage is taken from.
+            # Click raises the error about an option without its value without a context.
             error.ctx = error.ctx or ctx
             raise
         asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
         if not ctx.resilient_parsing and not asks_for_help:
-            self._check_missing(ctx, given)
-            self._check_repeated(ctx, order)
+            self._check_missing(ctx, values)
+            for param, count in Counter(order).items():
+                if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
+                    raise make_repeated_error(param, ctx)
         return super().parse_args(ctx, args)
 
-    def _check_missing(self, ctx: click.Context, given: dict[str, Any]) -> None:
+    def _check_missing(self, ctx: click.Context, values: dict[str, Any]) -> None:
         required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
-        missing = [param for param, name in required if name not in given or param.value_is_missing(given[name])]
+        missing = [param for param, name in required if name not in values or param.value_is_missing(values[name])]
         if missing:
-            lines = "\n".join(f"  {_shown(param, ctx)}" for param in missing)
+            lines = "\n".join(f"  {_format_parameter(param)}" for param in missing)
             raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
-
-    def _check_repeated(self, ctx: click.Context, order: list[click.Parameter]) -> None:
-        for param, count in Counter(order).items():
-            if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
-                raise make_repeated_error(param, ctx)
 
 
 def make_repeated_error(param: click.Parameter, ctx: click.Context) -> click.UsageError:
-    """The error about an argument that may stand once."""
-    return click.UsageError(f"the argument '{_shown(param, ctx)}' cannot be used multiple times", ctx)
+    return click.UsageError(f"the argument '{_format_parameter(param)}' cannot be used multiple times", ctx)
 
 
-def _shown(param: click.Parameter, ctx: click.Context) -> str:
+def _format_parameter(param: click.Parameter) -> str:
     if isinstance(param, click.Option):
         return param.opts[-1] if param.is_flag else f"{param.opts[-1]} <{(param.name or '').upper()}>"
     return f"<{param.human_readable_name}>"
 
 
 class LazyGroup(click.Group):
-    """Knows what its subcommands do, and imports the module of one when it is asked for more."""
+    """Lists its subcommands by their summaries, and imports the module of one only to run it."""
 
     def __init__(self, *args: Any, package: str, summaries: Mapping[str, str], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,38 +68,30 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.summaries and cmd_name not in self.commands:
-            self.add_command(self._imported(cmd_name))
+            command = getattr(import_module(f"{self.package}.{cmd_name}"), cmd_name)
+            assert isinstance(command, click.Command)
+            command.help = f"{self.summaries[cmd_name]}\n\n{cleandoc(command.help or '')}"
+            self.add_command(command)
         return super().get_command(ctx, cmd_name)
 
-    def _imported(self, name: str) -> click.Command:
-        command = getattr(import_module(f"{self.package}.{name}"), name)
-        assert isinstance(command, click.Command)
-        command.help = f"{self.summaries[name]}\n\n{cleandoc(command.help or '')}"
-        return command
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The names and what they do, which takes no module."""
-        # As much as click leaves for it: three times the usual gap stays free.
-        room = formatter.width - 6 - max(map(len, self.summaries))
-        told = [click.Command(name, help=summary) for name, summary in self.summaries.items()]
+        # The width that click itself leaves for summaries.
+        width = formatter.width - 6 - max(map(len, self.summaries))
+        commands = [click.Command(name, help=summary) for name, summary in self.summaries.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(one.name or "", one.get_short_help_str(room)) for one in told])
+            formatter.write_dl([(command.name or "", command.get_short_help_str(width)) for command in commands])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """The names and what they do, which takes no module."""
         from click.shell_completion import CompletionItem
 
-        found = [
-            CompletionItem(name, help=summary)
-            for name, summary in self.summaries.items()
-            if name.startswith(incomplete)
-        ]
-        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+        names = (name for name in self.summaries if name.startswith(incomplete))
+        items = [CompletionItem(name, help=self.summaries[name]) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """`duvet help COMMAND` is `duvet COMMAND --help`."""
+        # `duvet help COMMAND` is `duvet COMMAND --help`.
         if args[:1] == ["help"]:
             args = [*args[1:2], "--help"]
         if args == ["--help"]:
@@ -112,6 +100,6 @@ class LazyGroup(click.Group):
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             from duvet.config.fields import did_you_mean
 
-            near = did_you_mean(args[0], self.summaries)
-            ctx.fail(f"No such command '{args[0]}'{near and '; '}{near}")
+            hint = did_you_mean(args[0], self.summaries)
+            ctx.fail(f"No such command '{args[0]}'{hint and '; '}{hint}")
         return super().resolve_command(ctx, args)

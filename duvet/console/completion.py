@@ -11,25 +11,23 @@ from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError
 
 COMPLETION_VARIABLE = "_DUVET_COMPLETE"
-"""Set by the scripts of shells to what they ask for."""
+"""The shell and the action; the scripts of shells set it."""
 _PROGRAM = "duvet"
 
 CompletionItems = list[CompletionItem[str]]
 
 
 class _Completion(ShellComplete):
-    """What all shells have in common."""
-
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
         # `duvet help COMMAND` is `duvet COMMAND --help`.
         return super().get_completions(args[args[:1] == ["help"] :], incomplete)
 
 
 class BashCompletion(_Completion, BashComplete):
-    """Bash shows names alone, and takes what stands behind `=` for a word of its own."""
+    """Bash shows no descriptions, and splits words at `=`."""
 
     def source(self) -> str:
-        # The bash on the path says nothing about the one that will run the script.
+        # Click checks the version of the bash on the path, which need not be the one that runs the script.
         return ShellComplete.source(self)
 
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
@@ -37,15 +35,15 @@ class BashCompletion(_Completion, BashComplete):
             args, incomplete = [*args, "="], ""
         words = [word for before, word in zip(["", *args], args, strict=False) if word != "=" or before[:2] != "--"]
         if words[-1:] == ["="]:
-            # `--arg NAME=VALUE` is four words; what is shown stands in the place of the last one.
-            begun = f"{words[-2]}="
-            found = super().get_completions(words[:-2], begun + incomplete)
-            return [CompletionItem(item.value.removeprefix(begun), item.type) for item in found]
+            # `--arg NAME=VALUE` is four words, and only the last one is replaced.
+            prefix = f"{words[-2]}="
+            found = super().get_completions(words[:-2], prefix + incomplete)
+            return [CompletionItem(item.value.removeprefix(prefix), item.type) for item in found]
         return super().get_completions(words, incomplete)
 
 
-class _Described(_Completion):
-    """A shell that shows descriptions, and completes `--option=value` as one word."""
+class _WordCompletion(_Completion):
+    """Completes `--option=value` as one word."""
 
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:
         found = super().get_completions(args, incomplete)
@@ -56,13 +54,12 @@ class _Described(_Completion):
         return found
 
 
-class ZshCompletion(_Described, ZshComplete):
-    """Zsh."""
+class ZshCompletion(_WordCompletion, ZshComplete):
+    pass
 
 
-class FishCompletion(_Described, FishComplete):
-    """Fish; a comma of a description doesn't end it."""
-
+class FishCompletion(_WordCompletion, FishComplete):
+    # Only the first comma separates the value from its description.
     source_template = FishComplete.source_template.replace('string split ","', 'string split -m 1 ","')
 
 
@@ -70,7 +67,7 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 
 
 def make_completion_script(shell: str, program: click.Command) -> str:
-    """What makes that shell ask."""
+    """Return the script that makes a shell call duvet for completions."""
     ##= man/spec/completion.md#completing
     ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
     ##% values.
@@ -78,7 +75,7 @@ def make_completion_script(shell: str, program: click.Command) -> str:
 
 
 def answer_shell(program: click.Command, instruction: str) -> None:
-    """Answer a shell; whatever is wrong, the line that somebody is typing is not disturbed."""
+    """Print completions for a shell; errors print nothing, because they would disturb the line being typed."""
     shell = _SHELLS.get(instruction.removesuffix("_complete"))
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import click
 from msgspec import Struct
+from msgspec.structs import replace
 
-from duvet.console.completion_values import complete_files
+from duvet.console.completion_values import file_option
 from duvet.console.settings import TerminalSettings, current_settings
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
@@ -20,26 +21,22 @@ from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 
-
-def print_problems(
-    problems: Iterable[Problem], shown: TerminalSettings | None = None, sources: SourceLines | None = None
-) -> None:
-    """Print problems to standard error, each with its place in the source."""
-    shown = shown or current_settings()
-    found = filter_problems(problems, shown)
-    if found:
-        print_notice(
-            render_problems_text(found, ProblemContext((sources or SourceLines()).line, shown.colour)).decode()
-        )
+_PATCH_CONTEXT = 3
 
 
-def filter_problems(problems: Iterable[Problem], shown: TerminalSettings) -> tuple[Problem, ...]:
-    """Those that people want to hear of."""
-    return tuple(one for one in problems if not (shown.quiet and one.severity is Severity.WARNING))
+def has_errors(problems: Iterable[Problem]) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in problems)
+
+
+def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Turn every warning into an error, for `--strict`."""
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
+    return tuple(replace(problem, severity=Severity.ERROR) for problem in problems)
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
-    """What an error has to say."""
+    """Return the problems that an error reports."""
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
@@ -53,167 +50,143 @@ class SourceLines:
     """Lines of the files that problems point at."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        """The texts are known, and not on disk."""
+        """Use these texts, by path, in place of the files on disk."""
         self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
 
     def line(self, path: str, number: int) -> str | None:
-        """The text of a line, or None where there is none."""
         if path not in self._lines:
-            self._lines[path] = _read_lines(path)
+            try:
+                self._lines[path] = DiskTree().read(path).decode(errors="replace").split("\n")
+            except DuvetError:
+                self._lines[path] = []
         lines = self._lines[path]
         return lines[number - 1] if 0 < number <= len(lines) else None
 
 
-def _read_lines(path: str) -> list[str]:
-    try:
-        return DiskTree().read(path).decode(errors="replace").split("\n")
-    except DuvetError:
-        return []
+def print_problems(
+    problems: Iterable[Problem], settings: TerminalSettings | None = None, sources: SourceLines | None = None
+) -> None:
+    """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
+    settings = settings or current_settings()
+    if kept := _filter_problems(problems, settings):
+        context = ProblemContext((sources or SourceLines()).line, settings.colour)
+        print_notice(render_problems_text(kept, context).decode())
+
+
+def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:
+    return tuple(problem for problem in problems if not (settings.quiet and problem.severity is Severity.WARNING))
 
 
 class ProblemOutput(Struct, frozen=True):
-    """What is done with what a run has come to."""
+    """The format and the destinations of the problems of a run."""
 
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None
-    """Where they are written in that format; nowhere if it is None."""
-    told: bool = True
-    """Whether people find them on standard error."""
-    asked: bool = True
-    """Whether that format was asked for."""
-    opens: bool = False
-    """Whether the page is opened behind that."""
+    """Where to write them in that format; None is nowhere."""
+    prints_text: bool = True
+    """Whether they are printed to standard error as well."""
+    is_requested: bool = True
+    """Whether the user asked for the format; else `--quiet` applies to it."""
+
+    def write(self, problems: Iterable[Problem], sources: SourceLines | None = None) -> bool:
+        """Write and print the problems; return False if they could not be written."""
+        problems, sources = tuple(problems), sources or SourceLines()
+        try:
+            ##= man/spec/problems.md#formats
+            ##% duvet MUST write problems as text to standard error or, in any other format and even without problems,
+            ##% to standard output or the file of `--output`.
+            if self.output is not None:
+                kept = problems if self.is_requested else _filter_problems(problems, current_settings())
+                data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
+                # A file that stays the same is left alone, so that its watchers aren't alarmed.
+                (write_output if is_stream_output(self.output) else store_changed)(self.output, data)
+        except OutputError as error:
+            print_problems((*problems, *list_error_problems(error)), sources=sources)
+            return False
+        if self.prints_text:
+            print_problems(problems, sources=sources)
+        return True
+
+    def fail(self, error: DuvetError) -> int:
+        """Write the error that ended a run; return the exit code."""
+        ##= man/spec/problems.md#formats
+        ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
+        ##% problems.
+        self.write(list_error_problems(error))
+        return FAILED
 
 
 def add_problem_format(function: click.decorators.FC) -> click.decorators.FC:
-    """The options that choose how problems are written, and where: `format` and `output`."""
-    chosen = click.option(
+    """Add `--format` and `--output`, which `make_problem_output` takes."""
+    format_option = click.option(
         "--format",
-        "format",
         type=click.Choice([one.value for one in ProblemFormat]),
         help="How to write problems [default: text; also github where GITHUB_ACTIONS is true].",
     )
-    output = click.option(
-        "--output",
-        metavar="FILE",
-        shell_complete=complete_files,
-        help="Where to write problems [default: text to standard error, else `-`].",
-    )
-    return chosen(output(function))
+    output_option = file_option("--output", help="Where to write problems [default: text to standard error, else `-`].")
+    return format_option(output_option(function))
 
 
 def make_problem_output(format: str | None, output: str | None, others: Iterable[str | None] = ()) -> ProblemOutput:
-    """What the options ask for; the others are where other results of the run go."""
-    taken = sum(name is not None and is_standard_output(name) for name in others)
-    if format in (None, ProblemFormat.TEXT) and output is None:
-        found = _unasked(format, taken)
-    else:
+    """Return the output that the options ask for; `others` are the destinations of other results of the run."""
+    on_stdout = sum(path is not None and is_standard_output(path) for path in others)
+    if format not in (None, ProblemFormat.TEXT) or output is not None:
         path = "-" if output is None else output
-        found = ProblemOutput(ProblemFormat(format or ProblemFormat.TEXT), path, told=not is_standard_output(path))
-        taken += is_standard_output(path)
+        on_stdout += is_standard_output(path)
+        result = ProblemOutput(ProblemFormat(format or "text"), path, prints_text=not is_standard_output(path))
+    elif format is None and _is_on_github() and not on_stdout:
+        ##= man/spec/problems.md#formats
+        ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+        ##% problems and failures of gates as workflow commands, unless standard output is taken.
+        # The text is printed as well, because GitHub shows only ten problems of a kind.
+        result = ProblemOutput(ProblemFormat.GITHUB, "-", is_requested=False)
+    else:
+        result = ProblemOutput()
     ##= man/spec/problems.md#formats
     ##% duvet MUST refuse to write two results to standard output.
-    if taken > 1:
+    if on_stdout > 1:
         raise click.UsageError("only one result can go to standard output; give the others a file")
-    return found
-
-
-def _unasked(format: str | None, taken: int) -> ProblemOutput:
-    ##= man/spec/problems.md#formats
-    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless standard output is taken.
-    # What is told as text stays: GitHub shows ten of a kind.
-    return (
-        ProblemOutput(ProblemFormat.GITHUB, "-", asked=False)
-        if format is None and _on_github() and not taken
-        else ProblemOutput()
-    )
-
-
-def _on_github() -> bool:
-    return current_settings().environ.get("GITHUB_ACTIONS") == "true"
+    return result
 
 
 def print_annotations(problems: Iterable[Problem]) -> None:
-    """Write what fails a gate as workflow commands behind other results, where GitHub reads them."""
-    found = tuple(problems)
-    if found and _on_github():
-        output_problems(found, ProblemOutput(ProblemFormat.GITHUB, "-", told=False))
+    """Print what fails a gate as workflow commands after another result, if the command runs on GitHub."""
+    problems = tuple(problems)
+    if problems and _is_on_github():
+        ProblemOutput(ProblemFormat.GITHUB, "-", prints_text=False).write(problems)
 
 
-def output_problems(problems: Iterable[Problem], answer: ProblemOutput, sources: SourceLines | None = None) -> bool:
-    """Write and tell the problems; whether they could be written."""
-    found, sources = tuple(problems), sources or SourceLines()
-    try:
-        ##= man/spec/problems.md#formats
-        ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-        ##% standard output or the file of `--output`.
-        if answer.output is not None:
-            _write(
-                found if answer.asked else filter_problems(found, current_settings()),
-                answer.format,
-                answer.output,
-                sources,
-            )
-    except OutputError as error:
-        print_problems((*found, *list_error_problems(error)), sources=sources)
-        return False
-    if answer.told:
-        print_problems(found, sources=sources)
-    return True
+def _is_on_github() -> bool:
+    return current_settings().environ.get("GITHUB_ACTIONS") == "true"
 
 
-def output_failure(error: DuvetError, answer: ProblemOutput) -> int:
-    """Write and tell why a run can't go on; the exit code."""
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
-    ##% problems.
-    output_problems(list_error_problems(error), answer)
-    return FAILED
-
-
-def _write(problems: Sequence[Problem], format: ProblemFormat, output: str, sources: SourceLines) -> None:
-    data = render_problems(problems, format, ProblemContext(sources.line, folder=_folder(current_settings().environ)))
-    if is_stream_output(output):
-        write_output(output, data)
-    else:
-        # Those that watch it hear of it when there is something to hear.
-        store_changed(output, data)
-
-
-def _folder(environ: Mapping[str, str]) -> str:
-    """The path from the root of the repository to the working directory."""
+def _find_folder() -> str:
+    """Return the path from the root of the repository to the working directory."""
     here = os.path.realpath(os.getcwd())
-    path = os.path.relpath(here, _root(here, environ)).replace(os.sep, "/")
+    root = here
+    while not os.path.lexists(os.path.join(root, ".git")):
+        parent = os.path.dirname(root)
+        if parent == root:
+            # Outside a repository, the workspace of GitHub is the root.
+            workspace = os.path.realpath(current_settings().environ.get("GITHUB_WORKSPACE") or here)
+            root = workspace if os.path.join(here, "").startswith(os.path.join(workspace, "")) else here
+            break
+        root = parent
+    path = os.path.relpath(here, root).replace(os.sep, "/")
     return "" if path == "." else path
 
 
-def _root(here: str, environ: Mapping[str, str]) -> str:
-    """The nearest folder that git keeps, else GitHub's if it is around."""
-    folder = here
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            workspace = os.path.realpath(environ.get("GITHUB_WORKSPACE") or here)
-            return workspace if os.path.join(here, "").startswith(os.path.join(workspace, "")) else here
-        folder = parent
-    return folder
-
-
-_CONTEXT = 3
-
-
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
-    """The lines of a unified diff."""
+    """Return the lines of a unified diff for standard output."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    old, new = (_lines(one.decode()) for one in (before, after))
-    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _CONTEXT))
+    old, new = (_split_lines(data.decode()) for data in (before, after))
+    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _PATCH_CONTEXT))
     for line in (line for row in rows for line in row.split("\n")):
-        shown = escape_cell(line) if is_terminal else line
-        yield (colour_diff_line(shown) if is_terminal and current_settings().colour else shown) + "\n"
+        text = escape_cell(line) if is_terminal else line
+        yield (colour_diff_line(text) if is_terminal and current_settings().colour else text) + "\n"
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of a text; one without an end says so, as in every unified diff."""
+def _split_lines(text: str) -> list[str]:
+    """Split a text into lines; a last line without an end gets the note of unified diffs."""
     *lines, last = text.split("\n")
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines

@@ -10,16 +10,16 @@ from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell
 
 LABEL_WIDTH = 12
-"""The cells that the verbs of all steps end in."""
+"""The width of the column with the verbs, which are aligned to the right."""
 
 
 class ProgressLines(Progress):
-    """Prints each step as it begins, and its outcome with the time that it took."""
+    """Prints each step as it begins, and its outcome with the elapsed time."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         self.settings = settings
         self.wants_notes = settings.verbose
-        # Elapsed times would differ from run to run where the lines are compared.
+        # The tests of awslabs duvet compare the lines, so these must not depend on the time.
         self.timed = "DUVET_INTERNAL_CI" not in settings.environ
         self.started = 0.0
 
@@ -28,7 +28,7 @@ class ProgressLines(Progress):
         self._print(step, "36;1")
 
     def end(self, outcome: str) -> None:
-        elapsed = _elapsed(time.perf_counter() - self.started) if self.timed else ""
+        elapsed = _format_seconds(time.perf_counter() - self.started) if self.timed else ""
         self._print(outcome, "32;1", elapsed)
 
     def note(self, detail: str) -> None:
@@ -61,8 +61,17 @@ class ProgressLines(Progress):
         print_notice(f"{verb} {escape_cell(rest)}{tail}\n")
 
 
+def _format_seconds(seconds: float) -> str:
+    if seconds >= 1:
+        return f"{seconds:.2f}s"
+    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
+        if seconds * factor >= 1:
+            return f"{int(seconds * factor)}{unit}"
+    return f"{int(seconds * 1e9)}ns"
+
+
 class QuietProgress(ProgressLines):
-    """Prints downloads alone: nobody who asks a question wants to hear how it is answered."""
+    """Prints downloads alone, for queries."""
 
     def __init__(self, settings: TerminalSettings) -> None:
         super().__init__(settings)
@@ -77,31 +86,22 @@ class QuietProgress(ProgressLines):
             super().end(outcome)
 
 
-def _elapsed(seconds: float) -> str:
-    if seconds >= 1:
-        return f"{seconds:.2f}s"
-    for factor, unit in ((1e3, "ms"), (1e6, "µs")):
-        if seconds * factor >= 1:
-            return f"{int(seconds * factor)}{unit}"
-    return f"{int(seconds * 1e9)}ns"
-
-
 class DownloadLines(Downloads):
-    """Prints each download with a time of its own: they are under way side by side, within a step."""
+    """Prints each download with its own time, because several run at once within a step."""
 
     def __init__(self, lines: ProgressLines) -> None:
         super().__init__(lines)
-        self.lines = lines
-        self.step = lines.started
-        self.started: dict[str, float] = {}
+        self._lines = lines
+        self._step = lines.started
+        self._started: dict[str, float] = {}
 
     def __exit__(self, *error: object) -> None:
-        self.lines.started = self.step
+        self._lines.started = self._step
 
     def begin(self, url: str) -> None:
         super().begin(url)
-        self.started[url] = self.lines.started
+        self._started[url] = self._lines.started
 
     def end(self, url: str) -> None:
-        self.lines.started = self.started[url]
+        self._lines.started = self._started[url]
         super().end(url)

@@ -19,93 +19,119 @@ from duvet.progress import CountedStep, Downloads
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
 
-_CELLS = 20
-_A_SECOND = 10
+BAR_DELAY = 0.5
+"""Seconds after which a step gets a bar."""
+_BAR_WIDTH = 20
+_COUNT = "{task.completed}/{task.total}"
 
 
 class DownloadBar(Downloads):
-    """Shows how many downloads are over, what they come to, and which are under way."""
+    """Shows how many downloads are finished, their size, and the names of the others."""
 
     def __init__(self, lines: ProgressLines, count: int) -> None:
         super().__init__(lines)
-        self.lines = lines
-        self.step, self.started = lines.started, time.perf_counter()
-        self.sizes: dict[str, int] = {}
-        self.under_way: dict[str, str] = {}
-        self.over = self.kept = 0
-        self.drawn = Progress(
-            TextColumn("Downloading".rjust(LABEL_WIDTH), style="bold cyan"),
-            BarColumn(_CELLS),
-            TextColumn("{task.completed}/{task.total}"),
-            TextColumn("{task.fields[size]}"),
-            _Names(),
-            console=make_console(lines),
-            refresh_per_second=_A_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self.task = self.drawn.add_task("", total=count, size=self._size(), names="")
+        self._lines = lines
+        self._step, self._started = lines.started, time.perf_counter()
+        self._sizes: dict[str, int] = {}
+        self._names: dict[str, str] = {}
+        self._finished = self._succeeded = 0
+        columns = BarColumn(_BAR_WIDTH), TextColumn(_COUNT), TextColumn("{task.fields[size]}"), _NamesColumn()
+        self._bar = _make_bar(lines, "Downloading", *columns)
+        self._task = self._bar.add_task("", total=count, size=self._format_size(), names="")
 
     def __enter__(self) -> None:
-        self.drawn.start()
+        self._bar.start()
 
     def __exit__(self, *error: object) -> None:
-        self.drawn.stop()
-        if self.kept and error[:1] == (None,):
-            self.lines.started = self.started
-            self.lines.end(f"Downloaded {format_count(self.kept, 'specification')}, {self._size()}")
-        self.lines.started = self.step
+        self._bar.stop()
+        if self._succeeded and error[:1] == (None,):
+            self._lines.started = self._started
+            self._lines.end(f"Downloaded {format_count(self._succeeded, 'specification')}, {self._format_size()}")
+        self._lines.started = self._step
 
     def begin(self, url: str) -> None:
-        self.under_way[url] = escape_cell(url.rstrip("/").rpartition("/")[2])
+        self._names[url] = escape_cell(url.rstrip("/").rpartition("/")[2])
         self._update()
 
     def amount(self, url: str, size: int) -> None:
-        self.sizes[url] = size
+        self._sizes[url] = size
         self._update()
 
     def end(self, url: str) -> None:
-        self.kept += 1
-        self._leave(url)
+        self._succeeded += 1
+        self._finish(url)
 
     def fail(self, url: str) -> None:
-        self.sizes.pop(url, None)
-        self._leave(url)
+        self._sizes.pop(url, None)
+        self._finish(url)
 
-    def _leave(self, url: str) -> None:
-        self.over += 1
-        del self.under_way[url]
+    def _finish(self, url: str) -> None:
+        self._finished += 1
+        del self._names[url]
         self._update()
 
     def _update(self) -> None:
-        names = ", ".join(self.under_way.values())
-        self.drawn.update(self.task, completed=self.over, size=self._size(), names=names)
+        names = ", ".join(self._names.values())
+        self._bar.update(self._task, completed=self._finished, size=self._format_size(), names=names)
 
-    def _size(self) -> str:
-        return decimal(sum(self.sizes.values()))
+    def _format_size(self) -> str:
+        return decimal(sum(self._sizes.values()))
 
 
-def make_console(lines: ProgressLines) -> Console:
-    """Standard error, to draw on."""
+class CountedBar(CountedStep):
+    """Shows how many parts of a step are finished, once the step takes longer than the delay."""
+
+    def __init__(self, lines: ProgressLines, step: str, count: int, delay: float = BAR_DELAY) -> None:
+        super().__init__(lines)
+        self._drawn_from = time.perf_counter() + delay
+        self._finished = 0
+        self._is_drawn = False
+        verb, _, rest = step.partition(" ")
+        columns = TextColumn(rest), BarColumn(_BAR_WIDTH), TextColumn(_COUNT), TimeRemainingColumn()
+        self._bar = _make_bar(lines, verb, *columns)
+        self._task = self._bar.add_task("", total=count)
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_drawn:
+            self._bar.stop()
+
+    def advance(self, count: int = 1) -> None:
+        self._finished += count
+        if not self._is_drawn and time.perf_counter() >= self._drawn_from:
+            self._is_drawn = True
+            self._bar.start()
+        if self._is_drawn:
+            self._bar.update(self._task, completed=self._finished)
+
+
+def _make_bar(lines: ProgressLines, verb: str, *columns: ProgressColumn) -> Progress:
     colour = lines.settings.colour
-    return Console(
+    console = Console(
         file=cast("IO[str]", _StandardError()),
         force_terminal=True,
         color_system="standard" if colour else None,
         no_color=not colour,
     )
+    return Progress(
+        TextColumn(verb.rjust(LABEL_WIDTH), style="bold cyan"),
+        *columns,
+        console=console,
+        refresh_per_second=10,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
 
 
-class _Names(ProgressColumn):
-    """What is under way, cut where the line ends: of all columns this one gives way first."""
+class _NamesColumn(ProgressColumn):
+    """The names of downloads, cut at the end of the line before any other column is."""
 
     def render(self, task: Task) -> Text:
         return Text(task.fields["names"], no_wrap=True, overflow="ellipsis")
 
 
 class _StandardError(io.TextIOBase):
-    """Standard error for those who know nothing of readers that have gone."""
+    """Standard error; a reader that closes it is no error."""
 
     encoding = sys.stderr.encoding
 
@@ -116,43 +142,3 @@ class _StandardError(io.TextIOBase):
     def flush(self) -> None:
         with suppress(OSError):
             sys.stderr.flush()
-
-
-BAR_DELAY = 0.5
-"""Seconds after which a step takes long enough to be watched."""
-
-
-class CountedBar(CountedStep):
-    """Shows how many parts are over."""
-
-    def __init__(self, lines: ProgressLines, step: str, count: int, soon: float = BAR_DELAY) -> None:
-        super().__init__(lines)
-        verb, _, rest = step.partition(" ")
-        self._from = time.perf_counter() + soon
-        self._over = 0
-        self._is_drawn = False
-        self._drawn = Progress(
-            TextColumn(verb.rjust(LABEL_WIDTH), style="bold cyan"),
-            TextColumn(rest),
-            BarColumn(_CELLS),
-            TextColumn("{task.completed}/{task.total}"),
-            TimeRemainingColumn(),
-            console=make_console(lines),
-            refresh_per_second=_A_SECOND,
-            transient=True,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        )
-        self._task = self._drawn.add_task("", total=count)
-
-    def __exit__(self, *error: object) -> None:
-        if self._is_drawn:
-            self._drawn.stop()
-
-    def advance(self, count: int = 1) -> None:
-        self._over += count
-        if not self._is_drawn and time.perf_counter() >= self._from:
-            self._is_drawn = True
-            self._drawn.start()
-        if self._is_drawn:
-            self._drawn.update(self._task, completed=self._over)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
+from duvet.console.settings import current_settings
 from duvet.errors import OutputError, describe_os_error
 from duvet.tree.outputs import FileWriter, OutputData, leads_to_open_file, store_together
 
@@ -17,117 +18,128 @@ if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
+##= man/spec/trace.md#diagnostics
+##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
+OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+
 STANDARD_INPUT = STANDARD_OUTPUT = "-"
 _NAMES_OF_INPUT = (STANDARD_INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _NAMES_OF_OUTPUT = (STANDARD_OUTPUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def open_missing_stderr() -> None:
-    """Give a process that was started without standard error one that nobody reads."""
+    """Replace standard error by the null device in a process that was started without it."""
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - open to the end
 
 
 def print_notice(text: str) -> None:
-    """Tell people something on standard error; that nobody listens is no reason to stop."""
+    """Write a text to standard error; ignore that it can't be written."""
     try:
         sys.stderr.write(text)
     except OSError:
         silence_stream(sys.stderr)
 
 
+def print_remark(text: str) -> None:
+    """Write a line to standard error, unless only errors are requested."""
+    if not current_settings().quiet:
+        print_notice(f"{text}\n")
+
+
 def print_line(text: str) -> None:
-    """Say a line at once."""
+    """Write a line to standard error at once."""
     print_notice(f"{text}\n")
     if sys.stderr is not None:
         sys.stderr.flush()
 
 
 def is_stderr_writable() -> bool:
-    """Whether whoever is told things on standard error takes a line at once."""
+    """Tell whether standard error accepts a line without blocking."""
     try:
-        # A pipe that is nearly full counts as full: what is shorter than a page never has to wait.
+        # A pipe that is nearly full counts as full: a text shorter than a page never has to wait.
         return bool(select.select([], [sys.stderr], [], 0)[1])
     except (OSError, ValueError):
-        # Where that can't be asked, as of files on some systems.
+        # Some systems can't select files.
         return True
 
 
-def write_stdout(data: bytes | bytearray) -> None:
-    """Write a result to standard output; a reader may have read enough."""
+@contextmanager
+def open_stdout() -> Iterator[BinaryIO]:
+    """Give standard output to write to; a reader that closes it early is no error."""
     if sys.stdout is None:
-        raise OutputError("standard output is closed", path="-")
+        raise OutputError("standard output is closed", path=STANDARD_OUTPUT)
     try:
-        sys.stdout.buffer.write(data)
+        yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         silence_stream(sys.stdout)
     except OSError as error:
         silence_stream(sys.stdout)
-        raise OutputError(f"can't write to standard output: {describe_os_error(error)}", path="-") from error
+        raise OutputError(
+            f"can't write to standard output: {describe_os_error(error)}", path=STANDARD_OUTPUT
+        ) from error
 
 
-def is_standard_output(path: str) -> bool:
-    """Whether a result goes to standard output, under whatever name."""
-    return path in _NAMES_OF_OUTPUT
-
-
-def is_standard_input(path: str) -> bool:
-    """Whether this is read from standard input, under whatever name."""
-    return path in _NAMES_OF_INPUT
+def write_stdout(data: bytes | bytearray) -> None:
+    with open_stdout() as out:
+        out.write(data)
 
 
 def silence_stream(stream: TextIO) -> None:
-    """Lead a stream to where nothing fails: what is left in it would be written, and complained about, at exit."""
+    """Redirect a broken stream to the null device, because Python flushes it at exit and reports an error."""
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def is_standard_output(path: str) -> bool:
+    return path in _NAMES_OF_OUTPUT
+
+
+def is_standard_input(path: str) -> bool:
+    return path in _NAMES_OF_INPUT
+
+
 def is_stream_output(path: str) -> bool:
-    """Whether a result goes to someone who listens, and not into a file that is named so."""
+    """Tell whether a path names standard output or another open stream instead of a file."""
     return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
 def write_output(path: str, data: bytes) -> None:
-    """Write a result, whole or not at all."""
+    """Write a result to a file, as a whole or not at all, or to standard output."""
     with write_outputs() as write:
         write(path, data)
 
 
 @contextmanager
 def write_outputs() -> Iterator[FileWriter]:
-    """Write several results: all of them, or none."""
-    poured: list[OutputData] = []
+    """Give a function that writes a result; either all files are written, or none."""
+    printed: list[OutputData] = []
     with store_together() as write:
         ##= man/spec/trace.md#reports
         ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
-        yield lambda path, data: poured.append(data) if path == STANDARD_OUTPUT else write(path, data)
-        for data in poured:
+        yield lambda path, data: printed.append(data) if path == STANDARD_OUTPUT else write(path, data)
+        for data in printed:
             write_stdout(data)
 
 
 def render_bytes(render: Callable[[BinaryIO], None]) -> bytes:
-    """What a reporter writes."""
-    out = _Parts()
+    """Return the bytes that a reporter writes."""
+    out = _Chunks()
     render(out)
-    return b"".join(out.parts)
+    return b"".join(out.chunks)
 
 
-class _Parts(BytesIO):
-    """Keeps what is written as it is: a report in one piece is not copied."""
+class _Chunks(BytesIO):
+    """Keeps each chunk as it is: a report that is written at once is not copied."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.parts: list[bytes] = []
+        self.chunks: list[bytes] = []
 
     def write(self, data: ReadableBuffer) -> int:
-        self.parts.append(part := bytes(data))
-        return len(part)
+        self.chunks.append(chunk := bytes(data))
+        return len(chunk)
 
     def writelines(self, lines: Iterable[ReadableBuffer]) -> None:
-        self.parts.extend(map(bytes, lines))
-
-
-##= man/spec/trace.md#diagnostics
-##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
-OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+        self.chunks.extend(map(bytes, lines))

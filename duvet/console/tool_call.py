@@ -1,24 +1,21 @@
-"""Calls tools from the shell, and shows their help."""
+"""Calls of tools from the shell: their arguments, their help and their errors."""
 
 from __future__ import annotations
 
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import click
 import msgspec
 
-from duvet.console.application import make_application, make_tool_application
-from duvet.console.lists import print_list
 from duvet.console.settings import current_settings
 from duvet.console.streams import print_notice, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
-from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import quote_text
 from duvet.tools.call_context import Caller, ignore_progress
@@ -28,167 +25,132 @@ from duvet.tools.tool import SHELL_SOURCE, ArgumentShortcut, ErrorCode, Tool, To
 from duvet.trace.names import suggest_nearest
 
 _WIDTH = 100
-
-
-def print_tool_help(tool: Tool, registry: Registry) -> None:
-    """Write all of it."""
-    write_stdout("".join(f"{escape_cell(line)}\n" for line in _lines(tool, registry.pack_of(tool).name)).encode())
-
-
-def _lines(tool: Tool, pack: str) -> Iterator[str]:
-    yield f"{tool.name}: {tool.title}"
-    yield ""
-    yield from textwrap.wrap(tool.description, _WIDTH)
-    yield from _section("Arguments", _arguments(input_schema(tool)))
-    yield from _section("Shortcuts", [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts])
-    answers = output_schema(tool)["properties"]
-    rows = answers["result"]["items"]["required"] if tool.is_list else answers
-    yield from _section("Answers a list of" if tool.is_list else "Answers", [", ".join(rows)])
-    yield from _section("Think of this first", tool.safety_notes)
-    yield from _section("Hints", tool.invocation_hints)
-    yield from _section("Example", [_example(tool)])
-    yield ""
-    yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
-
-
-def _section(title: str, lines: Any) -> Iterator[str]:
-    found = list(lines)
-    if not found:
-        return
-    yield ""
-    yield f"{title}:"
-    for line in found:
-        yield from textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ")
-
-
-def _arguments(schema: Schema) -> Iterator[str]:
-    for one in make_argument_lines(schema):
-        # What stands in another argument is no option of its own.
-        name = one.name if "." in one.name else f"--{one.name.replace('_', '-')}"
-        shown = f"{name} ({one.terms})"
-        yield f"{shown}: {one.description}" if one.description else shown
-
-
-def _example(tool: Tool) -> str:
-    schema = input_schema(tool)
-    given = [f"--{name.replace('_', '-')} {_sample(schema['properties'][name])}" for name in schema.get("required", ())]
-    return " ".join(["duvet call", tool.name, *given])
-
-
-def _sample(schema: Schema) -> str:
-    if "enum" in schema:
-        return str(schema["enum"][0])
-    return {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}.get(str(schema.get("type")), "...")
-
-
-_TRUTHS = {"true": True, "false": False}
-_WORDS: Schema = {"type": "array", "description": "words, with commas between them"}
+_SWITCHES = {"true": True, "false": False}
+_SHORTCUT_SCHEMA: Schema = {"type": "array", "description": "words, with commas between them"}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][-+]?\d+)?\Z")
 
 
+def invoke_tool(
+    application: Application,
+    tool: Tool,
+    arguments: Mapping[str, object],
+    *,
+    prints_progress: bool = False,
+    **services: object,
+) -> ToolAnswer:
+    """Call a tool with all permissions; progress is also printed with `--verbose`."""
+    import anyio
+
+    dispatcher = application.make_dispatcher([application.log.saw], **services)
+    progress = _print_progress if prints_progress or current_settings().verbose else ignore_progress
+
+    async def call() -> ToolAnswer:
+        try:
+            return await dispatcher.call(tool.name, arguments, Caller(face=SHELL_SOURCE, progress=progress))
+        finally:
+            await dispatcher.aclose()
+
+    return anyio.run(call)
+
+
+async def _print_progress(done: float, total: float | None, message: str) -> None:
+    of_total = f"/{total:g}" if total else ""
+    print_notice(f"{done:g}{of_total} {escape_cell(message)}\n")
+
+
+def make_shell_error(error: ToolError) -> Exception:
+    """Turn the error of a tool into that of a command; wrong arguments are wrong usage."""
+    ##= man/spec/service.md#calls
+    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
+    if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
+        return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
+    return DuvetError(error.message, hint=error.hint)
+
+
+def read_json_argument(text: str | None) -> bytes | None:
+    """Return the value of `--json`; `-` stands for standard input."""
+    if text != "-":
+        return None if text is None else text.encode(errors="surrogateescape")
+    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+
+
 def split_json_option(tool: Tool, words: Sequence[str]) -> tuple[list[str], str | None]:
-    """The words without `--json OBJECT`, and that object, where the tool has no argument of this name itself."""
+    """Split `--json OBJECT` from the words, unless the tool has an argument of that name itself."""
     rest = list(words)
     if "json" in input_schema(tool)["properties"]:
         return rest, None
-    for place, word in enumerate(rest):
-        if word == "--json" and place + 1 < len(rest):
-            return [*rest[:place], *rest[place + 2 :]], rest[place + 1]
+    for index, word in enumerate(rest):
+        if word == "--json" and index + 1 < len(rest):
+            return [*rest[:index], *rest[index + 2 :]], rest[index + 1]
         if word.startswith("--json="):
-            return [*rest[:place], *rest[place + 1 :]], word.partition("=")[2]
+            return [*rest[:index], *rest[index + 1 :]], word.partition("=")[2]
     return rest, None
 
 
-def parse_arguments(tool: Tool, words: Sequence[str], given: bytes | None) -> dict[str, Any]:
-    """What `--name value` pairs say, on top of an object of JSON; ToolError where they can't be understood."""
-    known = input_schema(tool)["properties"]
-    found = _object(given) if given is not None else {}
-    short = {one.flag: one for one in tool.shortcuts if one.flag not in known}
-    words_of: dict[str, list[str]] = {}
-    for name, value in _pairs(tool, known | dict.fromkeys(short, _WORDS), words):
-        if name in short:
-            words_of.setdefault(name, []).extend(_words(name, value))
-            continue
-        schema = known[name]
-        kind = schema.get("type")
-        if kind == "array" and not (value or "").startswith("["):
-            found.setdefault(name, []).extend(_items(value))
+def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
+    """Return the arguments that `--name value` pairs add to an object of JSON; raise ToolError for wrong ones."""
+    schemas = input_schema(tool)["properties"]
+    arguments = {} if json is None else _decode_object(json)
+    shortcuts = {one.flag: one for one in tool.shortcuts if one.flag not in schemas}
+    shortcut_words: dict[str, list[str]] = {}
+    for name, value in _split_pairs(tool, schemas | dict.fromkeys(shortcuts, _SHORTCUT_SCHEMA), words):
+        items = [] if value is None else value.split(",")
+        if name in shortcuts:
+            # An empty word is a slip of the keyboard.
+            if not (stripped := [item.strip() for item in items if item.strip()]):
+                hint = "a word, or several with commas between them"
+                raise ToolError(ErrorCode.INVALID_REQUEST, f"--{name} needs a value", hint)
+            shortcut_words.setdefault(name, []).extend(stripped)
+        elif schemas[name].get("type") == "array" and not (value or "").startswith("["):
+            arguments.setdefault(name, []).extend(items)
         else:
-            found[name] = _value(name, kind, value)
-    for flag, more in words_of.items():
-        _append(found, short[flag], more)
-    return found
+            arguments[name] = _parse_value(name, schemas[name].get("type"), value)
+    for flag, more in shortcut_words.items():
+        _apply_shortcut(arguments, shortcuts[flag], more)
+    return arguments
 
 
-def _append(found: dict[str, Any], short: ArgumentShortcut, words: Sequence[str]) -> None:
-    """Put the words into a list of an object; ToolError where something else stands there."""
-    within = found.setdefault(short.argument, {})
-    before = within.get(short.key, []) if isinstance(within, dict) else None
-    if not isinstance(before, list):
-        message = f"--{short.flag} adds to {short.argument}.{short.key}, which is given as something else than a list"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "give one of them")
-    found[short.argument] = {**within, short.key: [*before, *words]}
-
-
-def _object(given: bytes) -> dict[str, Any]:
+def _decode_object(json: bytes) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(given)
+        value = msgspec.json.decode(json)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, f"--json is not JSON: {error}", "give one object") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ToolError(ErrorCode.INVALID_REQUEST, "--json is no object", """write it as '{"name": "value"}'""")
-    return found
+    return value
 
 
-def _pairs(tool: Tool, known: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """The names of arguments with their values; None where an option stands alone."""
+def _split_pairs(tool: Tool, schemas: Mapping[str, Schema], words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Yield each argument with its value; None if a switch has none."""
+    usage = f"`duvet tools {tool.name}` shows its arguments"
     rest = list(words)
     while rest:
         word = rest.pop(0)
         if not word.startswith("--") or len(word) == 2:
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{quote_text(word)} belongs to no argument", _usage(tool))
-        spelled, equals, value = word[2:].partition("=")
-        name = spelled if spelled in known else spelled.replace("-", "_")
-        if name not in known:
-            hint = suggest_nearest(spelled, tuple(known)) or _usage(tool)
-            raise ToolError(ErrorCode.INVALID_REQUEST, f"{tool.name} has no argument {quote_text(spelled)}", hint)
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"{quote_text(word)} belongs to no argument", usage)
+        option, equals, value = word[2:].partition("=")
+        name = option if option in schemas else option.replace("-", "_")
+        if name not in schemas:
+            hint = suggest_nearest(option, tuple(schemas)) or usage
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"{tool.name} has no argument {quote_text(option)}", hint)
         if equals:
             yield name, value
-        elif known[name].get("type") == "boolean" and not (rest and rest[0] in _TRUTHS):
+        elif schemas[name].get("type") == "boolean" and not (rest and rest[0] in _SWITCHES):
             yield name, None
-        elif not rest:
-            raise ToolError(
-                ErrorCode.INVALID_REQUEST, f"--{spelled} needs a value", str(known[name].get("description", ""))
-            )
-        else:
+        elif rest:
             yield name, rest.pop(0)
+        else:
+            hint = str(schemas[name].get("description", ""))
+            raise ToolError(ErrorCode.INVALID_REQUEST, f"--{option} needs a value", hint)
 
 
-def _usage(tool: Tool) -> str:
-    return f"`duvet tools {tool.name}` shows its arguments"
-
-
-def _words(name: str, value: str | None) -> list[str]:
-    """The words of a shortcut; empty ones are slips."""
-    words = [word.strip() for word in _items(value) if word.strip()]
-    if not words:
-        raise ToolError(
-            ErrorCode.INVALID_REQUEST, f"--{name} needs a value", "a word, or several with commas between them"
-        )
-    return words
-
-
-def _items(value: str | None) -> list[str]:
-    return [] if value is None else value.split(",")
-
-
-def _value(name: str, kind: object, value: str | None) -> object:
-    """The value that is meant. What doesn't fit is left as it is, for the tool to refuse in its own words."""
+def _parse_value(name: str, kind: object, value: str | None) -> object:
+    """Convert a value to its type; the tool itself refuses one that does not fit."""
     if value is None:
         return True
     match kind:
         case "boolean":
-            return _TRUTHS.get(value, value)
+            return _SWITCHES.get(value, value)
         case "integer" | "number" if _NUMBER.match(value):
             with suppress(msgspec.MsgspecError):
                 return msgspec.json.decode(value)
@@ -200,102 +162,62 @@ def _value(name: str, kind: object, value: str | None) -> object:
     return value
 
 
-def call_tool(name: str, words: Sequence[str], given: str | None, where: Mapping[str, Any]) -> None:
-    """Call a tool with what the command line says, and write what it answers."""
-    assembly = make_tool_application(name, where)
-    try:
-        tool = assembly.tools.registry.require(name)
-        if {"--help", "-h"} & set(words):
-            print_tool_help(tool, assembly.tools.registry)
-            return
-        rest, late = split_json_option(tool, words)
-        if given is not None and late is not None:
-            raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice")
-        arguments = parse_arguments(tool, rest, read_json_argument(late if given is None else given))
-        answer = invoke_tool(assembly, tool, arguments)
-    except ToolError as error:
-        raise make_shell_error(error) from error
-    write_stdout(encode_json(answer.value))
-    _tell(answer)
+def _apply_shortcut(arguments: dict[str, Any], shortcut: ArgumentShortcut, words: Sequence[str]) -> None:
+    """Append the words to the list in an object that the shortcut stands for."""
+    parent = arguments.setdefault(shortcut.argument, {})
+    before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
+    if not isinstance(before, list):
+        path = f"{shortcut.argument}.{shortcut.key}"
+        message = f"--{shortcut.flag} adds to {path}, which is given as something else than a list"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "give one of them")
+    arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *words]}
 
 
-def invoke_tool(
-    assembly: Application, tool: Tool, arguments: Mapping[str, object], *, tells: bool = False, **services: object
-) -> ToolAnswer:
-    """What the tool answers to whoever is at the keyboard, who may do everything, and may want to hear how far it is."""
-    import anyio
-
-    dispatcher = assembly.make_dispatcher([assembly.log.saw], **services)
-    progress = _progress if tells or current_settings().verbose else ignore_progress
-
-    async def ask() -> ToolAnswer:
-        try:
-            return await dispatcher.call(tool.name, arguments, Caller(face=SHELL_SOURCE, progress=progress))
-        finally:
-            await dispatcher.aclose()
-
-    return anyio.run(ask)
+def print_tool_help(tool: Tool, registry: Registry) -> None:
+    """Print everything about a tool that its callers need."""
+    lines = _list_help(tool, registry.pack_of(tool).name)
+    write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
 
 
-async def _progress(done: float, total: float | None, message: str) -> None:
-    whole = f"/{total:g}" if total else ""
-    print_notice(f"{done:g}{whole} {escape_cell(message)}\n")
+def _list_help(tool: Tool, pack: str) -> Iterator[str]:
+    yield f"{tool.name}: {tool.title}"
+    yield ""
+    yield from textwrap.wrap(tool.description, _WIDTH)
+    yield from _list_section("Arguments", _list_arguments(input_schema(tool)))
+    shortcuts = [f"--{one.flag} WORD,…: more {one.argument}.{one.key}" for one in tool.shortcuts]
+    yield from _list_section("Shortcuts", shortcuts)
+    properties = output_schema(tool)["properties"]
+    fields = properties["result"]["items"]["required"] if tool.is_list else properties
+    yield from _list_section("Answers a list of" if tool.is_list else "Answers", [", ".join(fields)])
+    yield from _list_section("Think of this first", tool.safety_notes)
+    yield from _list_section("Hints", tool.invocation_hints)
+    yield from _list_section("Example", [_make_example(tool)])
+    yield ""
+    yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
 
 
-def read_json_argument(given: str | None) -> bytes | None:
-    """The JSON that stands on the command line, or comes from standard input."""
-    if given != "-":
-        return None if given is None else given.encode(errors="surrogateescape")
-    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+def _list_section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    if lines := list(lines):
+        yield ""
+        yield f"{title}:"
+    for line in lines:
+        yield from textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
-def _tell(answer: ToolAnswer) -> None:
-    if current_settings().quiet:
-        return
-    for words in filter(None, (answer.warning, answer.next_step)):
-        print_notice(f"{escape_cell(words)}\n")
+def _list_arguments(schema: Schema) -> Iterator[str]:
+    for line in make_argument_lines(schema):
+        # A part of an object is no option of its own.
+        name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
+        term = f"{name} ({line.terms})"
+        yield f"{term}: {line.description}" if line.description else term
 
 
-def make_shell_error(error: ToolError) -> Exception:
-    """The same as every command tells it: what was asked wrongly is wrong usage."""
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
-    if error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_IDENTIFIER):
-        return click.UsageError("\n".join(filter(None, [escape_cell(error.message), escape_cell(error.hint)])))
-    return DuvetError(error.message, hint=error.hint)
-
-
-_COLUMNS = (
-    Column("name", lambda row: row["name"]),
-    Column("pack", lambda row: row["pack"]),
-    Column("scope", lambda row: row["scope"]),
-    Column("description", lambda row: row["description"], wraps=True),
-)
-
-
-def list_tools(format: str | None, where: Mapping[str, Any]) -> None:
-    """Write the tools that are switched on."""
-    assembly = make_application(where, mode=SHELL_SOURCE)
-    registry = assembly.tools.registry
-    rows = [
-        {
-            "name": tool.name,
-            "title": tool.title,
-            "description": tool.description,
-            "pack": registry.pack_of(tool).name,
-            "scope": tool.scope.value,
-            "labels": list(tool.labels),
-        }
-        for tool in assembly.tools.shown_tools
-    ]
-    print_list(Listing(_COLUMNS, rows), format)
-
-
-def show_tool(name: str, where: Mapping[str, Any]) -> None:
-    """Write what a tool takes and answers."""
-    registry = make_tool_application(name, where).tools.registry
-    try:
-        tool = registry.require(name)
-    except ToolError as error:
-        raise make_shell_error(error) from error
-    print_tool_help(tool, registry)
+def _make_example(tool: Tool) -> str:
+    schema = input_schema(tool)
+    words = ["duvet call", tool.name]
+    for name in schema.get("required", ()):
+        argument = schema["properties"][name]
+        samples = {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}
+        sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
+        words.append(f"--{name.replace('_', '-')} {sample}")
+    return " ".join(words)

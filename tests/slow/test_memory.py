@@ -12,7 +12,7 @@ import pytest
 from duvet.cli import cli
 from duvet.commands.report import run_watched_report
 from duvet.console.problems import ProblemOutput
-from duvet.console.report_run import ReportOptions
+from duvet.console.report_run import ReportRequest
 from duvet.console.settings import TerminalSettings
 from duvet.project.changes import ChangeWatcher
 from tests.cli.made import KETTLE, SOURCE, make
@@ -46,7 +46,7 @@ def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.M
     tracemalloc.start()
     with click.Context(cli, obj=TerminalSettings({}, quiet=True, cache=cache)), ChangeWatcher() as changes:
         for count in range(RUNS):
-            project, _ = run_watched_report(WHERE, ReportOptions(html="page.html"), ProblemOutput())
+            project, _ = run_watched_report(WHERE, ReportRequest(html="page.html"), ProblemOutput())
             changes.follow(project)
             save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
             assert changes.wait() == ("src/a.rs",)

@@ -15,7 +15,7 @@ from duvet.cli import run_command_line
 from duvet.commands.report import report
 from duvet.console.problems import ProblemOutput, list_error_problems
 from duvet.console.problems import print_problems as tell
-from duvet.console.report_run import ReportOptions, run_report_with_cache
+from duvet.console.report_run import ReportRequest, report_project
 from duvet.console.settings import TerminalSettings
 from duvet.console.streams import FAILED
 from duvet.errors import DuvetError
@@ -67,9 +67,9 @@ def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | 
         where = {
             name: value for name, value in ctx.params.items() if name not in ("opens", "watch", "format", "output")
         }
-        wishes = ReportOptions(**{name: where.pop(name) for name in ReportOptions.__struct_fields__})
+        wishes = ReportRequest(**{name: where.pop(name) for name in ReportRequest.__struct_fields__})
         try:
-            return run_report_with_cache(
+            return report_project(
                 DiskCache(disk, shown.environ, now, today=shown.today), where, wishes, ProblemOutput()
             )
         except DuvetError as error:

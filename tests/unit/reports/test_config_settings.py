@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from io import BytesIO
-
-from duvet.commands.config import SETTINGS_FORMATS, render_config_schema
+from duvet.commands.config import render_settings_table
 from duvet.config.explain import Setting, SettingOrigin
+from duvet.reports.tables import encode_json
 
 SETTINGS = (
     Setting("config-path", "a.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
@@ -60,9 +59,7 @@ JSON = """\
 
 
 def rendered(format: str, settings: tuple[Setting, ...]) -> str:
-    out = BytesIO()
-    SETTINGS_FORMATS[format](settings, out)
-    return out.getvalue().decode()
+    return (render_settings_table(settings) if format == "table" else encode_json(list(settings))).decode()
 
 
 def test_a_table() -> None:
@@ -78,6 +75,4 @@ def test_json() -> None:
 
 
 def test_a_schema() -> None:
-    out = BytesIO()
-    render_config_schema({"type": "object"}, out)
-    assert out.getvalue() == b'{\n  "type": "object"\n}\n'
+    assert encode_json({"type": "object"}) == b'{\n  "type": "object"\n}\n'

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.console.workflow_run import render_run_json, render_run_text
-from duvet.reports.tables import TableLook
+from duvet.console.workflow_run import make_run_blocks
+from duvet.reports.detail import render_blocks_text
+from duvet.reports.tables import TableLook, encode_json
 from duvet.workflows.workflow import FailureCode, StepRun, WorkflowFailure, WorkflowRun
 
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -73,9 +74,9 @@ def test_for_people() -> None:
     ##= type=test
     ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
     ##% interrupted, and give programs the whole record as JSON.
-    assert render_run_text(GOOD).decode() == GOOD_TEXT
-    assert render_run_text(BAD).decode() == BAD_TEXT
-    assert b"\x1b[2J" not in render_run_text(BAD, TableLook(20, colour=True))
+    assert render_blocks_text(make_run_blocks(GOOD), TableLook()).decode() == GOOD_TEXT
+    assert render_blocks_text(make_run_blocks(BAD), TableLook()).decode() == BAD_TEXT
+    assert b"\x1b[2J" not in render_blocks_text(make_run_blocks(BAD), TableLook(20, colour=True))
 
 
 def test_for_programs() -> None:
@@ -83,7 +84,7 @@ def test_for_programs() -> None:
     ##= type=test
     ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
     ##% interrupted, and give programs the whole record as JSON.
-    assert json.decode(render_run_json(GOOD)) == {
+    assert json.decode(encode_json(GOOD)) == {
         "workflow": "release",
         "status": "success",
         "outputs": {"id": "a", "none": "", "all": {"n": [1, None]}, "text": "Two\nlines\x1b[31m."},
@@ -96,5 +97,5 @@ def test_for_programs() -> None:
         "duration_seconds": 1.3,
         "warnings": ["use: main/a did not answer"],
     }
-    assert b"\x1b" not in render_run_json(GOOD)
-    assert json.decode(render_run_json(BAD), type=WorkflowRun) == replace(BAD, steps=BAD.steps)
+    assert b"\x1b" not in encode_json(GOOD)
+    assert json.decode(encode_json(BAD), type=WorkflowRun) == replace(BAD, steps=BAD.steps)

@@ -28,7 +28,7 @@ def test_a_report_is_mended_once() -> None:
     ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
     ##% an input changes.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
-    first = wait_for_change(changes, mended=False)
-    second = wait_for_change(changes, mended=first[1])
-    third = wait_for_change(changes, mended=second[1])
+    first = wait_for_change(changes, restored=False)
+    second = wait_for_change(changes, restored=first[1])
+    third = wait_for_change(changes, restored=second[1])
     assert (first, second, third) == ((("report",), True), (("a.rs", "report"), False), (("report",), True))

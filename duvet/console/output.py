@@ -1,0 +1,73 @@
+"""Lists and details in the format that the user asked for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+from duvet.console.settings import current_settings, wants_colour
+from duvet.console.streams import write_stdout
+from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, render_listing
+
+if TYPE_CHECKING:
+    from duvet.reports.detail import Block
+
+
+_WIDTH = 100
+"""The width of tables that go to a file or a pipe."""
+_MIN_WIDTH = 20
+
+add_list_format = click.option(
+    "--format",
+    type=click.Choice([one.value for one in ListFormat]),
+    help="How to write the list [default: table on a terminal, plain elsewhere].",
+)
+
+
+def add_limit_option(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Add the option that cuts a list."""
+    note = "" if default is None else f" [default: {default}]"
+    return click.option(
+        "--limit",
+        type=click.IntRange(min=0),
+        default=default,
+        metavar="N",
+        help=f"List no more than N; 0 is all.{note}",
+    )
+
+
+def print_list(listing: Listing, format: str | None) -> None:
+    """Write a list to standard output; without a format as a table on a terminal, and plain elsewhere."""
+    chosen = ListFormat(format) if format else ListFormat.TABLE if is_on_terminal() else ListFormat.PLAIN
+    write_stdout(render_listing(listing, chosen, detect_table_look()))
+
+
+def print_detail(detail: object, blocks: Iterable[Block], format: str) -> None:
+    """Write a record to standard output: itself as JSON, or its blocks as Markdown or text."""
+    if format == "json":
+        write_stdout(encode_json(detail))
+        return
+    from duvet.reports.detail import render_blocks_markdown, render_blocks_text
+
+    if format == "markdown":
+        write_stdout(render_blocks_markdown(blocks))
+    else:
+        write_stdout(render_blocks_text(blocks, detect_table_look()))
+
+
+def is_on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def detect_table_look() -> TableLook:
+    """Return the width and the colours for tables on standard output."""
+    settings = current_settings()
+    colour = sys.stdout is not None and wants_colour(settings.colours, settings.environ, sys.stdout)
+    if not is_on_terminal():
+        return TableLook(_WIDTH, colour)
+    import shutil
+
+    return TableLook(max(shutil.get_terminal_size((_WIDTH, 24)).columns, _MIN_WIDTH), colour)

@@ -1,0 +1,206 @@
+"""The project in the working directory: its cache, catalogue, specifications and page rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from duvet.console.settings import TerminalSettings, current_settings, wants_cache
+from duvet.console.streams import print_remark
+from duvet.errors import DuvetError, NotFoundError
+from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
+from duvet.specs.fetch import Policy
+from duvet.specs.library import Library
+from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
+from duvet.trace.locations import ProjectFiles
+from duvet.tree.cache import DiskCache, make_cache_key
+from duvet.tree.cache_files import BlobStore, NoBlobStore
+from duvet.tree.files import CACHE_FOLDER, DiskTree
+
+if TYPE_CHECKING:
+    from duvet.config.settings import NotesRule
+    from duvet.model import Specification
+    from duvet.progress import Progress
+    from duvet.project.project import Project
+    from duvet.tree.files import Tree
+    from duvet.tree.recorder import FileContent
+
+
+PageRules = tuple["NotesRule", ...]
+Value = TypeVar("Value")
+
+CATALOGUE_KEY = "catalogue"
+"""The name of the catalogue in the cache."""
+_SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
+_SERVICE_FILES = ("duvet.config.", "contextive.config.")
+
+
+def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
+    """Return the catalogue of the project that these options describe, from the cache if nothing has changed."""
+    return cached_query(CATALOGUE_KEY, Catalogue, options, lambda project: project.catalogue)
+
+
+def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
+    """Return the catalogue; raise NotFoundError if it has no requirements."""
+    catalogue = load_catalogue(options)
+    if catalogue.requirements:
+        return catalogue
+    if list_errors(catalogue):
+        hint = f"{describe_error_count(catalogue)}; `duvet validate` lists what is wrong"
+    elif not catalogue.specifications:
+        hint = "name a specification in the configuration, as `[[specification]]`"
+    else:
+        hint = "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
+    raise NotFoundError(NO_REQUIREMENTS, hint=hint)
+
+
+def load_last_catalogue(folder: str) -> Catalogue | None:
+    """Return the catalogue that the last query about the project in this folder used, even if it is out of date."""
+    return DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
+
+
+def print_error_notice(catalogue: Catalogue) -> None:
+    """Print a notice to standard error if the project has errors, because its annotations count only in part then."""
+    notice = describe_incompleteness(catalogue)
+    if notice:
+        print_remark(f"{notice}; `duvet validate` lists what is wrong")
+
+
+def cached_query(
+    name: str,
+    kind: type[Value],
+    options: Mapping[str, Any],
+    query: Callable[[Project], Value],
+    rules: PageRules | None = None,
+) -> Value:
+    """Return what the query finds in the project that these options describe, from the cache if nothing has changed."""
+    cache = open_cache()
+    if cache is None:
+        return query(open_project_quietly(None, options, rules))
+    key = make_options_key(options, rules=rules)
+    return cache.compute(name, kind, key, lambda: query(open_project_quietly(cache, options, rules)), whole_run=True)
+
+
+def make_options_key(options: Mapping[str, Any], *more: object, rules: PageRules | None = None) -> str:
+    """Return the cache key of everything that the command line and the page rules say about a result."""
+    parts = more if rules is None else (*more, rules)
+    return make_cache_key((os.getcwd(), current_settings().config_path, sorted(options.items()), *parts))
+
+
+def open_cache(pinned: Mapping[str, FileContent] | None = None) -> DiskCache | None:
+    """Open the cache of the project; None if there is no project here or `--no-cache` is set."""
+    settings = current_settings()
+    return (
+        DiskCache(DiskTree(), settings.environ, today=settings.today, pinned=pinned) if wants_cache(settings) else None
+    )
+
+
+def open_blobs(settings: TerminalSettings) -> BlobStore:
+    """Open the files of the cache; a store without any if there is no project here or `--no-cache` is set."""
+    return BlobStore(DiskTree().at(CACHE_FOLDER)) if wants_cache(settings) else NoBlobStore()
+
+
+def open_project(
+    cache: DiskCache | None = None,
+    progress: Progress | None = None,
+    *,
+    settings: TerminalSettings | None = None,
+    root: str = "",
+    rules: PageRules | None = None,
+    config_path: str | None,
+    offline: bool,
+    allow_http: bool,
+    source_patterns: tuple[str, ...],
+    spec_patterns: tuple[str, ...],
+    spec_path: str | None,
+) -> Project:
+    """Open the project in the working directory, or in another folder, that these options describe."""
+    from duvet.console.progress import ProgressLines
+    from duvet.project.project import Options, Project
+
+    settings = settings or current_settings()
+    if source_patterns:
+        from duvet.sources.glob import parse_legacy_pattern
+
+        sources = tuple(map(parse_legacy_pattern, source_patterns))
+    else:
+        sources = ()
+    project_options = Options(
+        config_path=config_path or settings.config_path,
+        sources=sources,
+        requirements=spec_patterns,
+        spec_path=spec_path,
+        policy=Policy(offline=offline, allow_http=allow_http),
+        notes=rules,
+    )
+    return Project(
+        root,
+        project_options,
+        environ=cache.environ if cache else settings.environ,
+        tree=cache.tree if cache else None,
+        memory=cache,
+        progress=progress or ProgressLines(settings),
+        today=settings.today,
+    )
+
+
+def open_project_quietly(
+    cache: DiskCache | None, options: Mapping[str, Any], rules: PageRules | None = None
+) -> Project:
+    """Open the project for a query, printing no steps but downloads; raise UnreadableError if nothing is configured."""
+    from duvet.console.progress import QuietProgress
+
+    project = open_project(cache, QuietProgress(current_settings()), rules=rules, **options)
+    require_contents(project)
+    return project
+
+
+def require_contents(project: Project) -> None:
+    """Raise UnreadableError if neither a configuration nor options name sources or requirements."""
+    if not (project.config or project.options.sources or project.options.requirements):
+        from duvet.config.project_file import require_config
+
+        require_config(project.tree)
+
+
+def open_project_files() -> ProjectFiles:
+    """Return the files below the working directory, by the paths that people write."""
+    return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
+
+
+def load_specification(card: SpecificationCard) -> Specification:
+    """Load the specification of a card; the cache has it parsed if nothing has changed."""
+    cache = open_cache()
+    # The card has the path of the text, so the configuration isn't read.
+    library = Library(cache.tree, "", memory=cache) if cache else Library(DiskTree(), "")
+    return load_card_specification(card, library)
+
+
+def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> PageRules | None:
+    """Load the page rules of the service's configuration, for commands that read nothing else of it."""
+    settings = current_settings()
+    # Most projects have none, and then nothing needs to be imported.
+    if not any(map(settings.environ.get, _SERVICE_VARIABLES)):
+        try:
+            names = os.listdir()
+        except OSError:
+            # Whatever reads the project reports the unreadable folder.
+            names = []
+        if not any(name.startswith(_SERVICE_FILES) for name in names):
+            return None
+    from duvet.config.service import load_service_pages
+
+    return load_service_pages(tree or DiskTree(), settings.environ, options["config_path"] or settings.config_path)
+
+
+def has_pages(options: Mapping[str, Any], rules: PageRules | None) -> bool:
+    """Tell whether files of the project match its page patterns; this reads the configuration, but not the trace."""
+    from duvet.console.progress import QuietProgress
+    from duvet.knowledge.pages.files import load_page_patterns
+
+    with suppress(DuvetError):
+        project = open_project(None, QuietProgress(current_settings()), rules=rules, **options)
+        return bool(load_page_patterns(project).files(project.tree).prefixes)
+    return False
