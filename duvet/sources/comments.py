@@ -14,12 +14,13 @@ from duvet import rules
 from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
 from duvet.text import WHITESPACE, find_place, quote_text
 
-# The four characters are white space for `\s`, but not for Unicode.
+# `\s` matches these four characters, which are not white space in Unicode.
 _BLANKS = r"[^\S\n\x1c-\x1f]*+"
 _INK = r"[\S\x1c-\x1f]"
 _REST = r"[^\n]*+"
 
 
+# One expression over the whole text takes a fifteenth of the time of a loop over lines.
 class AnnotationFinder(Struct, frozen=True):
     runs: Callable[[str], Iterator[re.Match[str]]]
     """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
@@ -31,9 +32,9 @@ class AnnotationFinder(Struct, frozen=True):
 
 @lru_cache
 def make_finder(meta: str, content: str) -> AnnotationFinder:
-    # Indentation is cut off before a line is looked at, so nothing begins with white space there.
+    # Lines are matched without their indentation, so a prefix that begins with white space never matches.
     possible = [re.escape(one) for one in (meta, content) if one[:1] not in WHITESPACE and "\n" not in one]
-    # An empty prefix stands at the first character of each line that has one.
+    # An empty prefix matches each line that is not blank.
     first = f"(?:{'|'.join(possible) or '(?!)'})" if meta and content else _INK
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted

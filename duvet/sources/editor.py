@@ -73,7 +73,7 @@ def rewrap_words(lines: Sequence[Sequence[str]], words: Sequence[str], rooms: Se
     return placed
 
 
-# A quote on one line does not tell how wide its comment may be.
+# The width of the comment around a quote on one line is unknown.
 _WIDEST = 120
 
 _WRITTEN = {Kind.CITATION: "implementation"}
@@ -113,7 +113,7 @@ def make_insertion_edit(text: str, line: int, lines: Iterable[str]) -> Edit:
     new = "".join(one + end for one in lines)
     if line <= len(starts):
         return Edit(line, 1, line, 1, new)
-    # A last line that has no end gets one.
+    # A last line without an end gets one.
     ended = "" if text.endswith("\n") or not text else end
     return make_edit(text, len(text), len(text), ended + new)
 

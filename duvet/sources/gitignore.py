@@ -81,7 +81,7 @@ def _expression(pattern: bytes, *, names_folders: bool) -> bytes:
             raise _NothingError
         before, at = at, token.end()
         if token["stars"]:
-            # What stands before the first star is compared as it is, so that `**` begins a pattern of its own there.
+            # git compares the text before the first star literally, so that `**` begins a new pattern there.
             is_whole = len(token["stars"]) > 1 and (is_plain or pattern[before - 1 : before] == b"/")
             expression, at = _stars(pattern, at, is_whole=is_whole and names_folders)
         elif token["open"]:

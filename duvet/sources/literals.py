@@ -44,14 +44,14 @@ _BOTH = LiteralFamily(
 _CPP = LiteralFamily(
     ('R"',), rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}', (Language.CPP,)
 )
-# A lifetime begins as a character does, and is none.
+# A lifetime begins like a character literal.
 _RUST = LiteralFamily(
     ('"',),
     rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
     (Language.RUST,),
 )
 _GO = LiteralFamily(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
-# What stands in braces may hold a literal of its own: such a literal counts as none.
+# An expression in braces may contain another literal: such a literal is unclear.
 _JAVASCRIPT = LiteralFamily(
     ("`",),
     rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",

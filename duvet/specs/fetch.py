@@ -22,7 +22,7 @@ SizeListener = Callable[[int], None]
 """Called with the number of bytes received; an exception that it raises ends the download."""
 
 _MOST_REDIRECTS = 10
-# Compiled where something is downloaded.
+# Compiled only when something is downloaded.
 _HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b)"
 
 

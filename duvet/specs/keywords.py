@@ -22,8 +22,8 @@ _WORDS = {
     "OPTIONAL": Level.MAY,
 }
 
-# What may not stand before a word is looked at behind it: an expression that begins with letters is found fast.
-# A word in front of a quotation mark is explained, not used.
+# The look-behind follows the word, because expressions that begin with letters are found fast. A word in front of a
+# quotation mark is explained, not used.
 _KEYWORD = re.compile(
     "(?:" + "|".join(rf"{word}(?<!\w{word})" + r"(?: NOT\b)?+" * (word in _NEGATED) for word in _WORDS) + r')\b(?!")',
     re.ASCII,
@@ -52,7 +52,7 @@ def find_keywords(text: str) -> Iterator[Keyword]:
     for found in _KEYWORD.finditer(text):
         start, end = found.span()
         if is_plain or _is_apart(text, start, end):
-            # The keyword NOT RECOMMENDED begins earlier, which matters behind a dot alone.
+            # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
             if text.endswith(_DOT_NOT, 0, start):
                 start -= len(_NOT)
             level, rank = _MEANINGS[found[0]]

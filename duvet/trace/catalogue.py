@@ -52,7 +52,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     @cached_property
     def names(self) -> Mapping[str, int]:
         """All names, as written and normalised, ranked by their distance from the id."""
-        # Most commands ask for no name.
+        # Most commands need no names.
         from duvet.trace.names import normalise_name
 
         places = (self.locator, self.url, self.path)
@@ -206,7 +206,7 @@ def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
     """The configured specifications that nothing cites, with ids of their own."""
-    # A format that is configured is no other specification than the same one found out.
+    # A configured format and the same detected format are one specification.
     known = {(one.locator.name, one.format) for one in cited}
     others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
     return assign_further_ids(others.values(), cited)
@@ -251,7 +251,7 @@ def _citation_cards(trace: Trace, numbers: dict[int, int], cards: list[Requireme
 def load_card_specification(card: SpecificationCard, library: Library) -> Specification:
     for format in Format:
         found = library.load_from(card.path, locate_specification(card.locator, format))
-        # One name may be read in several formats, and the file may be another one by now.
+        # One name may be read in several formats, and the file may have changed.
         if list(card.titles) == [section.id for section in found.sections]:
             return found
     raise UnreadableError("it has changed meanwhile", path=card.path, hint="ask again")

@@ -56,7 +56,7 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
         index += 1
         following = offsets[index]
         high = end if end < following else following - 1
-        # awslabs duvet loses a piece of one byte: it stays as a place to cut, and covers nothing.
+        # awslabs duvet loses a piece of one byte: it remains as a place to cut, and covers nothing.
         if high - low > 1:
             found.append(Piece(line, low + shift, high + shift))
         elif high > low:
@@ -196,7 +196,7 @@ class NearQuoteFinder:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
         found = cut_view(self.view, *self._in_view(start, end))
-        # One edit can turn a character into white space, of which no piece is left.
+        # One edit can turn a character into white space, which leaves no piece.
         return (found, fit) if found else None
 
     def _in_view(self, start: int, end: int) -> tuple[int, int]:

@@ -68,7 +68,7 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
         ##= man/spec/gates.md#not-applicable
         ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections
         ##% of IETF text, or to the one that it quotes.
-        # No id of a section of Markdown has a dot in it.
+        # The ids of Markdown sections contain no dot.
         yield from (id for id in card.titles if id.startswith(f"{section}."))
 
 

@@ -60,7 +60,7 @@ class Failure(Struct, frozen=True):
         return self.rule.problem(self.message, annotation.path, place, label=self.label, hint=self.hint)
 
 
-# What covers a piece of text, as bits; the first six are those of awslabs duvet's JSON.
+# The kinds of coverage as bits; the first six are those of awslabs duvet's JSON.
 TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit in range(7))
 """EXCUSED is an exception with a reason."""
 
