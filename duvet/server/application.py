@@ -14,7 +14,6 @@ from msgspec import Struct
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
-from duvet.errors import DuvetError
 from duvet.http_client import SystemClock
 from duvet.knowledge.index import Knowledge
 from duvet.knowledge.settings import KnowledgeSettings
@@ -130,17 +129,7 @@ class Application:
     def tools(self) -> ToolSelection:
         from duvet.server.tool_selection import ToolSelection
 
-        return ToolSelection(self.service, self.settings.packs, self.line, self.has_pages)
-
-    def has_pages(self) -> bool:
-        """Return whether the project has pages, without computing its trace."""
-        from duvet.knowledge.pages.files import load_page_patterns
-
-        try:
-            project = self.settings.open_project(None, None, notes=self.service.config.notes())
-            return bool(load_page_patterns(project).files(project.tree).prefixes)
-        except DuvetError:
-            return False
+        return ToolSelection(self.settings, self.service, self.line)
 
     @cached_property
     def identity(self) -> ServerIdentity:

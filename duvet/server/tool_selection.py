@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 from duvet.config.service import Service
 from duvet.config.service_tables import Access
+from duvet.errors import DuvetError
+from duvet.knowledge.pages.files import load_page_patterns
 from duvet.model import ProblemsError
+from duvet.server.application import ApplicationSettings
 from duvet.tools.gateway import GatewayConnection, make_forwarding_pack
 from duvet.tools.packs import (
     BUILT_IN_PACKS,
@@ -30,17 +34,11 @@ PAGES_PACK = "pages"
 class ToolSelection:
     """The tools that a configuration and further packs switch on."""
 
-    def __init__(
-        self,
-        service: Service,
-        packs: Sequence[str],
-        line: GatewayConnection | None,
-        has_pages: Callable[[], bool],
-    ) -> None:
+    def __init__(self, settings: ApplicationSettings, service: Service, line: GatewayConnection | None) -> None:
+        self._settings = settings
         self._service = service
-        self._packs = (*service.packs, *packs)
+        self._packs = (*service.packs, *settings.packs)
         self._line = line
-        self._has_pages = has_pages
 
     @cached_property
     def choice(self) -> ToolChoice:
@@ -55,7 +53,7 @@ class ToolSelection:
     def own_registry(self) -> Registry:
         """Tools of built-in packs, without a look at installed ones."""
         names = [name for name in self._packs if name in BUILT_IN_PACKS]
-        settings = {name: one for name, one in self._settings.items() if name in BUILT_IN_PACKS}
+        settings = {name: one for name, one in self._pack_settings.items() if name in BUILT_IN_PACKS}
         return self._require_known(choose_packs(names, settings, PluginPacks(), self._forwarded)).registry
 
     @cached_property
@@ -74,11 +72,11 @@ class ToolSelection:
         # Workflows call other tools, so those are chosen first, without the pack that doesn't exist yet.
         later = () if own else (WORKFLOWS_PACK,)
         names = [name for name in self._packs if name not in later]
-        settings = {name: one for name, one in self._settings.items() if name not in later}
+        settings = {name: one for name, one in self._pack_settings.items() if name not in later}
         return choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
 
     @property
-    def _settings(self) -> Mapping[str, PackSettings]:
+    def _pack_settings(self) -> Mapping[str, PackSettings]:
         return {
             name: PackSettings(
                 enabled=pack.enabled, writes=pack.mode is Access.READ_WRITE, switches=pack.tools, settings=pack.settings
@@ -113,4 +111,10 @@ class ToolSelection:
 
     def is_worthwhile(self, pack: str) -> bool:
         """Return whether the project has anything for a pack that nobody has requested."""
-        return pack == PAGES_PACK and self._has_pages()
+        if pack != PAGES_PACK:
+            return False
+        # The trace isn't computed for this.
+        with suppress(DuvetError):
+            project = self._settings.open_project(None, None, notes=self._service.config.notes())
+            return bool(load_page_patterns(project).files(project.tree).prefixes)
+        return False

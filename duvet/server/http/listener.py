@@ -16,6 +16,7 @@ from ipaddress import ip_address
 from types import FrameType
 from typing import Any, NoReturn, cast
 
+import anyio
 import h11
 import uvicorn
 from msgspec import Struct
@@ -149,8 +150,6 @@ def _run(
     log: ServerLog,
     say: Callable[[str], None],
 ) -> None:
-    import anyio
-
     # The command line switches garbage collection off for short runs; imported modules stay anyway.
     gc.enable()
     gc.freeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -175,8 +176,6 @@ class KnowledgeMetrics(Collector):
 
 async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, float] | None:
     """Return the figures of the index, zeros if it can't be read, or None without an index service."""
-    from anyio import to_thread
-
     knowledge: Knowledge | None = dispatcher.environment.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         return None

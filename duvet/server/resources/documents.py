@@ -7,6 +7,7 @@ from functools import partial
 from operator import attrgetter, ne
 from typing import TypeVar
 
+from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError, NotFoundError
@@ -250,8 +251,6 @@ _LISTED = (
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
     """Return a digest of the document at a URI."""
-    from blake3 import blake3
-
     try:
         node = find_resource_node(get_resource_tree(context), parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)
