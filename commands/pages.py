@@ -16,7 +16,6 @@ from duvet.console.project import cached_query, load_catalogue, load_page_rules,
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.knowledge.pages.catalogue import (
     PageCollection,
-    PageFindings,
     find_page_problems,
     load_pages,
     make_page_detail,
@@ -24,6 +23,7 @@ from duvet.knowledge.pages.catalogue import (
 )
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
+from duvet.project.findings import PageFindings
 from duvet.reports.detail import make_page_blocks
 from duvet.reports.tables import Column, Listing
 from duvet.text import format_count

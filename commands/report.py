@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -19,13 +19,15 @@ from duvet.console.options import (
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
-from duvet.console.report_run import ReportRequest, print_result, report_project, run_report, save_result
+from duvet.console.report_result import ReportRequest, print_result, report_project, save_result
 from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
-from duvet.project.changes import ChangeWatcher
-from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
+
+if TYPE_CHECKING:
+    from duvet.project.changes import ChangeWatcher
+    from duvet.project.project import Project
 
 _MAX_NAMES = 3
 
@@ -94,6 +96,8 @@ def watch_reports(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool
 ) -> NoReturn:
     """Report, and report again after each change, until the user or an error of the system ends it."""
+    from duvet.project.changes import ChangeWatcher
+
     progress = ProgressLines(current_settings())
     with ChangeWatcher(current_settings().environ) as changes:
         restored = False
@@ -136,6 +140,8 @@ def run_watched_report(
     options: Mapping[str, Any], request: ReportRequest, output: ProblemOutput, *, opens: bool = False
 ) -> tuple[Project, bool]:
     """Run once and print the result; return the project as it was read, and whether the run succeeded."""
+    from duvet.console.report_run import run_report
+
     settings = current_settings()
     cache = DiskCache(DiskTree(), settings.environ, kept=wants_cache(settings), today=settings.today)
     project = open_project(cache, **options)

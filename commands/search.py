@@ -22,7 +22,6 @@ from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_remark
 from duvet.errors import QueryError
-from duvet.queries.embeddings import find_embedder
 from duvet.queries.search import SearchAnswer, SearchQuery, describe_answer, search_requirements, suggest_similar
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Listing
@@ -90,7 +89,11 @@ def search(
         ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
     query = SearchQuery(" ".join(words), filters, raw, limit)
-    embedder = find_embedder(True) if semantic else None
+    embedder = None
+    if semantic:
+        from duvet.queries.embeddings import find_embedder
+
+        embedder = find_embedder(True)
     ##= man/spec/trace.md#reports
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
     ##% the cache.

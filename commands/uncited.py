@@ -13,9 +13,8 @@ from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.problems import print_annotations
 from duvet.console.project import print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_notice, print_remark
-from duvet.queries.difference import make_gate_problem
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
-from duvet.queries.records import list_errors, make_requirement_row
+from duvet.queries.records import list_errors, make_gate_problem, make_requirement_row
 from duvet.reports import tables
 from duvet.reports.tables import Column, Listing
 from duvet.text import format_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import Struct
@@ -25,27 +25,16 @@ from duvet.console.problems import (
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
 from duvet.errors import DuvetError, NotFoundError
-from duvet.knowledge.pages.catalogue import PageFindings, find_page_problems
-from duvet.knowledge.pages.files import find_page_files
 from duvet.model import Problem
-from duvet.project.project import Project
-from duvet.project.validation import (
-    ChosenInputs,
-    Findings,
-    choose_inputs,
-    fix_project,
-    normalise_input_name,
-    overlay_project,
-    write_fixes,
-)
-from duvet.project.validation import validate as validate_project
+from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
 from duvet.rules import list_rules
-from duvet.templates.rule_pages import load_rule_page
 from duvet.text import format_count, quote_text
-from duvet.trace.names import suggest_nearest
 from duvet.tree.files import DiskTree, MemoryTree
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
 
 _MAX_SKIPPED_NAMES = 10
 
@@ -141,11 +130,18 @@ def _check(options: Mapping[str, Any], request: ValidateRequest, output: Problem
 
 
 def _find_problems(project: Project) -> ProjectFindings:
+    # Not needed where nothing has changed.
+    from duvet.knowledge.pages.catalogue import find_page_problems
+    from duvet.project.validation import validate as validate_project
+
     return ProjectFindings(validate_project(project), find_page_problems(project))
 
 
 def _fix(options: Mapping[str, Any], request: ValidateRequest, output: ProblemOutput) -> int:
     """Fix the files that are named, or print the difference; report the problems that remain."""
+    from duvet.knowledge.pages.catalogue import find_page_problems
+    from duvet.project.validation import fix_project, overlay_project, write_fixes
+
     texts: dict[str, str] = {}
     if request.reads_stdin:
         project, texts = _open_project_with_stdin(options, request)
@@ -175,6 +171,9 @@ def _open_project_with_stdin(options: Mapping[str, Any], request: ValidateReques
     """Open the project with standard input in place of a file; return it and that text by its path."""
     ##= man/spec/validate.md#choosing-files
     ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
+    from duvet.knowledge.pages.files import find_page_files
+    from duvet.project.validation import overlay_project
+
     if sys.stdin is None:
         raise DuvetError("standard input is closed", path=STANDARD_INPUT)
     data, name = sys.stdin.buffer.read(), request.stdin_path or ""
@@ -239,6 +238,9 @@ def find_rule_page(name: str) -> str:
     """Return the page of the rule with this code or name; raise NotFoundError with the nearest ones."""
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
+    from duvet.templates.rule_pages import load_rule_page
+    from duvet.trace.names import suggest_nearest
+
     key = name.strip().casefold()
     for rule in list_rules().values():
         if key in (rule.code.casefold(), rule.name):

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         Specification,
     )
     from duvet.progress import Downloads, Progress
+    from duvet.project.findings import Checked, Finding, Findings
     from duvet.project.project import Options, Project
-    from duvet.project.validation import Checked, Finding, Findings, validate
+    from duvet.project.validation import validate
     from duvet.specs.fetch import Policy
     from duvet.trace.records import (
         Coverage,
@@ -113,7 +114,8 @@ _HOMES = {
     "tree.files": "DiskTree MemoryTree Tree",
     "specs.fetch": "Policy",
     "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Status Tally Trace",
-    "project.validation": "Checked Finding Findings validate",
+    "project.findings": "Checked Finding Findings",
+    "project.validation": "validate",
 }
 
 

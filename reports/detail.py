@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.knowledge.pages.catalogue import PageDetail
 from duvet.queries.records import (
     CitationWithCode,
     Detail,
@@ -36,6 +36,9 @@ from duvet.reports.tables import (
     render_listing as render_list,
 )
 from duvet.text import format_count
+
+if TYPE_CHECKING:
+    from duvet.knowledge.pages.catalogue import PageDetail
 
 
 class TitleBlock(Struct, frozen=True):

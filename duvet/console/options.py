@@ -18,7 +18,7 @@ from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
 from duvet.trace.records import Status
 
 if TYPE_CHECKING:
-    from duvet.console.report_run import ReportGate
+    from duvet.console.report_result import ReportGate
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -130,7 +130,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
 
 
 def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> ReportGate:
-    from duvet.console.report_run import ReportGate
+    from duvet.console.report_result import ReportGate
 
     switches = [value == "true" for value in values if value in ("true", "false")]
     if len(switches) > 1:

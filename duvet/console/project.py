@@ -11,8 +11,6 @@ from duvet.console.settings import TerminalSettings, current_settings, wants_cac
 from duvet.console.streams import print_remark
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
-from duvet.specs.fetch import Policy
-from duvet.specs.library import Library
 from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import DiskCache, make_cache_key
@@ -119,6 +117,7 @@ def open_project(
     """Open the project in the working directory, or in another folder, that these options describe."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
+    from duvet.specs.fetch import Policy
 
     settings = settings or current_settings()
     if source_patterns:
@@ -172,6 +171,8 @@ def open_project_files() -> ProjectFiles:
 
 def load_specification(card: SpecificationCard) -> Specification:
     """Load the specification of a card; the cache has it parsed if nothing has changed."""
+    from duvet.specs.library import Library
+
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.
     library = Library(cache.tree, "", memory=cache) if cache else Library(DiskTree(), "")

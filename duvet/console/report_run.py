@@ -1,22 +1,18 @@
-"""A report run: requirement files, gates and report files, or the stored result if nothing has changed."""
+"""A report run: extracts requirements, traces, applies the gates, and writes the files."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from pathlib import Path
-from typing import Any, BinaryIO
-
-from msgspec import Struct
+from typing import BinaryIO
 
 from duvet import rules
-from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems, promote_warnings
-from duvet.console.progress import ProgressLines
-from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project, require_contents
+from duvet.console.problems import has_errors, promote_warnings
+from duvet.console.project import require_contents
+from duvet.console.report_result import ReportGate, ReportRequest, ReportResult
 from duvet.console.settings import current_settings
-from duvet.console.streams import FAILED, OK, is_stream_output, print_notice, render_bytes, write_outputs
+from duvet.console.streams import is_stream_output, print_notice, render_bytes, write_outputs
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Problem
 from duvet.project.project import Project
@@ -34,103 +30,12 @@ from duvet.specs.extraction import (
 from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Finished, Requirement
-from duvet.tree.cache import DiskCache
 from duvet.tree.outputs import store_changed, store_together
-from duvet.tree.recorder import FileChangedError, FileContent
 
-_CACHE_NAME = "report"
 _DIFF_CONTEXT = 4
 
 ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]
 """The path of each file, and the function that renders it."""
-
-
-class ReportGate(Struct, frozen=True):
-    """The requirements that `--require-citations` or `--require-tests` checks."""
-
-    everything: bool = True
-    """All requirements, if `--ci` is set and no snapshot is configured."""
-    targets: tuple[str, ...] = ()
-    """The specifications and sections that are always checked."""
-
-
-class ReportRequest(Struct, frozen=True):
-    """The options of one run."""
-
-    json: str | None = None
-    json_v2: str | None = None
-    html: str | None = None
-    lcov: str | None = None
-    require_citations: ReportGate = ReportGate()
-    require_tests: ReportGate = ReportGate()
-    ci: bool | None = None
-    blob_link: str | None = None
-    issue_link: str | None = None
-    strict: bool = False
-    prune: bool = False
-
-
-class ReportResult(Struct, frozen=True):
-    """The outcome of one run."""
-
-    problems: tuple[Problem, ...]
-    summary: str
-    html_path: str = ""
-    """The file with the HTML report; empty if none was requested."""
-
-
-def report_project(
-    cache: DiskCache | None,
-    options: Mapping[str, Any],
-    request: ReportRequest,
-    output: ProblemOutput,
-    *,
-    opens: bool = False,
-) -> int:
-    """Run the report, or recall its result from the cache, and print the result; return the exit code."""
-    try:
-        page_rules = load_page_rules(options)
-        key = make_options_key(options, request, rules=page_rules)
-        # With `--verbose`, the user wants to see each file with annotations, so they are read.
-        result = _recall_result(cache, key) if cache and not current_settings().verbose else None
-        if result is not None:
-            return print_result(result, output, opens=opens)
-        pinned: dict[str, FileContent] = {}
-        while result is None:
-            try:
-                result = run_report(open_project(cache, rules=page_rules, **options), request)
-            except FileChangedError as error:
-                # Begin anew with the new content: so each file changes at most once, however often it is written.
-                pinned[error.path] = error.look
-                cache = open_cache(pinned) or cache
-        code = print_result(result, output, opens=opens)
-        if cache:
-            # The user has the result and doesn't wait for this.
-            save_result(cache, key, result)
-    except DuvetError as error:
-        return output.fail(error)
-    return code
-
-
-def _recall_result(cache: DiskCache, key: str) -> ReportResult | None:
-    ##= man/spec/cache.md#freshness
-    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
-    progress, started = ProgressLines(current_settings()), time.perf_counter()
-    result = cache.recall(_CACHE_NAME, ReportResult, key)
-    if result is not None:
-        progress.begin("Checking inputs and reports")
-        progress.started = started
-        progress.end("Checked that nothing has changed since the last run")
-    return result
-
-
-def save_result(cache: DiskCache, key: str, result: ReportResult) -> None:
-    """Store the result, unless it depends on more than the inputs, and all that the run has read."""
-    unrepeatable = {rules.FILE_UNWRITABLE.code, rules.SNAPSHOT_DIFFERS.code}
-    if unrepeatable.isdisjoint(problem.code for problem in result.problems):
-        cache.store(_CACHE_NAME, key, result)
-    cache.save()
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
@@ -388,40 +293,3 @@ def _identify_file(path: str) -> object:
 
 def _make_unwritable_problem(error: OutputError) -> Problem:
     return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)
-
-
-def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = False) -> int:
-    """Print the problems and the summary, and open the HTML report if requested; return the exit code."""
-    written = output.write(result.problems)
-    ##= man/spec/trace.md#reports
-    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
-    if not current_settings().quiet:
-        print_notice(result.summary)
-    if opens:
-        ##= man/spec/page.md#working-with-the-report
-        ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
-        ##% report is written.
-        if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
-            return FAILED
-        try:
-            _open_in_browser(result.html_path)
-        except DuvetError as error:
-            print_problems(list_error_problems(error))
-            return FAILED
-    return OK if written and not has_errors(result.problems) else FAILED
-
-
-def _open_in_browser(path: str) -> None:
-    import webbrowser
-
-    if not path:
-        hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-        raise DuvetError("there is no page to open", hint=hint)
-    try:
-        opened = webbrowser.open(Path(path).resolve().as_uri())
-    except ValueError:
-        # BROWSER is not a command, such as one with an unclosed quote.
-        opened = False
-    if not opened:
-        hint = "open the file yourself, or name a browser in the environment variable BROWSER"
-        raise DuvetError("no browser was found", path=path, hint=hint)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import posixpath
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TypeVar
 
@@ -13,7 +12,8 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError, OutputError
-from duvet.model import Annotation, Edit, Kind, Note, Problem, Severity
+from duvet.model import Annotation, Edit, Kind, Note, Problem
+from duvet.project.findings import Finding, Findings
 from duvet.project.fixes import AnnotationFixer
 from duvet.project.project import Project
 from duvet.sources.editor import apply_edits
@@ -21,7 +21,7 @@ from duvet.sources.literals import lines_in_literals, may_have_literals
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache
-from duvet.tree.files import MemoryTree, Tree
+from duvet.tree.files import MemoryTree
 from duvet.tree.outputs import store_together
 
 _FEW_LINES = 2
@@ -29,60 +29,6 @@ _FEW_LINES = 2
 _MOST_PASSES = 5
 
 Value = TypeVar("Value")
-
-
-class Finding(Struct, frozen=True, array_like=True):
-    """A problem, and the annotation that it is about."""
-
-    problem: Problem
-    id: int = -1
-    """The index of the annotation in the trace; -1 for a problem of no annotation."""
-    once: bool = False
-    """Whether to report it once for all annotations."""
-    is_told: bool = False
-    """Whether a problem of the configuration reports it already."""
-
-
-class Checked(Struct, frozen=True):
-    """The problems of the selected inputs, and how much was checked."""
-
-    problems: tuple[Problem, ...]
-    annotations: int
-    files: int
-
-
-class Findings(Struct, frozen=True, array_like=True):
-    """The findings of a whole project."""
-
-    files: dict[str, int]
-    """The number of annotations in each input."""
-    found: tuple[Finding, ...]
-    """In the order in which problems are listed."""
-    config: str = ""
-    """The path of the configuration."""
-
-    def of(self, paths: Collection[str]) -> Checked:
-        """The problems of these inputs and of the configuration, each one that is reported once only once."""
-        selected = frozenset(paths)
-        # A problem without a path comes from the command line.
-        relevant = {*selected, self.config, ""}
-        problems: list[Problem] = []
-        reported: set[tuple[str, str]] = set()
-        for one in self.found:
-            key = (one.problem.code, one.problem.message)
-            is_relevant = len(selected) == len(self.files) or one.problem.path in relevant
-            if is_relevant and not one.is_told and not (one.once and key in reported):
-                reported.add(key)
-                problems.append(one.problem)
-        return Checked(tuple(problems), sum(self.files[path] for path in selected), len(selected))
-
-    def invalid(self) -> dict[int, tuple[Problem, ...]]:
-        """The errors of each annotation that has any, by its index in the trace."""
-        found: dict[int, list[Problem]] = {}
-        for one in self.found:
-            if one.id >= 0 and one.problem.severity is Severity.ERROR:
-                found.setdefault(one.id, []).append(one.problem)
-        return {id: tuple(problems) for id, problems in sorted(found.items())}
 
 
 def validate(project: Project, places: AnnotationPlaces | None = None) -> Findings:
@@ -210,60 +156,6 @@ def _problem(
 ) -> Problem:
     place = places.of(one, one.source.target)
     return rule.problem(message, one.path, place, label="here", hint=hint, notes=notes)
-
-
-class ChosenInputs(Struct, frozen=True):
-    """Inputs by name; other files; and a problem for each name that doesn't exist."""
-
-    paths: tuple[str, ...]
-    others: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-
-
-def choose_inputs(names: Iterable[str], inputs: Iterable[str], root: str, tree: Tree) -> ChosenInputs:
-    """Find inputs by their names; the name of a folder chooses all inputs in it."""
-    paths: dict[str, None] = {}
-    others: dict[str, None] = {}
-    problems: list[Problem] = []
-    known = {posixpath.normpath(posixpath.join(root, path)): path for path in inputs}
-
-    def find(whole: str) -> list[str]:
-        if whole in known:
-            return [known[whole]]
-        ##= man/spec/validate.md#choosing-files
-        ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs
-        ##% of the project.
-        start = whole.rstrip("/") + "/"
-        return [path for known_path, path in known.items() if known_path.startswith(start)]
-
-    for name in names:
-        ##= man/spec/show.md#references
-        ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
-        path = _with_slashes(name, tree)
-        whole = posixpath.normpath(posixpath.join(root, path))
-        exists = tree.exists(path)
-        found = find(whole) or (find(os.path.realpath(whole).replace(os.sep, "/")) if exists else [])
-        if found:
-            paths.update(dict.fromkeys(found))
-        elif exists:
-            ##= man/spec/validate.md#choosing-files
-            ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not
-            ##% exist.
-            others[name] = None
-        else:
-            message, hint = "there is no such file or folder", "paths begin in the working directory"
-            problems.append(rules.FILE_UNREADABLE.problem(message, name, hint=hint))
-    return ChosenInputs(tuple(paths), tuple(others), tuple(problems))
-
-
-def normalise_input_name(name: str, root: str, tree: Tree) -> str:
-    """The name of a file as inputs are named: relative to the root if it is below the root."""
-    whole = posixpath.normpath(posixpath.join(root, _with_slashes(name, tree)))
-    return whole.removeprefix(root.rstrip("/") + "/")
-
-
-def _with_slashes(name: str, tree: Tree) -> str:
-    return name if tree.exists(name) else name.replace("\\", "/")
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:

@@ -9,9 +9,8 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.model import Kind, Place, Problem, Severity
-from duvet.queries.records import RequirementRow, make_requirement_row, make_requirement_rows
-from duvet.rules import Rule
-from duvet.text import format_count, shorten_text
+from duvet.queries.records import RequirementRow, make_gate_problem, make_requirement_row, make_requirement_rows
+from duvet.text import format_count
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, RequirementCard
 from duvet.trace.coverage import compute_level_totals
 from duvet.trace.records import State
@@ -183,10 +182,6 @@ def _find_coverage_changes(
 def _find_layers(catalogue: Catalogue, card: RequirementCard) -> set[str]:
     kinds = {catalogue.citations[number].kind for number in card.citations}
     return {name for name, providing in _LAYERS.items() if kinds & providing}
-
-
-def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:
-    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shorten_text(row.text)}")
 
 
 def find_regressions(difference: Difference) -> Iterator[Problem]:

@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, OutputError, UnreadableError
 from duvet.model import Kind, Place, Problem, ProblemsError
+from duvet.project.findings import Finding, choose_inputs
 from duvet.project.project import Project
-from duvet.project.validation import Finding, choose_inputs, overlay_project, validate
+from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation

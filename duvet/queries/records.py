@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from textwrap import dedent
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct
 
-from duvet.model import Level, Problem, Section, Severity
-from duvet.text import format_count
+from duvet.model import Level, Place, Problem, Section, Severity
+from duvet.rules import Rule
+from duvet.text import format_count, shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.coverage import CountedRequirement, Total, compute_level_totals
 from duvet.trace.records import NotApplicable, Status
@@ -105,6 +104,8 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 def _quoted(text: str, safe: str = "/") -> str:
     # The link of a name that is not valid Unicode leads nowhere, which does no harm.
+    from urllib.parse import quote
+
     return quote(text, safe=safe, errors="replace")
 
 
@@ -270,6 +271,8 @@ def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, its common indentation, and the headers of pages."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
+    from textwrap import dedent
+
     return dedent("\n".join(section.lines)).strip("\n")
 
 
@@ -287,3 +290,7 @@ def describe_error_count(catalogue: Catalogue) -> str:
 def describe_incompleteness(catalogue: Catalogue) -> str:
     """Return the warning that errors make results incomplete; empty without errors."""
     return f"{describe_error_count(catalogue)}, so not everything counts" if list_errors(catalogue) else ""
+
+
+def make_gate_problem(row: RequirementRow, rule: Rule, message: str) -> Problem:
+    return rule.problem(message, row.file_path, Place(row.line_number), hint=f"{row.target}: {shorten_text(row.text)}")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.queries.embeddings import Embedder, VectorSpace
 from duvet.queries.full_text import MatchSpans, RequirementIndex
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
@@ -25,7 +24,6 @@ from duvet.queries.references import (
     resolve_place,
     resolve_reference,
 )
-from duvet.store.records import VectorSegment
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.trace.names import find_section, find_sections, match_whole_specifications
@@ -34,6 +32,7 @@ from duvet.tree.record import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
 
 if TYPE_CHECKING:
+    from duvet.queries.embeddings import Embedder, VectorSpace
     from duvet.queries.vector_matrix import Matrix
 
 _Item = TypeVar("_Item", bound=Hashable)
@@ -282,6 +281,7 @@ class RequirementVectors:
     @cached_property
     def _matrix(self) -> Matrix:
         from duvet.queries.vector_matrix import Matrix
+        from duvet.store.records import VectorSegment
 
         segment = VectorSegment(tuple(range(len(self._texts))), self._cached.rows)
         return Matrix(self._space.width, [segment])

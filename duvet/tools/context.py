@@ -9,8 +9,9 @@ from posixpath import join, normpath
 from threading import RLock
 from typing import Any, TypeVar
 
+from duvet.project.findings import Findings
 from duvet.project.project import Project
-from duvet.project.validation import Findings, validate
+from duvet.project.validation import validate
 from duvet.queries.citations import CitationReader
 from duvet.queries.details import DetailMaterial
 from duvet.queries.references import ResolvedReference, resolve_reference

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Level, Problem, Specification
-from duvet.specs.library import Library, assign_further_ids
 from duvet.specs.locator import is_url, locate_specification
 from duvet.text import LineNumbers, make_text_id
 from duvet.trace.records import NotApplicable, Requirement, State, Status, Trace
+
+if TYPE_CHECKING:
+    from duvet.specs.library import Library
 
 _Key = TypeVar("_Key")
 
@@ -206,6 +208,8 @@ def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
     """The configured specifications that nothing cites, with ids of their own."""
+    from duvet.specs.library import assign_further_ids
+
     # A configured format and the same detected format are one specification.
     known = {(one.locator.name, one.format) for one in cited}
     others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}

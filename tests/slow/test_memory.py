@@ -12,7 +12,7 @@ import pytest
 from duvet.cli import cli
 from duvet.commands.report import run_watched_report
 from duvet.console.problems import ProblemOutput
-from duvet.console.report_run import ReportRequest
+from duvet.console.report_result import ReportRequest
 from duvet.console.settings import TerminalSettings
 from duvet.project.changes import ChangeWatcher
 from tests.cli.made import KETTLE, SOURCE, make

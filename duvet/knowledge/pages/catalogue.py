@@ -28,6 +28,7 @@ from duvet.knowledge.pages.page import (
     read_page,
 )
 from duvet.model import Problem
+from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
@@ -422,19 +423,6 @@ def format_moment(seconds: float) -> str:
     except (ValueError, OverflowError, OSError):
         return ""
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if seconds else ""
-
-
-class PageFindings(Struct, frozen=True, array_like=True):
-    """The page files, totals, and all problems."""
-
-    files: tuple[str, ...] = ()
-    pages: int = 0
-    links: int = 0
-    problems: tuple[Problem, ...] = ()
-
-    def of(self, paths: Collection[str]) -> tuple[Problem, ...]:
-        """Return the problems in these files."""
-        return tuple(problem for problem in self.problems if problem.path in paths)
 
 
 def find_page_problems(project: Project) -> PageFindings:

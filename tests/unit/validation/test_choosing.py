@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from duvet.model import Place, Problem
-from duvet.project.validation import ChosenInputs, choose_inputs, normalise_input_name
+from duvet.project.findings import ChosenInputs, choose_inputs, normalise_input_name
 from duvet.tree.files import DiskTree
 from tests.cli.made import make
 

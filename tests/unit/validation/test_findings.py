@@ -6,8 +6,9 @@ from pathlib import Path
 
 from msgspec import msgpack
 
+from duvet.project.findings import Finding, Findings
 from duvet.project.project import Project
-from duvet.project.validation import Finding, Findings, validate
+from duvet.project.validation import validate
 from duvet.tree.files import MemoryTree
 from tests.cli.made import make
 from tests.unit.validation.made import FILES, project

@@ -9,8 +9,9 @@ from collections import Counter
 import pytest
 
 from duvet import rules
+from duvet.project.findings import Findings
 from duvet.project.project import Project
-from duvet.project.validation import Findings, fix_project, overlay_project
+from duvet.project.validation import fix_project, overlay_project
 from duvet.sources.editor import split_words
 from tests.cli.made import make
 from tests.unit.validation.mutations import HOW, Spoiler, Spoilt, around

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from duvet.knowledge.pages.catalogue import PageCollection, PageFindings, find_page_problems, load_pages
+from duvet.knowledge.pages.catalogue import PageCollection, find_page_problems, load_pages
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex
+from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree, MemoryTree
