@@ -67,7 +67,7 @@ def report_project(
     """Run the report, or recall its result from the cache, and print the result; return the exit code."""
     try:
         page_rules = load_page_rules(options)
-        key = make_options_key(options, request, rules=page_rules)
+        key = make_options_key(options, request, rules=page_rules) if cache else ""
         # With `--verbose`, the user wants to see each file with annotations, so they are read.
         result = _recall_result(cache, key) if cache and not current_settings().verbose else None
         if result is not None:

@@ -45,7 +45,7 @@ def recalled(folder: Path) -> Project:
     """A project of which is on record what an earlier run has asked."""
     earlier, now = opened(folder), opened(folder)
     assert earlier.catalogue
-    now.tree.record.add(earlier.tree.record)  # type: ignore[attr-defined]
+    now.tree.record.merge(earlier.tree.record)  # type: ignore[attr-defined]
     return now
 
 
