@@ -51,7 +51,7 @@ test: $(DEV_READY) ## Run the unit tests and those of the commands
 .PHONY: test-slow
 test-slow: $(DEV_READY) ## Run the slow tests: a browser, kill -9, load, real projects, many examples
 	$(BIN)/pytest $(PARALLEL) tests/slow $(ARGS)
-	$(BIN)/pytest $(PARALLEL) -m hypothesis --hypothesis-profile thorough $(ARGS)
+	DUVET_SEEDS=$${DUVET_SEEDS:-3} $(BIN)/pytest $(PARALLEL) -m "hypothesis or seeded" --hypothesis-profile thorough $(ARGS)
 
 .PHONY: test-all
 test-all: test test-slow ## Run all tests

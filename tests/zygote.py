@@ -1,10 +1,10 @@
 """Runs commands as forks of a process that has imported all of duvet, which saves each of them its imports.
 
-The zygote is started once for each process that runs tests. It imports every module of duvet, runs none of its code,
+A zygote is started once for each process that runs tests. It imports every module of duvet, runs none of its code,
 and forks for each request. The fork gets the streams, the folder, the environment and the arguments of the command,
 and then runs the same entry point as the installed script: exit code, output and signals are those of a real process.
 
-What only a new interpreter can show (its own options, the moment of its start, another user, limits) needs a real
+What only a new interpreter can show (its own options, the moment of its start, limits) needs a real
 process: `spawn` starts one whenever the request asks for more than a zygote can give.
 """
 
@@ -64,8 +64,9 @@ def spawn(
         and (zygote := Zygote.started(tuple(before))).is_ready
     ):
         return _Forked(zygote, list(args), cwd=cwd, env=env, **more)
-    listen = {} if sys.platform == "win32" else {"preexec_fn": _listen}
-    return subprocess.Popen([*before, *args], cwd=cwd, env=env, **{**listen, **more})
+    if sys.platform != "win32":
+        more.setdefault("preexec_fn", listen)
+    return subprocess.Popen([*before, *args], cwd=cwd, env=env, **more)
 
 
 def run(
@@ -83,7 +84,7 @@ def run(
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def _listen() -> None:
+def listen() -> None:
     """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -40,11 +39,6 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, "LANG": "C.UTF-8", "DUVET_INTERNAL_CI": "true", **more}
 
 
-def listen() -> None:
-    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 def run(
     command: str, folder: Path, *args: str, environ: Mapping[str, str] | None = None, before: Before = (), **more: Any
 ) -> Done:
@@ -66,7 +60,7 @@ def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=listen,  # noqa: PLW1509 - there are no threads that hold anything
+        preexec_fn=zygote.listen,  # noqa: PLW1509 - there are no threads that hold anything
     )
 
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes an
 STEPS = 40
 
 
+@pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_edits(seed: int, tmp_path: Path) -> None:
     twins = Twins(tmp_path, fill)

@@ -13,7 +13,7 @@ from tests.cli.running import Done
 from tests.unit.cache.here import report_here, run_here, said
 
 Edit = Callable[[Path, random.Random], object]
-SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))
+SEEDS = int(os.environ.get("DUVET_SEEDS", "1"))
 """How many histories of a project are tried."""
 LATER = time.time_ns() + 24 * 3600 * 10**9
 """A time at which nothing that a test writes is fresh any more."""

@@ -88,8 +88,8 @@ async def test_slow(place: str, status: int, wire: Wire) -> None:
     ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
     ##% reason, and give up when the provider's time limit is over.
     wire.plan(Reply(status, FINE.body, stops_before=place))
-    error, _ = await fails(at(wire, timeout=0.2))
-    assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.2 seconds")
+    error, _ = await fails(at(wire, timeout=0.5))
+    assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.5 seconds")
     assert len(wire.asked) == 1
 
 

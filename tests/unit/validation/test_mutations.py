@@ -95,6 +95,7 @@ def _numbers(project: Project) -> dict[int, int]:
     return found
 
 
+@pytest.mark.seeded
 @pytest.mark.parametrize("seed", range(10 * SEEDS))
 def test_citations_of_a_small_project(seed: int, own: Project) -> None:
     counts = hold(own, Spoiler(own).spoil(random.Random(seed)))

@@ -79,21 +79,6 @@ def test_feedback_that_is_none(kept: StorePaths, tmp_path: Path, line: bytes) ->
     assert members(create_backup(kept, kept.backups, CLOCK).path)["feedback.jsonl"].count(b"\n") == 2
 
 
-def test_one_that_could_be_packed_well(kept: StorePaths) -> None:
-    ##= man/spec/gateway.md#backups
-    ##= type=test
-    ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
-    ##% manifest, or does not fit on the disk.
-    with open(kept.feedback, "ab") as file:
-        file.writelines(
-            b'{"request_id": "%d", "note": "%s"}\n' % (number, "🍵".encode() * 20_000) for number in range(900)
-        )
-    archive = made(kept)
-    assert os.path.getsize(archive) * 200 < os.path.getsize(kept.feedback)
-    os.unlink(kept.feedback)
-    assert restore_backup(kept, archive, CLOCK).votes == 901
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 def test_feedback_comes_back_first(kept: StorePaths, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#backups

@@ -12,11 +12,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from duvet.server.http.metrics import ServerMetrics
 from duvet.tools.audit import CallRecord, format_warning
 from tests.cli.made import make
+from tests.cli.server.http.test_knowledge import CALLS, TOKENS
 from tests.unit.knowledge.stored import NOW, RUN, STORE, fill
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.nexus import post
 from tests.unit.server.http.serving import ADMIN, READER, asking, call
-from tests.unit.server.http.test_knowledge import CALLS, TOKENS
 from tests.unit.tools.made import FILES
 
 pytestmark = pytest.mark.anyio

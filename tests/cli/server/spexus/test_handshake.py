@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.server.spexus.made import LISTS
 from tests.unit.server.clients import HANDSHAKES
-from tests.unit.server.spexus.made import LISTS
 from tests.unit.server.wire import Message, Wire, hello, request
 
 

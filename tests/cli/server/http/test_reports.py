@@ -10,11 +10,11 @@ import httpx2
 import pytest
 
 from tests.cli.made import make
+from tests.cli.server.http.test_knowledge import CONFIG, TOKENS, lasting
 from tests.unit.knowledge.stored import RUN, STORE, fill
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.nexus import post
 from tests.unit.server.http.serving import ADMIN, READER, asking
-from tests.unit.server.http.test_knowledge import CONFIG, TOKENS, lasting
 from tests.unit.tools.made import FILES
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.unit.server.spexus.made import SPEXUS, Start, listed
+from tests.cli.server.spexus.made import SPEXUS, Start, listed
 from tests.unit.server.wire import Wire
 
 

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from tests.cli.running import run
+from tests.cli.server.duskmantle.calling import call
 from tests.unit.knowledge.stored import DAY, NOW
-from tests.unit.server.duskmantle.calling import call
 
 RUN_FIELDS = {"run_id", "profile", "started_at", "success", "artifact_counts", "chunk_count", "duration_seconds"}
 FILTERS: dict[str, Any] = {

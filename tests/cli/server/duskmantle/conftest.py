@@ -2,7 +2,7 @@
 
 What stands behind each is tested in depth beside the code: tools in tests/unit/tools/knowledge, searching and graph in
 tests/unit/knowledge, maintenance in tests/unit/knowledge/upkeep, recipes in tests/unit/workflows/recipes, faces, scopes, limits and metrics in
-tests/unit/server/http, forwarding in tests/unit/tools/gateway.
+tests/cli/server/http, forwarding in tests/unit/tools/gateway.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.unit.server.duskmantle.calling import client
+from tests.cli.server.duskmantle.calling import client
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import ADMIN
 from tests.unit.server.http.team import TOKENS, team

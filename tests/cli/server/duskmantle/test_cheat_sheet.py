@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from tests.cli.running import Done, run
-from tests.unit.server.duskmantle.calling import SCOPES, call, default
+from tests.cli.server.duskmantle.calling import SCOPES, call, default
 from tests.unit.server.http.team import team
 
 EXAMPLES = [

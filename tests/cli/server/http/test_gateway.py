@@ -10,13 +10,13 @@ import pytest
 
 from tests.cli.made import make
 from tests.cli.running import run
+from tests.cli.server.http.test_knowledge import CALLS, MAINTAINERS, lasting
 from tests.unit.knowledge.stored import STORE
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.desk import Here, at, desk, project
 from tests.unit.server.http.nexus import API, post
 from tests.unit.server.http.serving import ADMIN, READER, asking
 from tests.unit.server.http.team import TOKENS
-from tests.unit.server.http.test_knowledge import CALLS, MAINTAINERS, lasting
 
 __all__ = ["desk", "project"]  # fixtures, which tests ask for by name
 

@@ -11,7 +11,7 @@ import pytest
 
 from duvet.tools.tool import ErrorCode, Scope, Tool
 from tests.cli.running import run
-from tests.unit.server.duskmantle.calling import CODES, KM, SCOPES, client
+from tests.cli.server.duskmantle.calling import CODES, KM, SCOPES, client
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import ADMIN, READER
 from tests.unit.server.http.team import FAILING, TOKENS, team

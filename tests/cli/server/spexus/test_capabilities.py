@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cli.made import make
-from tests.unit.server.spexus.made import FILES, LISTS, listed
+from tests.cli.server.spexus.made import FILES, LISTS, listed
 from tests.unit.server.wire import Message, Wire
 
 

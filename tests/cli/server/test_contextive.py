@@ -158,7 +158,7 @@ def test_4_2_configurations_are_parsed_and_validated(ending: str) -> None:
 
 
 def test_4_2_an_example_of_a_pack_of_tools() -> None:
-    """Its handler alone, and called as a guest; as an installed distribution it is in `tests/unit/tools/test_plugins.py`."""
+    """Its handler alone, and called as a guest; as an installed distribution it is in `tests/slow/tools/test_plugins.py`."""
 
     class Settings(PluginCallContext):
         def __init__(self, **settings: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cli.made import make
-from tests.unit.server.spexus.made import FILES, ID, SPEXUS, Start
+from tests.cli.server.spexus.made import FILES, ID, SPEXUS, Start
 from tests.unit.server.wire import Message, Wire, hello
 
 
