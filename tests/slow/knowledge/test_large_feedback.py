@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
-from duvet.knowledge.maintenance.feedback import StorePaths
-from duvet.knowledge.maintenance.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
+from duvet.knowledge.restore import restore_backup
+
 from tests.unit.knowledge.upkeep.made import CLOCK, made
 
 
