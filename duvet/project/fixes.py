@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from posixpath import normpath
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from duvet import rules
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Fix, Format, Kind, Problem, Source, Specification
-from duvet.project.project import Project
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, split_words
 from duvet.specs import requirement_text
@@ -27,6 +26,9 @@ from duvet.specs.requirement_files import read_requirement_file
 from duvet.trace.build import find_second_spellings
 from duvet.trace.nearest import Neighbourhood, TextStretch, make_word_diff
 from duvet.trace.records import AnnotationPlaces
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
 
 _MOST_SHOWN = 3
 """The number of names that a hint shows."""

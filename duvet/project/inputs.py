@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -23,11 +24,13 @@ from duvet.sources.scan import (
     order_annotations,
     scan_file,
 )
-from duvet.specs.extraction import Extraction
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.tree.cache import Cache
 from duvet.tree.files import MemoryTree, Tree
+
+if TYPE_CHECKING:
+    from duvet.specs.extraction import Extraction
 
 StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
 """Sources by the styles that they are read in."""

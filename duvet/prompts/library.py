@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, json
 
@@ -14,10 +15,12 @@ from duvet.reports.cells import escape_cell
 from duvet.templates import environment, prompt_names, prompt_template, prompt_text
 from duvet.text import quote_text
 from duvet.tools.arguments import list_arguments
-from duvet.tools.packs import Registry
 from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.names import suggest_nearest
+
+if TYPE_CHECKING:
+    from duvet.tools.packs import Registry
 
 _FENCE = "---\n"
 REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")

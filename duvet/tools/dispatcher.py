@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
@@ -24,7 +24,6 @@ from duvet.tools.audit import (
     summarize_arguments,
 )
 from duvet.tools.call_context import CallContext, Caller, ProjectReadings
-from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import MAX_OWN_RESULT_BYTES, PluginRunner, check_plugin_answer
 from duvet.tools.tool import (
     ErrorCode,
@@ -36,6 +35,9 @@ from duvet.tools.tool import (
     answer_query,
     make_tool_error,
 )
+
+if TYPE_CHECKING:
+    from duvet.tools.packs import Registry
 
 MAX_CALL_DEPTH = 8
 """The most tools that may call each other, one within the other."""

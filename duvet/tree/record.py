@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable
 from copy import copy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.tree.files import TreeEntry
+if TYPE_CHECKING:
+    from duvet.tree.files import TreeEntry
+
 
 _CLOSE_BY = 2_000_000_000
 """Nanoseconds within which a second change may leave the times as they are: FAT counts in steps of two seconds."""

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -44,7 +44,9 @@ from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, Report
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.live_project import LiveProject
 from duvet.server.log import EventLevel, ServerLog
-from duvet.server.protocol.server import DuvetServer
+
+if TYPE_CHECKING:
+    from duvet.server.protocol.server import DuvetServer
 
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _READ = ("GET", "HEAD")

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from duvet.knowledge.feedback import append_line, read_lines
 
+from duvet.knowledge.feedback import append_line, read_lines
 from tests.unit.knowledge.upkeep.made import program, some_lines
 from tests.unit.knowledge.upkeep.test_lines import WRITE
 

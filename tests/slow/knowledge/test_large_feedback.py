@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from duvet.knowledge.settings import StorePaths
 from duvet.knowledge.restore import restore_backup
-
+from duvet.knowledge.settings import StorePaths
 from tests.unit.knowledge.upkeep.made import CLOCK, made
 
 
