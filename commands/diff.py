@@ -20,8 +20,7 @@ from duvet.console.progress import QuietProgress
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
 from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
-from duvet.errors import DuvetError, UnreadableError
-from duvet.model import ProblemsError
+from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.project.project import Project
 from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
 from duvet.queries.records import list_errors

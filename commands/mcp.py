@@ -31,9 +31,9 @@ from duvet.console.service_options import (
 )
 from duvet.console.settings import current_settings
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
-from duvet.errors import DuvetError, QueryError
+from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint
-from duvet.model import Problem, ProblemsError
+from duvet.model import Problem
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.rules import CONFIG_BAD_VALUE

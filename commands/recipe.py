@@ -21,8 +21,8 @@ from duvet.console.settings import current_settings, wants_bar
 from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
-from duvet.errors import DuvetError
-from duvet.model import Problem, ProblemsError
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Problem
 from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json

@@ -19,8 +19,7 @@ from duvet.console.settings import current_settings, wants_bar
 from duvet.console.streams import print_remark, write_stdout
 from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
 from duvet.console.workflow_run import print_run
-from duvet.errors import NotFoundError
-from duvet.model import ProblemsError
+from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
 from duvet.text import format_count, quote_text

@@ -5,7 +5,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from duvet.config.settings import Config, SourceRule
-    from duvet.errors import DuvetError, FetchError, UnreadableError
+    from duvet.errors import DuvetError, FetchError, ProblemsError, UnreadableError
     from duvet.model import (
         Annotation,
         Edit,
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Note,
         Place,
         Problem,
-        ProblemsError,
         Section,
         Severity,
         Source,
@@ -107,8 +106,8 @@ __all__ = [
 
 _HOMES = {
     "config.settings": "Config SourceRule",
-    "errors": "DuvetError FetchError UnreadableError",
-    "model": "Annotation Edit Fix Format Kind Level Locator Note Place Problem ProblemsError Section Severity Source Specification",
+    "errors": "DuvetError FetchError ProblemsError UnreadableError",
+    "model": "Annotation Edit Fix Format Kind Level Locator Note Place Problem Section Severity Source Specification",
     "progress": "Downloads Progress",
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",

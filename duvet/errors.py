@@ -1,5 +1,12 @@
 """The errors that duvet raises, from the general to the specific."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duvet.model import Problem
+
 
 class DuvetError(Exception):
     """An error that a user can fix; the message says what and where, the hint how."""
@@ -14,6 +21,15 @@ class DuvetError(Exception):
     def __str__(self) -> str:
         place = f"{self.path}:{self.line}: " if self.line else f"{self.path}: " if self.path else ""
         return place + self.message
+
+
+class ProblemsError(DuvetError):
+    """Work that can't continue, with all problems that prevent it."""
+
+    def __init__(self, problems: tuple[Problem, ...]) -> None:
+        first = problems[0]
+        super().__init__(first.message, path=first.path, line=first.place.line, hint=first.hint)
+        self.problems = problems
 
 
 class UnreadableError(DuvetError):

@@ -7,8 +7,6 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError
-
 
 class Rank(IntEnum):
     """An enumeration whose members have an order."""
@@ -113,15 +111,6 @@ class Problem(Struct, frozen=True):
     def sort_key(self) -> tuple[str, int, int, str, str]:
         """The key that sorts problems by path and place, not by the phase that found them."""
         return (self.path, self.place.line, self.place.column, self.code, self.message)
-
-
-class ProblemsError(DuvetError):
-    """Work that can't continue, with all problems that prevent it."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        first = problems[0]
-        super().__init__(first.message, path=first.path, line=first.place.line, hint=first.hint)
-        self.problems = problems
 
 
 class Source(Struct, frozen=True, array_like=True):

@@ -12,8 +12,8 @@ from msgspec import Meta, Raw, Struct, field
 from msgspec.structs import fields
 
 from duvet import rules
-from duvet.errors import DuvetError
-from duvet.model import Problem, ProblemsError
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Problem
 from duvet.tree.files import Tree
 
 V2_VERSION = "2.0"

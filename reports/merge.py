@@ -9,8 +9,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from duvet import rules
-from duvet.errors import DuvetError
-from duvet.model import Problem, ProblemsError, Severity
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Problem, Severity
 from duvet.reports.json_v2_records import (
     ByteRange,
     CiteRecord,

@@ -13,8 +13,7 @@ from duvet.config.settings import Config
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig
 from duvet.config.variables import ExpressionError
-from duvet.errors import UnreadableError
-from duvet.model import ProblemsError
+from duvet.errors import ProblemsError, UnreadableError
 from duvet.tree.files import Tree
 
 CONFIG_PATH = ".duvet/config.toml"

@@ -22,8 +22,8 @@ from duvet.config.service_tables import IngestSection, PagesSection, ServerSecti
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.config.variables import VariableError, expand_variables, is_named, is_variable
-from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Problem, ProblemsError
+from duvet.errors import DuvetError, ProblemsError, UnreadableError
+from duvet.model import Problem
 from duvet.text import quote_text
 from duvet.tree.files import Tree
 

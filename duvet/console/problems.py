@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from duvet.console.completion_values import file_option
 from duvet.console.settings import TerminalSettings, current_settings
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
-from duvet.errors import DuvetError, FetchError, OutputError, UnreadableError
-from duvet.model import Place, Problem, ProblemsError, Severity
+from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
+from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
 from duvet.text_diff import colour_diff_line, make_unified_diff

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError, OutputError, UnreadableError
-from duvet.model import Kind, Place, Problem, ProblemsError
+from duvet.errors import DuvetError, OutputError, ProblemsError, UnreadableError
+from duvet.model import Kind, Place, Problem
 from duvet.project.findings import Finding, choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate

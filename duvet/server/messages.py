@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
@@ -13,9 +13,11 @@ from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
 from duvet.server.resources.documents import COLLECTIONS
 from duvet.server.resources.templates import TEMPLATES
-from duvet.tools.packs import Registry, enable_packs
 from duvet.trace.names import RESOURCE_SCHEME
 from duvet.tree.cache_files import BlobStore
+
+if TYPE_CHECKING:
+    from duvet.tools.packs import Registry
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010
@@ -155,9 +157,11 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.
-    return render_system_prompt(
-        rule, Registry(enable_packs(rule.packs)) if registry is None else registry, list_resource_kinds()
-    )
+    if registry is None:
+        from duvet.tools.packs import Registry, enable_packs
+
+        registry = Registry(enable_packs(rule.packs))
+    return render_system_prompt(rule, registry, list_resource_kinds())
 
 
 PARENT_PLACEHOLDER = "\u2026"

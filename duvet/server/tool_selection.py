@@ -8,9 +8,8 @@ from functools import cached_property
 
 from duvet.config.service import Service
 from duvet.config.service_tables import Access
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.pages.files import load_page_patterns
-from duvet.model import ProblemsError
 from duvet.server.application import ApplicationSettings
 from duvet.tools.gateway import GatewayConnection, make_forwarding_pack
 from duvet.tools.packs import (

@@ -11,8 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.languages import STARS, Language
-from duvet.errors import DuvetError
-from duvet.model import Annotation, Edit, Kind, Place, ProblemsError
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Annotation, Edit, Kind, Place
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
 

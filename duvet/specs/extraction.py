@@ -14,18 +14,8 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import Config
-from duvet.errors import DuvetError
-from duvet.model import (
-    Annotation,
-    ExtractedSentence,
-    Locator,
-    Place,
-    Problem,
-    ProblemsError,
-    Section,
-    Severity,
-    Specification,
-)
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Annotation, ExtractedSentence, Locator, Place, Problem, Section, Severity, Specification
 from duvet.specs.keywords import extract_requirements
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension

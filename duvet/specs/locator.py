@@ -13,7 +13,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from duvet import rules
-from duvet.model import Format, Locator, ProblemsError, Specification
+from duvet.errors import ProblemsError
+from duvet.model import Format, Locator, Specification
 from duvet.specs.anchors import make_anchor
 from duvet.text import path_key, path_parts, quote_text
 from duvet.tree.files import Tree

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from duvet.tools.context import ProjectSnapshot
 from duvet.tools.plugins import UnloadedPack
 from duvet.tools.tool import Scope, Tool, ToolAnswer
 
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from anyio.lowlevel import RunVar
 
     from duvet.llm.providers import Sampler
+    from duvet.tools.context import ProjectSnapshot
     from duvet.tools.packs import Registry
 
 

@@ -7,11 +7,9 @@ from contextlib import suppress
 from functools import cached_property, lru_cache, partial
 from posixpath import join, normpath
 from threading import RLock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.project.findings import Findings
-from duvet.project.project import Project
-from duvet.project.validation import validate
 from duvet.queries.citations import CitationReader
 from duvet.queries.details import DetailMaterial
 from duvet.queries.references import ResolvedReference, resolve_reference
@@ -19,6 +17,9 @@ from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
 from duvet.tree.cache import Cache
 from duvet.tree.files import leads_into_folder
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
 
 
 def make_project_path(root: str, path: str) -> str:
@@ -121,6 +122,8 @@ class ProjectSnapshot:
     @cached_property
     def findings(self) -> Findings:
         """All problems of the project."""
+        from duvet.project.validation import validate
+
         return validate(self.project)
 
     def find(self, reference: str) -> ResolvedReference:

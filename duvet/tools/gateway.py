@@ -26,7 +26,6 @@ from duvet.http_client import (
 )
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
@@ -244,10 +243,14 @@ LOCAL_TOOLS = ("km-help",)
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
+    from duvet.tools.knowledge.pack import KNOWLEDGE
+
     return replace(KNOWLEDGE, tools=partial(_make_tools, connection))
 
 
 def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
+    from duvet.tools.knowledge.pack import KNOWLEDGE
+
     tools = KNOWLEDGE.tools
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -11,12 +12,8 @@ from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import join_names, quote_text
-from duvet.tools.introspect import INTROSPECT
-from duvet.tools.knowledge.pack import KNOWLEDGE
-from duvet.tools.pages import PAGES
 from duvet.tools.plugins import PluginPacks, UnloadedPack
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError
-from duvet.tools.trace.pack import TRACE
 from duvet.trace.names import suggest_nearest
 
 if TYPE_CHECKING:
@@ -26,8 +23,10 @@ if TYPE_CHECKING:
 class Registry:
     """The enabled tools, in a stable order."""
 
-    def __init__(self, chosen: Sequence[EnabledPack] = (EnabledPack(TRACE),)) -> None:
-        """QueryError if two tools have one name."""
+    def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
+        """Register the tools of these packs, by default of `trace`; QueryError if two tools have one name."""
+        if chosen is None:
+            chosen = enable_packs(DEFAULT_PACKS)
         self.every_pack = chosen
         """Also those that are not shown to everybody."""
         self.packs = [pack for pack in chosen if pack.shown]
@@ -103,9 +102,31 @@ def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocum
     )
 
 
-BUILT_IN_PACKS = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
+class BuiltInPacks(Mapping[str, Pack]):
+    """The packs of duvet by name, each imported when it is first used."""
+
+    _PACKS: Mapping[str, str] = {
+        "trace": "duvet.tools.trace.pack:TRACE",
+        "pages": "duvet.tools.pages:PAGES",
+        "knowledge": "duvet.tools.knowledge.pack:KNOWLEDGE",
+        "introspect": "duvet.tools.introspect:INTROSPECT",
+    }
+
+    def __getitem__(self, name: str) -> Pack:
+        module, _, constant = self._PACKS[name].partition(":")
+        pack: Pack = getattr(import_module(module), constant)
+        return pack
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._PACKS)
+
+    def __len__(self) -> int:
+        return len(self._PACKS)
+
+
+BUILT_IN_PACKS = BuiltInPacks()
 DEFAULT_PACKS = ("trace",)
-_ALWAYS = (PAGES.name,)
+_ALWAYS = ("pages",)
 """Packs that can be called even when they are not enabled."""
 _MAX_NAMES = 20
 
@@ -136,19 +157,24 @@ def choose_packs(
     ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
     ##% default.
     guests = {pack.name: pack for pack in found.packs}
-    trusted = BUILT_IN_PACKS | {pack.name: pack for pack in own}
-    packs = {**trusted, **guests}
+    own_packs = {pack.name: pack for pack in own}
+    known = [*dict.fromkeys((*BUILT_IN_PACKS, *own_packs, *guests))]
+
+    def find_pack(name: str) -> Pack:
+        return guests.get(name) or own_packs.get(name) or BUILT_IN_PACKS[name]
+
     chosen: list[EnabledPack] = []
     refused: list[UnloadedPack] = list(found.unloaded)
     names = sorted([*on, *_ALWAYS, *(pack.name for pack in own), *guests, *settings_by_pack], key=guests.__contains__)
     for name in dict.fromkeys(names):
         settings = settings_by_pack.get(name, _DEFAULT_SETTINGS)
-        if name not in packs or not (settings.enabled or name in _ALWAYS):
+        if name not in known or not (settings.enabled or name in _ALWAYS):
             continue
         # Where nobody says, the project decides about a pack that can always be called.
         shown = settings.enabled if name in settings_by_pack else True if name in on or name not in _ALWAYS else None
+        is_guest = name not in BUILT_IN_PACKS and name not in own_packs
         one = EnabledPack(
-            packs[name], settings.writes, settings.switches, settings.settings, shown, is_guest=name not in trusted
+            find_pack(name), settings.writes, settings.switches, settings.settings, shown, is_guest=is_guest
         )
         ##= man/spec/service.md#packs
         ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats
@@ -159,7 +185,7 @@ def choose_packs(
             chosen.append(one)
         except QueryError as error:
             refused.append(UnloadedPack(name, error.message))
-    unknown = _find_unknown_names(on, settings_by_pack, packs, {one.name for one in found.unloaded})
+    unknown = _find_unknown_names(on, settings_by_pack, known, find_pack, {one.name for one in found.unloaded})
     return ToolChoice(Registry(chosen), refused, list(unknown))
 
 
@@ -170,7 +196,8 @@ def enable_packs(names: Sequence[str]) -> Sequence[EnabledPack]:
 def _find_unknown_names(
     on: Sequence[str],
     settings_by_pack: Mapping[str, PackSettings],
-    packs: Mapping[str, Pack],
+    known: Sequence[str],
+    find_pack: Callable[[str], Pack],
     unloaded: Collection[str],
 ) -> Iterator[UnknownName]:
     ##= man/spec/service.md#configuration
@@ -178,15 +205,15 @@ def _find_unknown_names(
     ##% or in `-` and `_`.
     for name in dict.fromkeys([*settings_by_pack, *on]):
         settings = settings_by_pack.get(name)
-        if name in packs and settings is not None:
-            tools = EnabledPack(packs[name], settings=settings.settings).every_name()
+        if name in known and settings is not None:
+            tools = EnabledPack(find_pack(name), settings=settings.settings).every_name()
             for tool in settings.switches:
                 if tool not in tools:
                     message = f"the pack {name} has no tool {quote_text(tool)}"
                     yield UnknownName(message, _suggest(tool, tools), (name, "tools", tool))
-        elif name not in packs and name not in unloaded:
+        elif name not in known and name not in unloaded:
             keys = () if settings is None else (name,)
-            yield UnknownName(f"there is no pack {quote_text(name)}", _suggest(name, list(packs)), keys)
+            yield UnknownName(f"there is no pack {quote_text(name)}", _suggest(name, known), keys)
 
 
 def _suggest(name: str, known: Sequence[str]) -> str:

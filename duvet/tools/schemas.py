@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import Struct, json
 from msgspec.structs import fields
 
-from duvet.tools.tool import Tool
+if TYPE_CHECKING:
+    from duvet.tools.tool import Tool
+
 
 Schema = dict[str, Any]
 _NOISE = ("title", "additionalProperties")

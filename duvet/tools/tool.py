@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
@@ -13,8 +13,10 @@ from msgspec.structs import replace
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
 from duvet.text import escape_line_ends, shorten_text
-from duvet.tools.context import ProjectSnapshot
 from duvet.trace.names import NoSectionError
+
+if TYPE_CHECKING:
+    from duvet.tools.context import ProjectSnapshot
 
 
 class ErrorCode(StrEnum):

@@ -5,14 +5,16 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.text import find_line_index, line_starts, trim
-from duvet.trace.catalogue import Catalogue
 from duvet.tree.files import Tree
+
+if TYPE_CHECKING:
+    from duvet.trace.catalogue import Catalogue
 
 _LONG = ("'''", '"""')
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -11,8 +12,10 @@ from msgspec import Struct
 from duvet.errors import NotFoundError
 from duvet.specs.locator import SectionNames
 from duvet.text import quote_text
-from duvet.trace.catalogue import Catalogue, SpecificationCard
 from duvet.trace.locations import list_possible_paths
+
+if TYPE_CHECKING:
+    from duvet.trace.catalogue import Catalogue, SpecificationCard
 
 _MOST = 3
 _LIKENESS = 60

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from blake3 import blake3
 from msgspec import Struct, json
 
 from duvet.errors import DuvetError
 from duvet.text import join_names, quote_text
-from duvet.workflows.workflow import FailureCode
+
+if TYPE_CHECKING:
+    from duvet.workflows.workflow import FailureCode
 
 
 class UnresolvedError(DuvetError):

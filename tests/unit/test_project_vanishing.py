@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from duvet.errors import UnreadableError
-from duvet.model import Problem, ProblemsError
+from duvet.errors import ProblemsError, UnreadableError
+from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.tree.files import MemoryTree
 

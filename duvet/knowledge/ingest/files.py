@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from duvet import rules
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.settings import is_backup
-from duvet.model import Place, Problem, ProblemsError, Severity
+from duvet.model import Place, Problem, Severity
 from duvet.project.project import Project
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.sources.glob import PathPattern, PathPredicate, PatternError, compile_pattern, match_any

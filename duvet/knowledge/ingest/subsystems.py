@@ -18,9 +18,9 @@ from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.document_formats import read_document
 from duvet.config.project_file import build_table
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
-from duvet.model import Place, Problem, ProblemsError
+from duvet.model import Place, Problem
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
 from duvet.text import quote_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter, ne
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from blake3 import blake3
 from msgspec import Struct, json
@@ -24,10 +24,12 @@ from duvet.server.resources.tree import (
     parse_resource_request,
 )
 from duvet.text import escape_line_ends, shorten_text
-from duvet.tools.context import ProjectSnapshot
 from duvet.tools.paging import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
+
+if TYPE_CHECKING:
+    from duvet.tools.context import ProjectSnapshot
 
 
 class SpecificationDocument(Struct, frozen=True):

@@ -6,15 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree, find_named_node, get_resource_tree
 from duvet.text import quote_text
-from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 from duvet.trace.names import RESOURCE_SCHEME, ResourcePath
+
+if TYPE_CHECKING:
+    from duvet.tools.context import ProjectSnapshot
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 _SPECIFICATION = f"{RESOURCE_SCHEME}/specifications/{{spec_id}}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote
 
 from msgspec import Struct
@@ -14,10 +15,12 @@ from msgspec.structs import replace
 from duvet.errors import NotFoundError, QueryError
 from duvet.queries.references import CitationRef, RequirementRef, SectionRef, SpecRef, resolve_resource
 from duvet.text import quote_text
-from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import list_citation_spellings
 from duvet.trace.names import RESOURCE_SCHEME, ResourcePath, parse_resource
+
+if TYPE_CHECKING:
+    from duvet.tools.context import ProjectSnapshot
 
 
 class NodeKind(Enum):

@@ -14,9 +14,9 @@ from mcp.client.stdio import stdio_client
 from msgspec import Struct
 
 from duvet.config.service import load_service
+from duvet.errors import ProblemsError
 from duvet.llm.records import ModelRequest, ModelResponse, ResolvedModel
 from duvet.llm.router import Router
-from duvet.model import ProblemsError
 from duvet.tools.call_context import CallContext, Caller
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry

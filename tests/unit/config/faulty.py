@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duvet.config.project_file import read_config
-from duvet.model import Problem, ProblemsError
+from duvet.errors import ProblemsError
+from duvet.model import Problem
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 EXTENDED = "duvet-cli/config/v1"

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from duvet.config.explain import DIALECT, json_schema
 from duvet.config.project_file import read_config
-from duvet.model import ProblemsError
+from duvet.errors import ProblemsError
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 EXTENDED = "duvet-cli/config/v1"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError
-from duvet.model import ProblemsError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.reports.json_v2_records import (
     ByteRange,
     CiteRecord,

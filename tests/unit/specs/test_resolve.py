@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import Format, Locator, ProblemsError
+from duvet.errors import ProblemsError
+from duvet.model import Format, Locator
 from duvet.specs.locator import format_locator, locate_specification, locator_key, resolve_specification
 from duvet.tree.files import DiskTree, MemoryTree
 

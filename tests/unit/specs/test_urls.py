@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import ProblemsError
+from duvet.errors import ProblemsError
 from duvet.specs.locator import cache_path, canonical_url, is_url, normalise_url, strip_extension
 
 PIECES = [

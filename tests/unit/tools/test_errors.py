@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from duvet import rules
-from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError, UnreadableError
+from duvet.errors import DuvetError, FetchError, NotFoundError, ProblemsError, QueryError, UnreadableError
 from duvet.llm.records import SETUP_HINT, ModelError, ModelFault, NoModelError
-from duvet.model import Place, ProblemsError
+from duvet.model import Place
 from duvet.tools.tool import ErrorCode, make_tool_error
 
 AGAIN = "put that right and ask again: what is on disk then is read"

@@ -10,7 +10,8 @@ import pytest
 from msgspec import yaml
 
 from duvet.config.service import Service, load_service
-from duvet.model import Problem, ProblemsError
+from duvet.errors import ProblemsError
+from duvet.model import Problem
 from duvet.tree.files import MemoryTree
 
 ENVIRON = {"KEY": "sk-hidden", "HOST": "kettle.example"}

@@ -6,8 +6,7 @@ import pytest
 
 from duvet.config.service import load_service_ingest
 from duvet.config.settings import IngestRule, StoreSection
-from duvet.errors import DuvetError
-from duvet.model import ProblemsError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.tree.files import MemoryTree
 
 BROKEN = b"providers:\n  a:\n    apiKey: $UNSET\n"

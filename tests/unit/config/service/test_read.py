@@ -12,7 +12,7 @@ from duvet.config.service import load_service
 from duvet.config.service_schema import ServiceConfig
 from duvet.config.service_tables import ProviderKind
 from duvet.config.settings import Secret, ServerRule
-from duvet.model import ProblemsError
+from duvet.errors import ProblemsError
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
 from tests.unit.config.service.made import found, service

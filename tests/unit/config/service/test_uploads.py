@@ -8,9 +8,8 @@ import pytest
 
 from duvet.config.service import load_service
 from duvet.config.settings import StoreSection, UploadRule
-from duvet.errors import DuvetError
+from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.uploads import resolve_destination
-from duvet.model import ProblemsError
 from duvet.tree.files import MemoryTree
 
 VARIABLES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.config.service import load_service
-from duvet.model import ProblemsError
+from duvet.errors import ProblemsError
 from duvet.tree.files import MemoryTree
 from tests.unit.config.service.made import found, service
 

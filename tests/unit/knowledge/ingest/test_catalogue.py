@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.errors import ProblemsError
 from duvet.knowledge.ingest.subsystems import read_subsystem_catalogue
-from duvet.model import ProblemsError
 from duvet.tree.files import MemoryTree
 
 

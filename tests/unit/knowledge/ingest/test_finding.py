@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from duvet.config.settings import IngestRule
+from duvet.errors import ProblemsError
 from duvet.knowledge.ingest.files import find_ingest_files
-from duvet.model import ProblemsError
 from tests.unit.knowledge.ingest.made import project, written
 
 FILES = {
