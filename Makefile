@@ -64,6 +64,10 @@ lint: $(DEV_READY) ## Look for mistakes and untidy layout
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
+.PHONY: house
+house: ## Draw the layers, and list every module
+	@python3 man/house.py 2>/dev/null || $(BIN)/python man/house.py
+
 .PHONY: types
 types: $(DEV_READY) ## Check the types
 	$(BIN)/mypy
