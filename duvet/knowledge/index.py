@@ -44,7 +44,7 @@ class OpenStore:
     @cached_property
     def engine(self) -> SearchEngine:
         """The search engine, made on first use because it loads the vectors."""
-        from duvet.knowledge.ranking import find_profile
+        from duvet.knowledge.relevance import find_profile
         from duvet.knowledge.search import SearchEngine
         from duvet.queries.embeddings import find_embedder
 

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.errors import DuvetError
-from duvet.knowledge.ranking import (
+from duvet.knowledge.relevance import (
     DEFAULT_PROFILE,
     MAX_RELATED,
     FileContext,

@@ -35,7 +35,7 @@ from duvet.llm.router import StaticRouter
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.paging import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
+from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
 from duvet.tools.tool import (
     MCP_SOURCE,
     MODELS_SERVICE,

@@ -24,7 +24,7 @@ from duvet.server.resources.tree import (
     parse_resource_request,
 )
 from duvet.text import escape_line_ends, shorten_text
-from duvet.tools.paging import PageRequest, make_result_page
+from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 

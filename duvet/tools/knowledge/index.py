@@ -14,7 +14,7 @@ from duvet.knowledge.settings import find_project_above
 from duvet.store.errors import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext, get_loop_limiter
-from duvet.tools.paging import MAX_PAGE_BYTES, take_fitting_rows
+from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError
 
 Result = TypeVar("Result")

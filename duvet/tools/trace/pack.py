@@ -14,7 +14,7 @@ from duvet.queries.records import RequirementCounts, count_by_level, count_requi
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
 from duvet.text import join_names
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.paging import MAX_PAGE_BYTES, take_fitting_rows
+from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, Pack, QueryTool, ToolAnswer, ToolError, check_requirements_known
 from duvet.tools.trace.citation_checker import SpecCatalogue
 from duvet.tools.trace.citations import GET_CITATION_CONTEXT, SUGGEST_CITATION, VALIDATE_CITATION, VALIDATE_CITATIONS

@@ -26,7 +26,7 @@ from duvet.queries.references import (
 from duvet.queries.search import SearchQuery, describe_answer, find_hits, suggest_similar
 from duvet.text import quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.paging import (
+from duvet.tools.pagination import (
     MAX_PAGE_BYTES,
     MAX_PAGE_ROWS,
     PageRequest,

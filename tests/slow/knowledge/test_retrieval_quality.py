@@ -48,7 +48,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "nearest vectors by cosine": (
         "duvet/queries/vector_matrix.py",
         "duvet/queries/embeddings.py",
-        "duvet/knowledge/ranking.py",
+        "duvet/knowledge/relevance.py",
         "duvet/knowledge/search.py",
     ),
     "render a man page in roff": ("man/build.py",),

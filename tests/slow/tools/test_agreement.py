@@ -15,7 +15,7 @@ from msgspec import to_builtins
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
-from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.schemas import output_schema
 from duvet.tools.tool import Tool
 from tests.cli.made import make

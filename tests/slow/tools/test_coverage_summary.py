@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import json
 
-from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.pagination import MAX_PAGE_BYTES
 from tests.unit.tools.made import answer, ask, context_of
 from tests.unit.tools.trace.test_coverage_summary import TOOL, many
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.paging import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
+from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
 from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]

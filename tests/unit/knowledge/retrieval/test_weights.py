@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from duvet.config.service_tables import ProfileName, WeightsSection
-from duvet.knowledge.ranking import DEFAULT_PROFILE, PROFILES, Weights, find_profile
+from duvet.knowledge.relevance import DEFAULT_PROFILE, PROFILES, Weights, find_profile
 
 
 def test_profiles() -> None:

@@ -18,7 +18,7 @@ from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.llm.router import StaticRouter
 from duvet.server.messages import ServerIdentity
-from duvet.server.protocol.sampling import MAX_ROUNDS
+from duvet.server.protocol.client_model import MAX_ROUNDS
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.call_context import CallContext
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment

@@ -10,7 +10,7 @@ import pytest
 
 from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
 from duvet.config.settings import IngestRule, SearchRule, StoreSection
-from duvet.knowledge.ranking import PROFILES
+from duvet.knowledge.relevance import PROFILES
 from duvet.knowledge.search_query import ArtifactType
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.records import SymbolKind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import json
 
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.pagination import MAX_PAGE_BYTES
 from tests.unit.tools.made import FILES, answer, ask, context_of, refusal
 
 TOOL = "coverage_summary"

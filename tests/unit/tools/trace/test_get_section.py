@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.tool import ErrorCode, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.tokens import MOST, tokens

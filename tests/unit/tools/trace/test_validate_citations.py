@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import json
 
-from duvet.tools.paging import MAX_PAGE_BYTES
+from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.tools.made import answer, ask, context_of, value
