@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import print_remark
 from duvet.errors import DuvetError, NotFoundError
-from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
-from duvet.trace.catalogue import Catalogue, SpecificationCard, load_card_specification
-from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.cache_files import BlobStore, NoBlobStore
 from duvet.tree.files import CACHE_FOLDER, DiskTree
@@ -22,6 +19,8 @@ if TYPE_CHECKING:
     from duvet.model import Specification
     from duvet.progress import Progress
     from duvet.project.project import Project
+    from duvet.trace.catalogue import Catalogue, SpecificationCard
+    from duvet.trace.locations import ProjectFiles
     from duvet.tree.files import Tree
     from duvet.tree.recorder import FileContent
 
@@ -29,19 +28,21 @@ if TYPE_CHECKING:
 PageRules = tuple["NotesRule", ...]
 Value = TypeVar("Value")
 
-CATALOGUE_KEY = "catalogue"
-"""The name of the catalogue in the cache."""
 _SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 _SERVICE_FILES = ("duvet.config.", "contextive.config.")
 
 
 def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
     """Return the catalogue of the project that these options describe, from the cache if nothing has changed."""
+    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+
     return cached_query(CATALOGUE_KEY, Catalogue, options, lambda project: project.catalogue)
 
 
 def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
     """Return the catalogue; raise NotFoundError if it has no requirements."""
+    from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, list_errors
+
     catalogue = load_catalogue(options)
     if catalogue.requirements:
         return catalogue
@@ -56,11 +57,15 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
 
 def load_last_catalogue(folder: str) -> Catalogue | None:
     """Return the catalogue that the last query about the project in this folder used, even if it is out of date."""
+    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+
     return DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
 
 
 def print_error_notice(catalogue: Catalogue) -> None:
     """Print a notice to standard error if the project has errors, because its annotations count only in part then."""
+    from duvet.queries.records import describe_incompleteness
+
     notice = describe_incompleteness(catalogue)
     if notice:
         print_remark(f"{notice}; `duvet validate` lists what is wrong")
@@ -166,12 +171,15 @@ def require_contents(project: Project) -> None:
 
 def open_project_files() -> ProjectFiles:
     """Return the files below the working directory, by the paths that people write."""
+    from duvet.trace.locations import ProjectFiles
+
     return ProjectFiles(DiskTree(), os.getcwd().replace(os.sep, "/"))
 
 
 def load_specification(card: SpecificationCard) -> Specification:
     """Load the specification of a card; the cache has it parsed if nothing has changed."""
     from duvet.specs.library import Library
+    from duvet.trace.catalogue import load_card_specification
 
     cache = open_cache()
     # The card has the path of the text, so the configuration isn't read.

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from duvet.model import Kind, Level
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.names import find_sections, make_section_error, require_specification
 from duvet.trace.records import State, Status
 
 LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "none": Level.AUTO}
@@ -42,6 +41,8 @@ def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> lis
 
 def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
     if filters.specifications:
+        from duvet.trace.names import require_specification
+
         named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
         yield lambda card: card.specification in named
     if filters.sections:
@@ -57,6 +58,8 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
     """Return the sections of this name, each with its specification."""
+    from duvet.trace.names import find_sections, make_section_error, require_specification
+
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications
     indexes = [index for one in names for index in require_specification(catalogue, one)]

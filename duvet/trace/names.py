@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -156,6 +155,8 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     collections = (None, groups["sections"], groups["requirements"], groups["citations"])
     deepest = sum(name is not None for name in names.values())
     is_collection = deepest == 0 or (deepest < len(collections) and collections[deepest] is not None)
+    from urllib.parse import unquote
+
     parts = {name: value and unquote(value) if is_encoded else value for name, value in names.items()}
     return ResourcePath(**parts, is_collection=is_collection)
 
@@ -212,6 +213,8 @@ def _spellings(text: str, root: str) -> Iterator[str]:
     if rfc:
         yield f"rfc{rfc['number']}"
         yield f"RFC {rfc['number']}"
+    from urllib.parse import unquote
+
     path = unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
     if "://" not in path:
         yield from list_possible_paths(path, root)
