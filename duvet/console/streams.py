@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from duvet.console.settings import current_settings
 from duvet.errors import OutputError, describe_os_error
-from duvet.tree.outputs import FileWriter, OutputData, leads_to_open_file, store_together
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+
+    from duvet.tree.outputs import FileWriter, OutputData
 
 
 ##= man/spec/trace.md#diagnostics
@@ -102,6 +103,8 @@ def is_standard_input(path: str) -> bool:
 
 def is_stream_output(path: str) -> bool:
     """Tell whether a path names standard output or another open stream instead of a file."""
+    from duvet.tree.outputs import leads_to_open_file
+
     return path == STANDARD_OUTPUT or leads_to_open_file(path)
 
 
@@ -115,6 +118,8 @@ def write_output(path: str, data: bytes) -> None:
 def write_outputs() -> Iterator[FileWriter]:
     """Give a function that writes a result; either all files are written, or none."""
     printed: list[OutputData] = []
+    from duvet.tree.outputs import store_together
+
     with store_together() as write:
         ##= man/spec/trace.md#reports
         ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
