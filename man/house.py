@@ -31,10 +31,11 @@ def draw_house() -> str:
 
 
 def list_modules() -> str:
-    """Return every module with the first line of its docstring."""
+    """Return every module with the first line of its docstring; the builders of the manual come last."""
+    modules = [path for _, path in _find_modules()] + sorted((ROOT / "man").glob("*.py"))
     return "".join(
         f"{path.relative_to(ROOT).as_posix():<45} {_read_summary(path)}\n"
-        for _, path in _find_modules()
+        for path in modules
         if path.name != "__init__.py"
     )
 

@@ -1,4 +1,4 @@
-"""The search engine: full text, vectors and names, fused by rank."""
+"""The search engine: full text, vectors and names, fused by rank (RRF)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets and quotes."""
+"""Proposes fixes for wrong targets and drifted quotes."""
 
 from __future__ import annotations
 

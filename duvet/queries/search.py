@@ -1,4 +1,4 @@
-"""Searches requirements by name, words and meaning."""
+"""Searches requirements by name, words and meaning, and fuses rankings by reciprocal rank (RRF)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The full-text index of chunks: what is indexed, filters, ranking, lookup by name."""
+"""The full-text index of chunks (FTS5): what is indexed, filters, ranking, lookup by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits lists into pages with cursors."""
+"""Paging: splits lists into pages with cursors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses a page: front matter, title, slug, links."""
+"""Parses a page: front matter, title, slug, wikilinks (`[[…]]`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Guards of HTTP requests: small ASGI middlewares, in the order in which a request passes them.
+"""Guards of HTTP requests, in the order they are passed: host, rate limit, token, method, media, body, concurrency.
 
 On every path: `HostGuard`, `RateLimit`. Then on its own path: `Authentication` (not for health checks),
 `AllowedMethods`, `MediaTypes` (on `/mcp` alone), `BodyLimit`, `ConcurrencyLimit`.
