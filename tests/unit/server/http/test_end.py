@@ -42,6 +42,8 @@ async def test_an_answer_at_work_is_finished(server: DuvetServer, waiting: Waiti
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_wait, client, session, found)
             await waiting.asked.wait()
+            # A second connection, which is open before the server stops listening.
+            answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             served.leave()
             with anyio.fail_after(LONGEST):
                 while (
