@@ -24,7 +24,7 @@ from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 # Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
-# large and searches two to nine times as slow. So marked words store the term frequencies, and `_Ranking` adds the scores.
+# large and searches three to nine times as slow. So marked words store the term frequencies, and `_Ranking` adds the scores.
 _FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
 """Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
 the name of the file of a first chunk. No word of a text begins with one."""
