@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from duvet.console.application import make_router, read_service
-from duvet.console.command import Subcommand
-from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.command import Subcommand, current_settings
+from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.output import detect_table_look
 from duvet.console.project import (
     load_specification,
@@ -18,8 +18,6 @@ from duvet.console.project import (
     print_error_notice,
     require_catalogue,
 )
-from duvet.console.service_options import add_service_option
-from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import QueryError
 from duvet.llm.ask import (

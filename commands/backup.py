@@ -10,15 +10,15 @@ from tempfile import gettempdir
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import file_option
+from duvet.console.completion import file_option
 from duvet.console.knowledge_store import audited, locate_store
-from duvet.console.service_options import add_service_option
+from duvet.console.options import add_service_option
 from duvet.console.streams import is_standard_output, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.backup import create_backup, write_archive
 from duvet.knowledge.settings import StorePaths, find_project_above
 from duvet.reports.cells import escape_cell
-from duvet.store.errors import StoreMissingError
+from duvet.store.database import StoreMissingError
 from duvet.tree.outputs import is_stream, open_stream
 
 

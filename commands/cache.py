@@ -8,7 +8,7 @@ from duvet.console.command import Subcommand
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
-from duvet.tree.cache_files import BlobStore, clear_cache, list_cache_files
+from duvet.tree.cache import BlobStore, clear_cache, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 
 

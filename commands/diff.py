@@ -13,12 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.console.command import Subcommand
+from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import add_trace_options
 from duvet.console.problems import print_annotations
 from duvet.console.progress import QuietProgress
 from duvet.console.project import load_catalogue, make_options_key, open_cache, open_project, print_error_notice
-from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.project.project import Project

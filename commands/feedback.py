@@ -9,8 +9,8 @@ from msgspec import json
 
 from duvet.console.command import Subcommand
 from duvet.console.knowledge_store import locate_store
+from duvet.console.options import add_service_option
 from duvet.console.output import detect_table_look, print_list
-from duvet.console.service_options import add_service_option
 from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.feedback import Vote, read_votes
 from duvet.reports.tables import Column, ListFormat, Listing, render_listing

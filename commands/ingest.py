@@ -9,23 +9,20 @@ import click
 from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
-from duvet.console.command import Subcommand
+from duvet.console.command import Subcommand, current_settings
 from duvet.console.knowledge_store import warn_of_parent_project
-from duvet.console.options import TEXT_TYPE, add_trace_options
+from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
-from duvet.console.service_options import add_service_option
-from duvet.console.settings import current_settings
 from duvet.console.streams import print_remark, write_stdout
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.knowledge.ingest.symbols import wants_symbols
 from duvet.knowledge.settings import IngestOptions, list_own_files, require_profile
 from duvet.progress import Progress
 from duvet.reports.cells import escape_cell
-from duvet.store.errors import StoreDamagedError, StoreMissingError, StoreOutdatedError
+from duvet.store.database import StoreDamagedError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import can_be_replaced, open_store, remove_store
-from duvet.store.protocol import Store
-from duvet.store.records import IngestRun
+from duvet.store.records import IngestRun, Store
 from duvet.text import format_count
 
 Result = TypeVar("Result")

@@ -18,18 +18,17 @@ from duvet.config.project_file import find_config, read_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
 from duvet.console.application import make_application
-from duvet.console.command import Subcommand
-from duvet.console.options import add_trace_options
-from duvet.console.problems import has_errors
-from duvet.console.service_options import (
+from duvet.console.command import Subcommand, current_settings
+from duvet.console.options import (
     PACKS_KEY,
     SERVICE_KEY,
     ListenOptions,
     add_http_options,
     add_service_options,
+    add_trace_options,
     split_listen_options,
 )
-from duvet.console.settings import current_settings
+from duvet.console.problems import has_errors
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
 from duvet.errors import DuvetError, ProblemsError, QueryError
 from duvet.llm.endpoint import make_endpoint

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from duvet.console.command import Subcommand
-from duvet.console.completion_values import file_option, folder_option
+from duvet.console.command import Subcommand, current_settings, wants_cache
+from duvet.console.completion import file_option, folder_option
 from duvet.console.options import (
     TEXT_TYPE,
     add_gate,
@@ -20,7 +20,6 @@ from duvet.console.problems import ProblemOutput, add_problem_format, make_probl
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
 from duvet.console.report_result import ReportRequest, print_result, report_project, save_result
-from duvet.console.settings import current_settings, wants_cache
 from duvet.errors import DuvetError
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree

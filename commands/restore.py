@@ -10,10 +10,10 @@ from typing import BinaryIO
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion_values import complete_files
+from duvet.console.completion import complete_files
 from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
+from duvet.console.options import add_service_option
 from duvet.console.problems import print_problems
-from duvet.console.service_options import add_service_option
 from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.backup import STORE_MEMBER

@@ -13,14 +13,12 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config import fields
-from duvet.config.document import DataDocument
+from duvet.config.document import DataDocument, ExpressionError, expand_template, is_variable
 from duvet.config.document_formats import DocumentFormat, detect_document_format
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
 from duvet.config.fields import FieldType, format_key_path, list_field_types, list_fields
-from duvet.config.project_file import build_table
+from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource, build_table
 from duvet.config.settings import HtmlReport, Secret, Table, TableError
-from duvet.config.upstream_tables import SchemaName, UpstreamConfig, UpstreamSource
-from duvet.config.variables import ExpressionError, expand_template, is_variable
 from duvet.model import Place, Problem
 from duvet.text import quote_text
 

@@ -11,6 +11,17 @@ from msgspec.structs import replace
 
 from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
+from duvet.config.project_file import (
+    ConfigChoice,
+    ConfigTable,
+    Excluded,
+    Included,
+    PatternSetting,
+    SchemaName,
+    SourceTable,
+    make_pattern_tuple,
+    restrict_schema_names,
+)
 from duvet.config.settings import (
     Config,
     HtmlReport,
@@ -26,17 +37,6 @@ from duvet.config.settings import (
     doc,
 )
 from duvet.config.toml import TomlDocument
-from duvet.config.upstream_tables import (
-    ConfigChoice,
-    ConfigTable,
-    Excluded,
-    Included,
-    PatternSetting,
-    SchemaName,
-    SourceTable,
-    make_pattern_tuple,
-    restrict_schema_names,
-)
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
 _DEFAULT = ServerRule()

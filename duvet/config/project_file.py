@@ -1,20 +1,208 @@
-"""Finds and reads the configuration file of a project."""
+"""Finds and reads the configuration file of a project, and declares the tables of awslabs duvet's schema."""
 
-from __future__ import annotations
-
+# Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from enum import StrEnum
+from typing import Annotated, Any, Self, TypeVar
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
+from msgspec.structs import replace
 
 from duvet import rules
-from duvet.config.document import DocumentError
-from duvet.config.settings import Config
+from duvet.config.document import DocumentError, ExpressionError, expand_template
+from duvet.config.settings import (
+    BUILT_IN_REQUIREMENTS,
+    DEFAULT_CONTENT,
+    DEFAULT_META,
+    EXTENDED_SCHEMA,
+    Config,
+    Report,
+    SourceRule,
+    SpecificationRule,
+    Table,
+    TemplateText,
+    doc,
+)
 from duvet.config.toml import TomlDocument, parse_toml_bytes
-from duvet.config.upstream_tables import ConfigTable, SchemaName, UpstreamConfig
-from duvet.config.variables import ExpressionError
 from duvet.errors import ProblemsError, UnreadableError
+from duvet.model import Format, Kind
 from duvet.tree.files import Tree
+
+PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
+Included = Annotated[PatternSetting, doc("Which files, as one pattern of paths or several")]
+Excluded = Annotated[
+    str | tuple[str, ...], doc("Which of these files to leave out, or folders with all that is in them")
+]
+
+
+class ConfigChoice(StrEnum):
+    """A string of the file that stands for something."""
+
+    means: Any
+
+    def __new__(cls, name: str, means: Any) -> Self:
+        member = str.__new__(cls, name)
+        member._value_ = name
+        member.means = means
+        return member
+
+
+class SchemaName(ConfigChoice):
+    """The schema that a configuration file is in, and whether it is our own."""
+
+    means: bool
+
+    V0_4_0 = "https://awslabs.github.io/duvet/config/v0.4.0.json", False
+    V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#", False
+    V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json", False
+    V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#", False
+    EXTENDED = EXTENDED_SCHEMA, True
+
+
+class SourceType(ConfigChoice):
+    """What a comment is that does not say its type."""
+
+    means: Kind
+
+    IMPLEMENTATION = "implementation", Kind.CITATION
+    SPEC = "spec", Kind.SPEC
+    TEST = "test", Kind.TEST
+    EXCEPTION = "exception", Kind.EXCEPTION
+    TODO = "todo", Kind.TODO
+    IMPLICATION = "implication", Kind.IMPLICATION
+
+
+class FormatName(ConfigChoice):
+    """How a specification is written."""
+
+    means: Format
+
+    IETF_CAPITALS = "IETF", Format.IETF
+    IETF = "ietf", Format.IETF
+    MARKDOWN = "markdown", Format.MARKDOWN
+    MD = "md", Format.MARKDOWN
+
+
+class StyleTable(Table, frozen=True, kw_only=True):
+    """What comments begin with."""
+
+    meta: Annotated[str | None, doc("What begins a line that names a target; `//=` by default")] = None
+    content: Annotated[str | None, doc("What begins a line that quotes it; `//#` by default")] = None
+
+
+class SourceTable(Table, frozen=True, kw_only=True):
+    """Source files, in either schema."""
+
+    pattern: Annotated[str | tuple[str, ...] | None, doc("Which files, as one pattern or several")] = None
+    comment_style: Annotated[StyleTable, doc("What comments begin with")] = StyleTable()
+    type: Annotated[SourceType, doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[TemplateText | None, doc("The URL below which these sources can be read")] = None
+
+    def style(self) -> tuple[str, str]:
+        """Return the prefixes of comments if the table has none."""
+        return DEFAULT_META, DEFAULT_CONTENT
+
+    def settled(self, environ: Mapping[str, str]) -> Self:
+        """Return this table with its defaults and variables filled in."""
+        meta, content = self.style()
+        written = self.comment_style
+        style = StyleTable(
+            meta=meta if written.meta is None else written.meta,
+            content=content if written.content is None else written.content,
+        )
+        return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
+
+    def rule(self) -> SourceRule:
+        """Return the resolved settings; the table has to be settled."""
+        return SourceRule(
+            patterns=make_pattern_tuple(self.pattern),
+            meta=self.comment_style.meta or "",
+            content=self.comment_style.content or "",
+            kind=self.type.means,
+            blob_link=self.blob_link,
+        )
+
+
+class UpstreamSource(SourceTable, frozen=True, kw_only=True):
+    """Source files, and how their comments are marked."""
+
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
+
+
+class RequirementTable(Table, frozen=True, kw_only=True):
+    """Requirement files beside the built-in ones."""
+
+    pattern: Annotated[str, doc("Which files: a pattern of paths")]
+
+
+class SpecificationTable(Table, frozen=True, kw_only=True):
+    """A specification whose requirements are extracted."""
+
+    source: Annotated[str, doc("A URL, or a path in the project")] = ""
+    format: Annotated[FormatName | None, doc("How it is written; found out by default")] = None
+
+    def rule(self) -> SpecificationRule:
+        return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
+
+
+class ConfigTable(Table, frozen=True, kw_only=True):
+    """A whole configuration, in either schema."""
+
+    source: Annotated[tuple[SourceTable, ...], doc("Source files to scan")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], doc("Requirement files to read")] = ()
+    report: Annotated[Report, doc("Reports to write")] = Report()
+    specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
+    schema: Annotated[SchemaName, doc("The schema of this file")] = field(name="$schema")
+
+    def settled(self, environ: Mapping[str, str]) -> Self:
+        """Return this configuration with its defaults and variables filled in."""
+        html = self.report.html
+        links = {
+            "blob_link": _expanded(html.blob_link, environ),
+            "issue_link": _expanded(html.issue_link, environ),
+        }
+        return replace(
+            self,
+            source=tuple(source.settled(environ) for source in self.source),
+            report=replace(self.report, html=replace(html, **links)),
+        )
+
+    def resolve(self, path: str, toml: TomlDocument) -> Config:
+        """Return the configuration of this table, which has to be settled."""
+        return Config(
+            path=path,
+            schema=self.schema.value,
+            extended=self.schema.means,
+            sources=tuple(source.rule() for source in self.source),
+            requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in self.requirement),
+            specifications=tuple(specification.rule() for specification in self.specification),
+            report=self.report,
+            toml=toml,
+        )
+
+
+def restrict_schema_names(*, extended: bool) -> Meta:
+    """Return a schema for editors with the names of one schema alone."""
+    return Meta(extra_json_schema={"enum": [name.value for name in SchemaName if name.means == extended]})
+
+
+class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
+    """The configuration of duvet."""
+
+    source: Annotated[tuple[UpstreamSource, ...], doc("Source files to scan")] = ()
+    schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
+
+
+def make_pattern_tuple(pattern: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the patterns of a key that takes one or several."""
+    if pattern is None:
+        return ()
+    return (pattern,) if isinstance(pattern, str) else pattern
+
+
+def _expanded(template: str | None, environ: Mapping[str, str]) -> str | None:
+    return None if template is None else expand_template(template, environ).text
+
 
 CONFIG_PATH = ".duvet/config.toml"
 # A limit for trees without a top folder.

@@ -12,16 +12,15 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.check import DocumentLocation, check_table, sort_problems
-from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document import DataDocument, DocumentError, VariableError, expand_variables, is_named, is_variable
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
 from duvet.config.project_file import build_table, find_config
-from duvet.config.service_schema import ServiceConfig, find_unresolved_names
+from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
 from duvet.config.toml import TomlDocument, parse_toml_bytes
-from duvet.config.variables import VariableError, expand_variables, is_named, is_variable
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem
 from duvet.text import quote_text

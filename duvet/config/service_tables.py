@@ -18,6 +18,7 @@ from duvet.config.duvet_tables import (
     ProtocolVersionSetting,
     ServerTable,
 )
+from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
 from duvet.config.settings import (
     EDITOR_FIELDS,
     ExpandedText,
@@ -29,7 +30,6 @@ from duvet.config.settings import (
     UploadRule,
     doc,
 )
-from duvet.config.upstream_tables import Excluded, PatternSetting, make_pattern_tuple
 from duvet.errors import DuvetError
 from duvet.tree.files import SPECIAL_CHARACTERS, find_path_fault
 

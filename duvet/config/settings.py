@@ -1,4 +1,4 @@
-"""The resolved configuration, as every other package sees it."""
+"""The resolved configuration, as every other package sees it, and the languages that it can name."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
 from collections.abc import Mapping

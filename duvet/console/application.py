@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from duvet.config.service import Service, load_service
+from duvet.console.command import TerminalSettings, current_settings, wants_cache
+from duvet.console.options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.progress import QuietProgress
 from duvet.console.project import open_blobs, open_project, require_contents
-from duvet.console.service_options import PACKS_KEY, SERVICE_KEY, select_trace_options
-from duvet.console.settings import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import is_stderr_writable, print_line
 from duvet.llm.router import StaticRouter
 from duvet.server.application import Application, ApplicationSettings
@@ -17,7 +17,7 @@ from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
-    from duvet.config.service_schema import ServiceConfig
+    from duvet.config.schema import ServiceConfig
     from duvet.config.settings import NotesRule
     from duvet.progress import Progress
     from duvet.project.project import Project

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from duvet.config.settings import IngestRule
-from duvet.console.settings import current_settings
+from duvet.console.command import current_settings
 from duvet.console.streams import STANDARD_INPUT
 from duvet.errors import DuvetError
 from duvet.knowledge.feedback import AuditEntry, append_audit_entry

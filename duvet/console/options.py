@@ -1,18 +1,18 @@
-"""Options that several commands share."""
+"""Options that several commands share: output, filters of requirements, the service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from duvet.console.command import make_repeated_error
-from duvet.console.completion_values import (
-    complete_specification_ids,
-    file_option,
-)
-from duvet.model import Level
+from duvet.console.completion import complete_files, complete_section_ids, complete_specification_ids, file_option
+from duvet.model import Kind, Level
+from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
+from duvet.trace.records import Status
 
 if TYPE_CHECKING:
     from duvet.console.report_result import ReportGate
@@ -117,3 +117,149 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     if len(switches) > 1:
         raise make_repeated_error(param, ctx)
     return ReportGate(all(switches), tuple(value for value in values if value not in ("true", "false")))
+
+
+class _Words(click.Choice[str]):
+    """A choice of words, some of which have synonyms."""
+
+    def __init__(self, words: Iterable[str], synonyms: Mapping[str, str]) -> None:
+        super().__init__(list(words), case_sensitive=False)
+        self.synonyms = synonyms
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return super().convert(self.synonyms.get(str(value).lower(), value), param, ctx)
+
+
+_STATUSES = {status.words.replace(" ", "-"): status for status in Status}
+_KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
+_STATUS_TYPE = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})
+"""A type of annotations that cite."""
+
+add_spec_option = click.option(
+    "--spec",
+    "specs",
+    metavar="NAME",
+    shell_complete=complete_specification_ids,
+    multiple=True,
+    help="Only of this specification: an id, a name, a URL or a path.",
+)
+add_section_option = click.option(
+    "--section",
+    "sections",
+    metavar="ID",
+    shell_complete=complete_section_ids,
+    multiple=True,
+    help="Only of this section: an id, or SPEC#ID; a numbered one with those below it.",
+)
+add_level_option = click.option(
+    "--level",
+    "levels",
+    type=click.Choice(list(LEVELS_BY_WORD), case_sensitive=False),
+    multiple=True,
+    help="Only of this level.",
+)
+add_status_option = click.option(
+    "--status", "statuses", type=_STATUS_TYPE, multiple=True, help="Only with this status."
+)
+add_kind_option = click.option(
+    "--type", "kinds", type=KIND_TYPE, multiple=True, help="Only with an annotation of this type."
+)
+
+
+def add_filters(function: Function) -> Function:
+    """Add the filters by status, level, specification and section."""
+    return add_status_option(add_level_option(add_spec_option(add_section_option(function))))
+
+
+def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:
+    """Split the options of a command into the filter of requirements and the other options."""
+    rest = dict(options)
+    specs, sections, levels, statuses, kinds = (
+        rest.pop(name, ()) for name in ("specs", "sections", "levels", "statuses", "kinds")
+    )
+    filters = RequirementFilter(
+        specs,
+        sections,
+        tuple(LEVELS_BY_WORD[name] for name in levels),
+        tuple(_STATUSES[name] for name in statuses),
+        tuple(_KINDS[name] for name in kinds),
+    )
+    return filters, rest
+
+
+SERVICE_KEY, PACKS_KEY = "service_path", "packs"
+"""Names of the parameters."""
+
+
+add_service_option = click.option(
+    "--config",
+    SERVICE_KEY,
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
+)
+
+
+def add_service_options(function: Function) -> Function:
+    """Add the options for the configuration of the service and for further packs."""
+    packs = click.option(
+        "--pack",
+        PACKS_KEY,
+        metavar="NAME",
+        multiple=True,
+        help="Switch this pack of tools on, too; it may be repeated.",
+    )
+    return add_service_option(packs(function))
+
+
+class ListenOptions(Struct, frozen=True):
+    """Options for how clients reach the server."""
+
+    stdio: bool
+    http: str | None
+    hosts: tuple[str, ...]
+    rate: float | None
+
+    @property
+    def mode(self) -> str:
+        """The mode of the server; empty if the configuration decides."""
+        return "http" if self.http is not None else "stdio" if self.stdio else ""
+
+
+def add_http_options(function: Function) -> Function:
+    """Add the options of ListenOptions."""
+    for option in (
+        click.option(
+            "--rate",
+            type=click.FloatRange(min=0),
+            metavar="NUMBER",
+            help="With --http, requests a second that a client may make; 0 is any number [default: 1000].",
+        ),
+        click.option(
+            "--allow-host",
+            "hosts",
+            metavar="NAME",
+            multiple=True,
+            help="With --http, a name that the server goes by, such as that of a proxy in front of it.",
+        ),
+        click.option(
+            "--http", metavar="[HOST:]PORT", help="Serve over HTTP there, not over standard input and output."
+        ),
+        click.option(
+            "--stdio", is_flag=True, help="Serve over standard input and output, whatever the configuration says."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def split_listen_options(given: Mapping[str, Any]) -> tuple[ListenOptions, dict[str, Any]]:
+    """Split off the options of ListenOptions."""
+    names = ListenOptions.__struct_fields__
+    return ListenOptions(*(given[name] for name in names)), {key: given[key] for key in given if key not in names}
+
+
+def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that describe the project."""
+    return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from duvet.console.settings import current_settings, wants_colour
+from duvet.console.command import current_settings, wants_colour
 from duvet.console.streams import write_stdout
 from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, render_listing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from duvet.console.settings import TerminalSettings, wants_bar
+from duvet.console.command import TerminalSettings, wants_bar
 from duvet.console.streams import print_notice
 from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell

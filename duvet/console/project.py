@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from duvet.console.settings import TerminalSettings, current_settings, wants_cache
+from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import print_remark
 from duvet.errors import DuvetError, NotFoundError
-from duvet.tree.cache import DiskCache, make_cache_key
-from duvet.tree.cache_files import BlobStore, NoBlobStore
+from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
 from duvet.tree.files import CACHE_FOLDER, DiskTree
 
 if TYPE_CHECKING:

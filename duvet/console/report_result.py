@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from duvet import rules
+from duvet.console.command import current_settings
 from duvet.console.problems import ProblemOutput, has_errors, list_error_problems, print_problems
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project
-from duvet.console.settings import current_settings
 from duvet.console.streams import FAILED, OK, print_notice
 from duvet.errors import DuvetError
 from duvet.model import Problem

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, BinaryIO, TextIO
 
-from duvet.console.settings import current_settings
+from duvet.console.command import current_settings
 from duvet.errors import OutputError, describe_os_error
 
 if TYPE_CHECKING:

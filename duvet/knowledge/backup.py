@@ -15,10 +15,16 @@ from msgspec import DecodeError, Struct, json
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
-from duvet.store.database import SCHEMA_VERSION
-from duvet.store.errors import StoreDamagedError, StoreError, StoreFullError, StoreMissingError, advise_rebuild
+from duvet.store.database import (
+    SCHEMA_VERSION,
+    StoreDamagedError,
+    StoreError,
+    StoreFullError,
+    StoreMissingError,
+    advise_rebuild,
+)
 from duvet.store.location import GITIGNORE_NAME, open_store
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 from duvet.tree.files import leads_into_folder
 from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output
 from duvet.version import VERSION

@@ -18,10 +18,9 @@ from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
 from duvet.progress import Progress
 from duvet.project.project import Project
-from duvet.store.errors import StoreError, StoreMissingError, StoreOutdatedError
+from duvet.store.database import StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import IngestRun
+from duvet.store.records import IngestRun, Store
 from duvet.trace.catalogue import Catalogue
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from duvet.knowledge.search_query import (
     compute_result_limit,
     make_filters,
 )
-from duvet.store.protocol import Store
-from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation
+from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
     MAX_QUERY_WORDS,

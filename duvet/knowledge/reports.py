@@ -11,8 +11,17 @@ from typing import TypeVar
 from msgspec import UNSET, DecodeError, Struct, UnsetType, json
 
 from duvet.config.settings import IngestRule
-from duvet.store.protocol import Store, StoreWriter
-from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, NodeLabel, Relation
+from duvet.store.records import (
+    Artifact,
+    FileKind,
+    GraphEdge,
+    GraphNode,
+    IngestRun,
+    NodeLabel,
+    Relation,
+    Store,
+    StoreWriter,
+)
 
 COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
 _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}

@@ -33,7 +33,7 @@ from duvet.knowledge.backup import (
 )
 from duvet.knowledge.feedback import append_lines, iterate_lines
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
-from duvet.store.errors import (
+from duvet.store.database import (
     StoreBusyError,
     StoreChangedError,
     StoreDamagedError,

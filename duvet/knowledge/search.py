@@ -36,9 +36,8 @@ from duvet.knowledge.search_query import (
 )
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.search import compute_shares, fuse_rankings
-from duvet.store.protocol import Store
-from duvet.store.records import SPACE_KEY, Chunk, Symbol
-from duvet.trace.names import suggest_nearest
+from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
+from duvet.trace.locations import suggest_nearest
 
 _DEPTH = 100
 """Chunks of each ranking."""
@@ -106,7 +105,7 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
     space = embedder.space(data)
     if space is None:
         return None, "found by words alone: the vectors were made by another model; they have to be made again"
-    from duvet.queries.vector_matrix import Matrix
+    from duvet.queries.vectors import Matrix
 
     rows = Matrix(space.width, store.segments())
     if not len(rows):

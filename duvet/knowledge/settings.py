@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from duvet.config.settings import IngestRule, SearchRule, StoreSection
 from duvet.errors import QueryError
-from duvet.store.errors import list_store_files
+from duvet.store.database import list_store_files
 from duvet.store.location import check_plain_file, make_store_folder
 from duvet.text import quote_text, shorten_text
 

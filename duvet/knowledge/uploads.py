@@ -17,7 +17,7 @@ from duvet.errors import DuvetError, NotRegularError, OutputExistsError, QueryEr
 from duvet.knowledge.ingest.files import is_excluded_by_default
 from duvet.knowledge.settings import StorePaths, is_backup
 from duvet.sources.gitignore import IgnoredPaths
-from duvet.specs.anchors import make_anchor
+from duvet.specs.locator import make_anchor
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
 from duvet.tree.files import DiskTree, find_name_fault, find_path_fault, is_reserved, leads_into_folder
 from duvet.tree.outputs import open_output

@@ -27,8 +27,7 @@ from duvet.llm.records import (
     ResolvedModel,
     shorten_to_line,
 )
-from duvet.tree.cache import make_cache_key
-from duvet.tree.cache_files import BlobStore, NoBlobStore
+from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
 
 if TYPE_CHECKING:
     from anyio import Lock

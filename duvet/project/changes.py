@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Protocol, Self
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.project.inputs import InputFiles
+from duvet.project.project import InputFiles
 from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
 from duvet.tree.files import DiskTree
-from duvet.tree.record import TreeRecord
-from duvet.tree.recorder import RecordedTree, find_altered_paths, find_refilled_folders
+from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, find_refilled_folders
 
 if TYPE_CHECKING:
     from duvet.project.project import Project

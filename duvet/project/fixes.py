@@ -14,7 +14,7 @@ from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Fix, Format, Kind, Problem, Source, Specification
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, split_words
-from duvet.specs import requirement_text
+from duvet.specs import requirement_files
 from duvet.specs.locator import (
     SectionNames,
     find_section_index,
@@ -300,12 +300,12 @@ class AnnotationFixer:
         edits: tuple[Edit, ...] = ()
         for style in [style for style, found in readings.items() if annotation in found][:1]:
             if correction.target is not None:
-                edit = make_comment_target_edit if style else requirement_text.make_entry_target_edit
+                edit = make_comment_target_edit if style else requirement_files.make_entry_target_edit
                 edits += (edit(text, annotation, correction.target),)
             if correction.quote is not None and style:
                 edits += make_comment_quote_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None:
-                edits += requirement_text.make_entry_quote_edits(text, annotation, correction.quote)
+                edits += requirement_files.make_entry_quote_edits(text, annotation, correction.quote)
         return edits
 
     def _read(self, path: str, text: str) -> _ReadingsByStyle:

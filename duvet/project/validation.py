@@ -17,7 +17,7 @@ from duvet.project.findings import Finding, Findings
 from duvet.project.fixes import AnnotationFixer
 from duvet.project.project import Project
 from duvet.sources.editor import apply_edits
-from duvet.sources.literals import lines_in_literals, may_have_literals
+from duvet.sources.fragments import lines_in_literals, may_have_literals
 from duvet.trace.build import find_second_spellings, make_two_spellings_problem
 from duvet.trace.records import CITATION, EXCEPTION, TEST, AnnotationPlaces, Trace
 from duvet.tree.cache import Cache

@@ -1,4 +1,4 @@
-"""Annotations with their code and links, and comment styles for new ones."""
+"""Annotations with their code and links, and new citations validated before they are written."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def find_embedder(required: bool | None = None, dummy: bool = False) -> Embedder
     ##% duvet MUST compute vectors with what is installed, without the network.
     folder = find_wordllama()
     if folder is not None and find_spec("numpy") is not None:
-        from duvet.queries.wordllama import WordLlama
+        from duvet.queries.vectors import WordLlama
 
         return WordLlama(folder)
     if required:

@@ -13,7 +13,7 @@ from msgspec import msgpack
 from duvet.errors import DuvetError, QueryError
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.cache import Cache
-from duvet.tree.record import digest_content
+from duvet.tree.recorder import digest_content
 
 if TYPE_CHECKING:
     from sqlite3 import Connection

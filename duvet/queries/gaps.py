@@ -41,7 +41,7 @@ def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> lis
 
 def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Callable[[RequirementCard], bool]]:
     if filters.specifications:
-        from duvet.trace.names import require_specification
+        from duvet.trace.locations import require_specification
 
         named = {index for name in filters.specifications for index in require_specification(catalogue, name)}
         yield lambda card: card.specification in named
@@ -58,7 +58,7 @@ def _make_tests(catalogue: Catalogue, filters: RequirementFilter) -> Iterator[Ca
 
 def _find_spots(catalogue: Catalogue, specifications: tuple[str, ...], name: str) -> list[tuple[int, str]]:
     """Return the sections of this name, each with its specification."""
-    from duvet.trace.names import find_sections, make_section_error, require_specification
+    from duvet.trace.locations import find_sections, make_section_error, require_specification
 
     spec, _, section = name.rpartition("#")
     names = (spec,) if spec else specifications

@@ -13,20 +13,18 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import (
     FileLine,
     ProjectFiles,
+    ResourcePath,
     find_annotation_lines,
     find_annotations_in_file,
     find_covering_annotations,
     find_nearest_lines,
+    find_section,
     list_citation_spellings,
     list_possible_paths,
-    parse_file_line,
-)
-from duvet.trace.names import (
-    ResourcePath,
-    find_section,
     list_specification_names,
     make_section_error,
     match_whole_specifications,
+    parse_file_line,
     parse_resource,
     require_specification,
     suggest_nearest,

@@ -1,12 +1,16 @@
-"""The git revision to compare a project with."""
+"""Changes since a git revision and since the committed snapshot."""
 
 from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.text import quote_text
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 from duvet.tree.git import GitRevisions
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
@@ -68,3 +72,104 @@ def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
     if revisions.is_shallow:
         hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them" + (f"; {hint}" if hint else "")
     return NotFoundError(f"there is no revision {quote_text(name)}", hint=hint)
+
+
+_HEADING = re.compile(r"\[.*\]\((.*)\)$", re.MULTILINE)
+_TEXT = re.compile(r"^    TEXT\[([^\]\n]*)\]: (.*)$", re.MULTILINE)
+_DONE = frozenset(("implementation", "implication", "test"))
+
+
+class SnapshotChange(Struct, frozen=True, kw_only=True):
+    """A line of the snapshot that differs."""
+
+    specification: str
+    """The part of its targets before `#`."""
+    section: str
+    text: str
+    before: str
+    """The types of its citations; empty for a new line."""
+    after: str
+
+
+class SnapshotDiff(Struct, frozen=True, kw_only=True):
+    """The lines of two snapshots that differ."""
+
+    gained: tuple[SnapshotChange, ...] = ()
+    lost: tuple[SnapshotChange, ...] = ()
+    added: tuple[SnapshotChange, ...] = ()
+    removed: tuple[SnapshotChange, ...] = ()
+
+
+_Spot = tuple[str, str]
+"""A specification and a section."""
+_Line = tuple[str, int]
+"""A text, and the number of equal lines before it in the section."""
+
+
+def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
+    """Compare two snapshots, in the order of the specifications."""
+    before, after = _split_sections(committed), _split_sections(today)
+    found: dict[str, list[SnapshotChange]] = {name: [] for name in SnapshotDiff.__struct_fields__}
+    # Most sections are equal, and cheap to skip.
+    for spot in (*after, *(spot for spot in before if spot not in after)):
+        then, now = before.get(spot), after.get(spot)
+        if then != now:
+            for kind, change in _compare_sections(spot, then or "", now or ""):
+                found[kind].append(change)
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
+    return SnapshotDiff(**{kind: tuple(changes) for kind, changes in found.items()})
+
+
+def _split_sections(snapshot: str) -> dict[_Spot, str]:
+    found: dict[_Spot, str] = {}
+    for block in f"\n{snapshot}".replace("\r\n", "\n").split("\nSPECIFICATION: ")[1:]:
+        specification, *sections = block.split("\n  SECTION: ")
+        name = _parse_name(specification)
+        for section in sections:
+            found[name, _parse_name(section).removeprefix("#")] = section.partition("\n")[2].rstrip("\n")
+    return found
+
+
+def _parse_name(text: str) -> str:
+    heading = _HEADING.match(text)
+    return heading[1] if heading else text.partition("\n")[0]
+
+
+def _compare_sections(spot: _Spot, then: str, now: str) -> Iterator[tuple[str, SnapshotChange]]:
+    before, after = _parse_lines(then), _parse_lines(now)
+    for line in (*after, *(line for line in before if line not in after)):
+        old, new = before.get(line), after.get(line)
+        if old != new:
+            yield (
+                _classify(old, new),
+                SnapshotChange(
+                    specification=spot[0],
+                    section=spot[1],
+                    text=line[0],
+                    before=", ".join(old or ()),
+                    after=", ".join(new or ()),
+                ),
+            )
+
+
+def _parse_lines(section: str) -> dict[_Line, tuple[str, ...]]:
+    """Return the types of citations of each line."""
+    found: dict[_Line, tuple[str, ...]] = {}
+    seen: Counter[str] = Counter()
+    for status, text in _TEXT.findall(section):
+        plain = text.strip()
+        found[plain, seen[plain]] = tuple(word for word in status.split(",") if word and not word.startswith("!"))
+        seen[plain] += 1
+    return found
+
+
+def _classify(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> str:
+    if before is None:
+        return "added"
+    if after is None:
+        return "removed"
+    then, now = set(before), set(after)
+    has_lost = not then & _DONE <= now or not now - then
+    return "lost" if has_lost else "gained"

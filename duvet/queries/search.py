@@ -25,15 +25,14 @@ from duvet.queries.references import (
     resolve_reference,
 )
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import ProjectFiles
-from duvet.trace.names import find_section, find_sections, match_whole_specifications
+from duvet.trace.locations import ProjectFiles, find_section, find_sections, match_whole_specifications
 from duvet.tree.cache import Cache
-from duvet.tree.record import digest_content
+from duvet.tree.recorder import digest_content
 from duvet.words import MAX_QUERY_CHARACTERS, make_storable, parse_query
 
 if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder, VectorSpace
-    from duvet.queries.vector_matrix import Matrix
+    from duvet.queries.vectors import Matrix
 
 _Item = TypeVar("_Item", bound=Hashable)
 
@@ -280,7 +279,7 @@ class RequirementVectors:
 
     @cached_property
     def _matrix(self) -> Matrix:
-        from duvet.queries.vector_matrix import Matrix
+        from duvet.queries.vectors import Matrix
         from duvet.store.records import VectorSegment
 
         segment = VectorSegment(tuple(range(len(self._texts))), self._cached.rows)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from duvet.tools.audit import CallObserver, CallRecord
     from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
-    from duvet.tree.cache_files import BlobStore
+    from duvet.tree.cache import BlobStore
     from duvet.tree.files import Tree
     from duvet.workflows.recipes import RecipeRunner
 

@@ -13,8 +13,8 @@ from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
 from duvet.server.resources.documents import COLLECTIONS
 from duvet.server.resources.templates import TEMPLATES
-from duvet.trace.names import RESOURCE_SCHEME
-from duvet.tree.cache_files import BlobStore
+from duvet.trace.locations import RESOURCE_SCHEME
+from duvet.tree.cache import BlobStore
 
 if TYPE_CHECKING:
     from duvet.tools.packs import Registry

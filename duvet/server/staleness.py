@@ -1,4 +1,4 @@
-"""Detects whether the files of a project have changed since they were read."""
+"""Detects changed files: of the project, and of the configuration, which is then reloaded."""
 
 from __future__ import annotations
 

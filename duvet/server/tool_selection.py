@@ -22,9 +22,8 @@ from duvet.tools.packs import (
 )
 from duvet.tools.plugins import PluginPacks, find_plugins, load_plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
-from duvet.workflows.inputs import make_configured_workflow
 from duvet.workflows.pack import WORKFLOWS_PACK, WorkflowTools, make_workflow_tools
-from duvet.workflows.workflow import Workflow
+from duvet.workflows.workflow import Workflow, make_configured_workflow
 
 PAGES_PACK = "pages"
 """The pack that is shown if the project has pages."""

@@ -1,4 +1,4 @@
-"""Downloads specifications in parallel over reused connections."""
+"""Downloads specifications within the limits of a policy, in parallel over reused connections."""
 
 from __future__ import annotations
 

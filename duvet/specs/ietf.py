@@ -11,7 +11,7 @@ from operator import add
 from msgspec import Struct
 
 from duvet.model import Section
-from duvet.specs.anchors import make_anchor
+from duvet.specs.locator import make_anchor
 from duvet.text import BOM, byte_length, trim
 
 _WIDTH = 72

@@ -11,9 +11,8 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.anchors import make_anchor
 from duvet.specs.fetch import DownloadOutcome
-from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, strip_extension
+from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from duvet.model import Section
-from duvet.specs.anchors import make_anchor
-from duvet.specs.locator import split_rows
+from duvet.specs.locator import make_anchor, split_rows
 from duvet.text import trim
 
 if TYPE_CHECKING:

@@ -10,8 +10,14 @@ from urllib.parse import quote
 
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
-from duvet.store.database import APPLICATION_ID, BUSY_TIMEOUT, PAGE_SIZE, SCHEMA_VERSION, SHADOWS, STATEMENTS, Database
-from duvet.store.errors import (
+from duvet.store.database import (
+    APPLICATION_ID,
+    BUSY_TIMEOUT,
+    PAGE_SIZE,
+    SCHEMA_VERSION,
+    SHADOWS,
+    STATEMENTS,
+    Database,
     StoreError,
     StoreStamp,
     find_store_folder,
@@ -23,7 +29,7 @@ from duvet.store.errors import (
     read_store_stamp,
     translate_errors,
 )
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 from duvet.store.sqlite import SqliteStore
 from duvet.tree.outputs import store_file
 

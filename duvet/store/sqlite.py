@@ -9,9 +9,19 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
-from duvet.store import codec
-from duvet.store.database import BUSY_TIMEOUT, Database, TextWriter, Trait, read_state
-from duvet.store.errors import STORE_FILE_ENDINGS, StoreChangedError, StoreError, make_busy_error, translate_errors
+from duvet.store import records
+from duvet.store.database import (
+    BUSY_TIMEOUT,
+    STORE_FILE_ENDINGS,
+    Database,
+    StoreChangedError,
+    StoreError,
+    TextWriter,
+    Trait,
+    make_busy_error,
+    read_state,
+    translate_errors,
+)
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
 from duvet.store.tables import write_graph
 from duvet.store.text_index import ChunkIndexer, ChunkSearch
@@ -49,7 +59,7 @@ class SqliteStore(ChunkSearch):
 
     def kept(self, name: str) -> bytes | None:
         return self.database.read_one(
-            lambda row: codec.decode_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
+            lambda row: records.decode_bytes(*row), "SELECT data FROM kept WHERE name = ?", name
         )
 
     def close(self) -> None:
@@ -67,14 +77,14 @@ class SqliteStore(ChunkSearch):
 
     def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
-        name = None if profile is None else codec.encode_text(profile)
+        name = None if profile is None else records.encode_text(profile)
         return self.database.read(
-            lambda row: codec.unpack_record(codec.decode_bytes(*row), IngestRun), query, name, name, max(limit, 0)
+            lambda row: records.unpack_record(records.decode_bytes(*row), IngestRun), query, name, name, max(limit, 0)
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
         query = "SELECT data FROM report WHERE name = ? ORDER BY id DESC LIMIT ?"
-        return self.database.read(lambda row: zlib.decompress(codec.decode_bytes(*row)), query, name, max(limit, 0))
+        return self.database.read(lambda row: zlib.decompress(records.decode_bytes(*row)), query, name, max(limit, 0))
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -195,7 +205,9 @@ class SqliteWriter:
     def put_run(self, run: IngestRun) -> None:
         with self._part(changes=False) as database:
             database.run(
-                "INSERT INTO run(profile, data) VALUES (?, ?)", codec.encode_text(run.profile), codec.pack_record(run)
+                "INSERT INTO run(profile, data) VALUES (?, ?)",
+                records.encode_text(run.profile),
+                records.pack_record(run),
             )
             database.run("DELETE FROM run WHERE id <= (SELECT max(id) FROM run) - ?", _KEPT_RUNS)
 
@@ -226,9 +238,9 @@ class SqliteWriter:
     def _find(self, path: str) -> tuple[int, range] | None:
         """Return the row id of a file and the numbers of its chunks."""
         return self.database.read_one(
-            lambda row: (codec.decode_count(row[0]), codec.decode_piece_range(*row[1:])),
+            lambda row: (records.decode_count(row[0]), records.decode_piece_range(*row[1:])),
             "SELECT id, first, count FROM artifact WHERE path = ?",
-            codec.encode_text(path),
+            records.encode_text(path),
         )
 
     def _forget(self, path: str) -> None:
@@ -258,38 +270,38 @@ class SqliteWriter:
 
 def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
     return (
-        codec.encode_text(artifact.path),
+        records.encode_text(artifact.path),
         artifact.kind.value,
-        codec.encode_text(artifact.subsystem),
-        codec.encode_text(artifact.criticality),
-        codec.encode_text(artifact.namespace),
-        codec.pack_record(artifact.tags) if artifact.tags else None,
-        codec.encode_hex(artifact.digest),
-        codec.encode_hex(artifact.git_commit),
+        records.encode_text(artifact.subsystem),
+        records.encode_text(artifact.criticality),
+        records.encode_text(artifact.namespace),
+        records.pack_record(artifact.tags) if artifact.tags else None,
+        records.encode_hex(artifact.digest),
+        records.encode_hex(artifact.git_commit),
         artifact.git_timestamp,
-        codec.encode_text(artifact.skipped),
+        records.encode_text(artifact.skipped),
     )
 
 
 def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
     """Encode what files are filtered by."""
     if artifact.subsystem:
-        yield Trait.SUBSYSTEM, codec.encode_text(fold_name(artifact.subsystem))
+        yield Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
     if artifact.namespace:
-        yield Trait.NAMESPACE, codec.encode_text(fold_name(artifact.namespace))
+        yield Trait.NAMESPACE, records.encode_text(fold_name(artifact.namespace))
     for tag in artifact.tags:
-        yield Trait.TAG, codec.encode_text(fold_name(tag))
+        yield Trait.TAG, records.encode_text(fold_name(tag))
 
 
 def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
     """Encode a symbol, without the names that follow from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (
-        None if symbol.name == qualified.rpartition(".")[2] else codec.encode_text(symbol.name),
-        codec.encode_text(qualified),
-        None if folded == qualified else codec.encode_text(folded),
-        codec.encode_word(symbol.kind.lower()),
-        codec.encode_word(symbol.language.lower()),
+        None if symbol.name == qualified.rpartition(".")[2] else records.encode_text(symbol.name),
+        records.encode_text(qualified),
+        None if folded == qualified else records.encode_text(folded),
+        records.encode_word(symbol.kind.lower()),
+        records.encode_word(symbol.language.lower()),
         symbol.line_start,
         symbol.line_end,
     )

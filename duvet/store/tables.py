@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from duvet.store import codec
+from duvet.store import records
 from duvet.store.database import (
     LABEL_NUMBERS,
     LABEL_OF,
@@ -17,13 +17,13 @@ from duvet.store.database import (
     TitledText,
     make_placeholders,
     read_file_text,
+    translate_decoding_errors,
 )
-from duvet.store.errors import translate_decoding_errors
-from duvet.store.protocol import EdgeEnds
 from duvet.store.records import (
     KIND_LABELS,
     Artifact,
     Chunk,
+    EdgeEnds,
     FileKind,
     GraphEdge,
     GraphHop,
@@ -117,7 +117,9 @@ class StoreTables:
     def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
         """Return the files with these row ids."""
         query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
-        rows = self.database.read_many(lambda row: (codec.decode_count(row[0]), _decode_artifact(row[1:])), query, ids)
+        rows = self.database.read_many(
+            lambda row: (records.decode_count(row[0]), _decode_artifact(row[1:])), query, ids
+        )
         return dict(rows)
 
     def ingested_file(self, id: int, numbers: range) -> IngestedFile:
@@ -127,7 +129,7 @@ class StoreTables:
         with translate_decoding_errors(self.database.path):
             artifact = files[id]
         rows = self.database.read(
-            codec.decode_numbers,
+            records.decode_numbers,
             "SELECT start, end, line_start, line_end FROM piece WHERE number >= ? AND number < ? ORDER BY number",
             numbers.start,
             numbers.stop,
@@ -138,12 +140,12 @@ class StoreTables:
     def chunk_numbers(self, path: str) -> Sequence[int]:
         query = "SELECT first, count FROM artifact WHERE path = ?"
         return self.database.read_one(
-            lambda row: codec.decode_piece_range(*row), query, codec.encode_text(path)
+            lambda row: records.decode_piece_range(*row), query, records.encode_text(path)
         ) or range(0)
 
     def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
         database = self.database
-        rows = database.read_many(lambda row: _ChunkRow(*codec.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
+        rows = database.read_many(lambda row: _ChunkRow(*records.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
         places = {place.number: place for place in rows}
         ids = dict.fromkeys(place.artifact for place in places.values())
         files = self.artifacts_by_id(ids)
@@ -190,7 +192,7 @@ class StoreTables:
         def decode(row: DatabaseRow) -> VectorSegment:
             first, count, rows = row
             return VectorSegment(
-                tuple(codec.decode_piece_range(first, min(count, len(codec.decode_bytes(rows))))), rows
+                tuple(records.decode_piece_range(first, min(count, len(records.decode_bytes(rows))))), rows
             )
 
         return self.database.read_each(decode, query)
@@ -201,13 +203,13 @@ class StoreTables:
         if not (ordinal.isascii() and ordinal.isdigit() and len(ordinal) < 10 and ordinal == str(int(ordinal))):
             return None
         query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
-        return next(self._chunk_nodes(self.database.rows(query, codec.encode_text(path), int(ordinal))), None)
+        return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
 
     def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
         """Return the first chunks of a file with this label."""
         kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
         query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({make_placeholders(kinds)}) ORDER BY number LIMIT ?"
-        return self._chunk_nodes(self.database.rows(query, codec.encode_text(path), *kinds, limit) if kinds else ())
+        return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())
 
     def all_chunk_nodes(self) -> Iterator[ChunkNode]:
         return self._chunk_nodes(self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number"))
@@ -216,8 +218,8 @@ class StoreTables:
         current, text = 0, TitledText()
         for row in rows:
             with translate_decoding_errors(self.database.path):
-                id, ordinal, *fields = codec.decode_numbers((row[0], *row[3:]))
-                label, path = KIND_LABELS[FileKind(row[1])], codec.decode_text(row[2])
+                id, ordinal, *fields = records.decode_numbers((row[0], *row[3:]))
+                label, path = KIND_LABELS[FileKind(row[1])], records.decode_text(row[2])
             if id != current:
                 current, text = id, read_file_text(self.database, id)
             piece = _make_piece(fields, text, ordinal)
@@ -230,16 +232,16 @@ class StoreTables:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
         number = LABEL_NUMBERS[label]
-        found = self.database.read_one(_decode_node, _NODE, number, codec.encode_text(key))
+        found = self.database.read_one(_decode_node, _NODE, number, records.encode_text(key))
         if found is not None or label is not NodeLabel.SUBSYSTEM:
             return found
         folded, query = fold_name(key), "SELECT key FROM node WHERE label = ? ORDER BY key"
-        keys = self.database.read(lambda row: codec.decode_text(*row), query, number)
+        keys = self.database.read(lambda row: records.decode_text(*row), query, number)
         spelling = next((one for one in keys if fold_name(one) == folded), None)
         return (
             spelling
             if spelling is None
-            else self.database.read_one(_decode_node, _NODE, number, codec.encode_text(spelling))
+            else self.database.read_one(_decode_node, _NODE, number, records.encode_text(spelling))
         )
 
     def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
@@ -276,10 +278,10 @@ class StoreTables:
             end, relation = _decode_node(tuple(node)), RELATION_OF[number]
             source, target = (id, end.id) if out else (end.id, id)
             return GraphEdge(
-                source=source, relation=relation, target=target, properties=codec.decode_properties(properties)
+                source=source, relation=relation, target=target, properties=records.decode_properties(properties)
             ), end
 
-        return self.database.read(decode, query, LABEL_NUMBERS[label], codec.encode_text(key), *numbers, limit)
+        return self.database.read(decode, query, LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
         return {
@@ -291,7 +293,7 @@ class StoreTables:
         if label is None or label is NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], codec.encode_text(key))
+        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], records.encode_text(key))
         if start is None:
             return []
         level = {start[0]: GraphHop(start[1])}
@@ -322,14 +324,14 @@ class StoreTables:
         for id, node in database.read_many(_decode_numbered_node, query, best):
             with translate_decoding_errors(database.path):
                 _, is_back, number, here, data = best[id]
-                properties = codec.decode_properties(data)
+                properties = records.decode_properties(data)
             before = level[here]
             source, target = (node, before.node) if is_back else (before.node, node)
             edge = GraphEdge(source=source.id, relation=RELATION_OF[number], target=target.id, properties=properties)
             yield id, GraphHop(node, edge, before)
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
-        folded = codec.encode_text(fold_name(term))
+        folded = records.encode_text(fold_name(term))
         return [
             node
             for label in dict.fromkeys(labels)
@@ -371,10 +373,10 @@ def _encode_node(node: GraphNode) -> SqlValues | None:
     folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
     return (
         LABEL_NUMBERS[node.label],
-        codec.encode_text(node.key),
-        codec.encode_text(node.name),
-        None if folded == node.key else codec.encode_text(folded),
-        codec.pack_record(node.properties) if node.properties else None,
+        records.encode_text(node.key),
+        records.encode_text(node.name),
+        None if folded == node.key else records.encode_text(folded),
+        records.pack_record(node.properties) if node.properties else None,
     )
 
 
@@ -384,11 +386,11 @@ def _encode_edge(edge: GraphEdge) -> SqlValues | None:
         return None
     return (
         RELATION_NUMBERS[edge.relation],
-        codec.pack_record(edge.properties) if edge.properties else None,
+        records.pack_record(edge.properties) if edge.properties else None,
         LABEL_NUMBERS[source],
-        codec.encode_text(source_key),
+        records.encode_text(source_key),
         LABEL_NUMBERS[target],
-        codec.encode_text(target_key),
+        records.encode_text(target_key),
     )
 
 
@@ -405,42 +407,42 @@ def _decode_node(row: DatabaseRow) -> GraphNode:
     label, key, name, properties = row
     return GraphNode(
         label=LABEL_OF[label],
-        key=codec.decode_text(key),
-        name=codec.decode_text(name),
-        properties=codec.decode_properties(properties),
+        key=records.decode_text(key),
+        name=records.decode_text(name),
+        properties=records.decode_properties(properties),
     )
 
 
 def _decode_numbered_node(row: DatabaseRow) -> tuple[int, GraphNode]:
-    return codec.decode_count(row[0]), _decode_node(row[1:])
+    return records.decode_count(row[0]), _decode_node(row[1:])
 
 
 def _decode_edge(row: DatabaseRow) -> tuple[int, int, int, bytes | None]:
     here, relation, there, properties = row
     if relation not in RELATION_OF:
         raise LookupError("an edge is none")
-    return codec.decode_count(here), relation, codec.decode_count(there), properties
+    return records.decode_count(here), relation, records.decode_count(there), properties
 
 
 def decode_symbol_name(name: object, qualified: object) -> str:
     """Return the stored name, or by default the last part of the qualified name."""
-    return codec.decode_text(qualified).rpartition(".")[2] if name is None else codec.decode_text(name)
+    return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 
 def _decode_artifact(row: DatabaseRow) -> Artifact:
     path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
     return Artifact(
-        path=codec.decode_text(path),
+        path=records.decode_text(path),
         kind=FileKind(kind),
-        subsystem=codec.decode_text(subsystem),
-        criticality=codec.decode_text(criticality),
-        namespace=codec.decode_text(namespace),
-        tags=codec.unpack_record(tags, tuple[str, ...]) if tags else (),
-        digest=codec.decode_hex(digest),
-        git_commit=codec.decode_hex(commit),
-        git_timestamp=codec.decode_time(timestamp),
-        chunk_count=codec.decode_count(count, codec.MAX_PIECES),
-        skipped=codec.decode_text(skipped),
+        subsystem=records.decode_text(subsystem),
+        criticality=records.decode_text(criticality),
+        namespace=records.decode_text(namespace),
+        tags=records.unpack_record(tags, tuple[str, ...]) if tags else (),
+        digest=records.decode_hex(digest),
+        git_commit=records.decode_hex(commit),
+        git_timestamp=records.decode_time(timestamp),
+        chunk_count=records.decode_count(count, records.MAX_PIECES),
+        skipped=records.decode_text(skipped),
     )
 
 
@@ -448,11 +450,11 @@ def _decode_symbol(row: DatabaseRow) -> Symbol:
     name, qualified, kind, language, start, end = row
     return Symbol(
         name=decode_symbol_name(name, qualified),
-        qualified_name=codec.decode_text(qualified),
-        kind=codec.decode_word(kind),
-        language=codec.decode_word(language),
-        line_start=codec.decode_count(start),
-        line_end=codec.decode_count(end),
+        qualified_name=records.decode_text(qualified),
+        kind=records.decode_word(kind),
+        language=records.decode_word(language),
+        line_start=records.decode_count(start),
+        line_end=records.decode_count(end),
     )
 
 

@@ -8,7 +8,7 @@ from heapq import nlargest
 from itertools import chain
 from math import log
 
-from duvet.store import codec
+from duvet.store import records
 from duvet.store.database import (
     LABEL_NUMBERS,
     RELATION_NUMBERS,
@@ -18,8 +18,7 @@ from duvet.store.database import (
     make_placeholders,
     read_state,
 )
-from duvet.store.protocol import ScoredChunks
-from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation
+from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, ScoredChunks
 from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
@@ -168,7 +167,7 @@ class ChunkSearch(StoreTables):
         self._settle()
         numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
-            lambda row: (codec.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
+            lambda row: (records.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
@@ -181,7 +180,7 @@ class ChunkSearch(StoreTables):
         query = fold_name(path)
         numbers = self._marked_chunks(_FILE_MARK, path.rpartition("/")[2])
         paths = self.database.read_many(
-            lambda row: (codec.decode_count(row[0]), codec.decode_text(row[1])), _PATHS, numbers
+            lambda row: (records.decode_count(row[0]), records.decode_text(row[1])), _PATHS, numbers
         )
         found = {number for number, known in paths if _is_path_called(fold_name(known), query)}
         return _select([number for number in numbers if number in found], allowed)
@@ -210,7 +209,9 @@ class ChunkSearch(StoreTables):
         values = list(chain.from_iterable(values for _, values in conditions))
         if filters.symbols or filters.symbol_kinds or filters.symbol_languages:
             return self.database.read(_decode_number, _FILTERED_SYMBOLS.format(where), *values)
-        ranges = self.database.read(lambda row: codec.decode_piece_range(*row), _FILTERED_FILES.format(where), *values)
+        ranges = self.database.read(
+            lambda row: records.decode_piece_range(*row), _FILTERED_FILES.format(where), *values
+        )
         return list(chain.from_iterable(ranges))
 
     def _file_conditions(self, filters: ChunkFilters) -> Iterator[SqlCondition]:
@@ -227,12 +228,12 @@ class ChunkSearch(StoreTables):
 
     def _subsystem_condition(self, names: Sequence[object]) -> SqlCondition:
         subsystems = self.database.read(
-            lambda row: (codec.decode_count(row[0]), [*map(codec.decode_text, row[1:])]),
+            lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
             LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
         )
         nodes = [
-            id for id, spellings in subsystems if any(codec.encode_text(fold_name(one)) in names for one in spellings)
+            id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
         ]
         ##= man/spec/knowledge.md#search
         ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
@@ -309,7 +310,9 @@ def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):
         if names:
-            yield _is_in(f"symbol.{column}", [codec.encode_word(name) for name in dict.fromkeys(map(fold_name, names))])
+            yield _is_in(
+                f"symbol.{column}", [records.encode_word(name) for name in dict.fromkeys(map(fold_name, names))]
+            )
 
 
 def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
@@ -317,11 +320,11 @@ def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
 
 
 def _fold(names: Iterable[str]) -> Sequence[object]:
-    return [codec.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
+    return [records.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
 
 
 def _decode_number(row: DatabaseRow) -> int:
-    return codec.decode_count(*row)
+    return records.decode_count(*row)
 
 
 def _is_path_called(path: str, query: str) -> bool:

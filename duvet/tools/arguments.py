@@ -1,4 +1,4 @@
-"""Checks a caller's scope and arguments before a tool runs."""
+"""Arguments of tools: their JSON Schemas, and the checks before a tool runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import fields
 from duvet.text import quote_text, shorten_text
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 
 _MAX_DEPTH = 64
 MAX_ARGUMENT_LENGTH = 20_000

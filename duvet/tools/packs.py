@@ -14,7 +14,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import join_names, quote_text
 from duvet.tools.plugins import PluginPacks, UnloadedPack
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 
 if TYPE_CHECKING:
     from duvet.config.document import DataDocument

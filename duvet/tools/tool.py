@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
 from duvet.text import escape_line_ends, shorten_text
-from duvet.trace.names import NoSectionError
+from duvet.trace.locations import NoSectionError
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot

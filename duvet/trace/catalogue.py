@@ -55,7 +55,7 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     def names(self) -> Mapping[str, int]:
         """All names, as written and normalised, ranked by their distance from the id."""
         # Most commands need no names.
-        from duvet.trace.names import normalise_name
+        from duvet.trace.locations import normalise_name
 
         places = (self.locator, self.url, self.path)
         ranked = ((self.id,), places, map(normalise_name, (self.id, *places)), (normalise_name(self.name),))

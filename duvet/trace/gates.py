@@ -17,7 +17,7 @@ from duvet.specs.library import Library
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text
 from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
-from duvet.trace.names import (
+from duvet.trace.locations import (
     find_sections,
     find_specifications,
     make_section_error,

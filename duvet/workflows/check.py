@@ -15,8 +15,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.trace.names import suggest_nearest
-from duvet.workflows.inputs import make_input_record, resolve_variable
+from duvet.trace.locations import suggest_nearest
 from duvet.workflows.references import (
     MAX_EXPANDED_BYTES,
     Reference,
@@ -41,6 +40,8 @@ from duvet.workflows.workflow import (
     WaitStep,
     Workflow,
     find_called_workflow,
+    make_input_record,
+    resolve_variable,
     tool_name,
 )
 

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Struct
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
-from duvet.workflows.inputs import resolve_variables
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 from duvet.workflows.steps import (
     RunLog,
@@ -27,7 +26,16 @@ from duvet.workflows.steps import (
     find_nesting_fault,
     verify_result,
 )
-from duvet.workflows.workflow import MAX_STEPS, FailureCode, Step, StepRun, Workflow, WorkflowFailure, WorkflowRun
+from duvet.workflows.workflow import (
+    MAX_STEPS,
+    FailureCode,
+    Step,
+    StepRun,
+    Workflow,
+    WorkflowFailure,
+    WorkflowRun,
+    resolve_variables,
+)
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The running workflows around this call, the outermost first."""

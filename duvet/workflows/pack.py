@@ -23,9 +23,16 @@ from duvet.tools.tool import (
 )
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, list_step_tools
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.inputs import make_input_record
 from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, discard_run
-from duvet.workflows.workflow import RECIPE_TOOL, Workflow, WorkflowRun, find_called_workflow, tool_alias, tool_name
+from duvet.workflows.workflow import (
+    RECIPE_TOOL,
+    Workflow,
+    WorkflowRun,
+    find_called_workflow,
+    make_input_record,
+    tool_alias,
+    tool_name,
+)
 
 
 class CallerBackend:

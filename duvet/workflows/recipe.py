@@ -23,9 +23,8 @@ from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text
 from duvet.tools.tool import Tool
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
-from duvet.workflows.inputs import compile_step
 from duvet.workflows.references import (
     Reference,
     ValuePath,
@@ -44,6 +43,7 @@ from duvet.workflows.workflow import (
     Variable,
     WaitStep,
     Workflow,
+    compile_step,
     recipe_name,
     recipe_workflow,
 )
@@ -221,7 +221,7 @@ def make_broken_recipe(path: str, origin: str, error: DuvetError) -> RecipeFile:
 
 
 def _find_problems(document: DataDocument) -> Iterator[Problem]:
-    from duvet.config.service_schema import find_repeated_names
+    from duvet.config.schema import find_repeated_names
 
     at = DocumentLocation(document, {}, is_private=True)
     yield from check_table(Recipe, at)

@@ -15,10 +15,9 @@ from duvet.templates import recipe_file, recipe_names
 from duvet.text import format_count, join_names, quote_text, shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import FolderMembership
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.inputs import resolve_variables
 from duvet.workflows.pack import CallerBackend
 from duvet.workflows.recipe import (
     ORIGIN_FILE,
@@ -33,7 +32,7 @@ from duvet.workflows.recipe import (
 )
 from duvet.workflows.references import WorkflowError
 from duvet.workflows.steps import discard_run
-from duvet.workflows.workflow import WorkflowRun
+from duvet.workflows.workflow import WorkflowRun, resolve_variables
 
 if TYPE_CHECKING:
     from duvet.tree.files import DiskTree

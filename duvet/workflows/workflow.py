@@ -1,15 +1,25 @@
-"""The records of a workflow and of its runs."""
+"""The records of a workflow, its variables and its runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, defstruct
+from msgspec import field as make_field
 
+from duvet.config.workflow_tables import CheckSection, StepSection, WorkflowSection
 from duvet.config.workflow_tables import VariableType as Kind
+from duvet.tools.arguments import find_unknown_argument
+from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, WorkflowError, copy_plain_value
+
+if TYPE_CHECKING:
+    from duvet.workflows.recipe import CheckTable, StepTable
+
 
 MAX_STEPS = 100
 
@@ -160,3 +170,101 @@ class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     duration_seconds: float
     error: WorkflowFailure | None = None
     warnings: Sequence[str] = ()
+
+
+_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
+    None: (Any, "a value"),
+    Kind.STRING: (str, "a text"),
+    Kind.INTEGER: (int, "a whole number"),
+    Kind.NUMBER: (float, "a number"),
+    Kind.BOOLEAN: (bool, "true or false"),
+    Kind.ARRAY: (list[Any], "a list"),
+    Kind.OBJECT: (dict[str, Any], "an object"),
+}
+
+
+def make_input_record(workflow: Workflow) -> type[Struct]:
+    """Return the record of the arguments of the workflow's tool."""
+    fields = []
+    for number, (name, variable) in enumerate(workflow.variables.items()):
+        kind: Any = _VARIABLE_TYPES[variable.kind][0]
+        if variable.description:
+            kind = Annotated[kind, Meta(description=variable.description)]
+        # A name that Python doesn't allow is only the encoded name.
+        attribute, encoded = (name, None) if name.isidentifier() else (f"_{number}", name)
+        default: dict[str, Any] = {} if variable.default is UNSET else {"default": variable.default}
+        if isinstance(variable.default, list | dict):
+            default = {"default_factory": partial(deepcopy, variable.default)}
+        fields.append((attribute, kind, make_field(name=encoded, **default)))
+    return defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+
+
+def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
+    """Return all variables with their values; WorkflowError for unknown, missing and mistyped ones."""
+    defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not UNSET}
+    try:
+        values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "what is given")
+    except UnresolvedError as error:
+        raise WorkflowError(FailureCode.INVALID_REQUEST, error.message) from error
+    ##= man/spec/workflows.md#variables
+    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
+    ##% mistyped ones by name before the first step.
+    unknown = find_unknown_argument(
+        workflow.name, given, tuple(workflow.variables), noun="variable", if_none="it has none"
+    )
+    if unknown:
+        raise WorkflowError(FailureCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
+    return {name: resolve_variable(name, one, values.get(name, UNSET)) for name, one in workflow.variables.items()}
+
+
+def resolve_variable(name: str, variable: Variable, value: object) -> Any:
+    """Return the value of a variable, converted to its type; WorkflowError if it is missing or mistyped."""
+    if value is UNSET:
+        message = f"the variable {name} is missing"
+        raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)
+    kind, noun = _VARIABLE_TYPES[variable.kind]
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        message = f"the variable {name} has to be {noun}"
+        raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
+
+
+def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
+    return Workflow(
+        name=name,
+        description=section.description,
+        steps=tuple(map(compile_step, section.steps)),
+        variables={key: Variable(one.type, one.description, one.default) for key, one in section.variables.items()},
+        outputs=section.outputs,
+        time_limit=section.timeout_seconds,
+    )
+
+
+def compile_step(table: StepSection | StepTable) -> Step:
+    """Compile a step of the configuration or of a recipe."""
+    common: dict[str, Any] = {
+        "id": table.id,
+        "description": table.description,
+        "expect": table.expect,
+        "asserts": tuple(map(_compile_check, table.asserts)),
+        "capture": tuple(Capture(one.name, one.path) for one in table.capture),
+    }
+    if table.wait is not None:
+        limit = table.wait.timeout_seconds
+        return WaitStep(
+            tool=table.wait.tool,
+            params=table.wait.params,
+            until=_compile_check(table.wait.until),
+            interval=table.wait.interval_seconds,
+            time_limit=min(limit, table.timeout_seconds or limit),
+            **common,
+        )
+    common |= {"params": table.params, "time_limit": table.timeout_seconds}
+    if isinstance(table, StepSection) and table.model is not None:
+        return ModelStep(model=table.model, prompt=table.prompt or "", system=table.system, **common)
+    return ToolStep(tool=table.tool or "", **common)
+
+
+def _compile_check(table: CheckSection | CheckTable) -> Check:
+    return Check(path=table.path, equals=table.equals, not_equals=table.not_equals, exists=table.exists)

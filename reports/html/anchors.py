@@ -12,7 +12,7 @@ from duvet.model import Format, Level, Problem, Specification
 from duvet.queries.citations import CommentStyle
 from duvet.queries.priority import PriorityRow
 from duvet.queries.records import make_fragment_link
-from duvet.queries.snapshot_diff import SnapshotDiff
+from duvet.queries.revisions import SnapshotDiff
 from duvet.text import escape_line_ends
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard
 from duvet.trace.records import Finished, State

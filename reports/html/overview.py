@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from duvet.model import Problem
 from duvet.queries.records import make_fragment_link, make_issue_url
-from duvet.queries.snapshot_diff import SnapshotChange
+from duvet.queries.revisions import SnapshotChange
 from duvet.reports.html.anchors import (
     STATE_LOOKS,
     LinkedNumber,

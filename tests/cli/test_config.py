@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from duvet.commands.config import config
-from duvet.config.explain import json_schema, service_schema
+from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
 
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"

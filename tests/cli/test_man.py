@@ -11,8 +11,8 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.cli import cli
-from duvet.config.explain import json_schema, service_schema
 from duvet.config.languages import Language
+from duvet.config.schema import json_schema, service_schema
 from man.build import make_command_pages, make_config_page, make_service_page
 from tests.conftest import ROOT
 

@@ -11,9 +11,9 @@ import pytest
 
 from duvet.cli import cli
 from duvet.commands.report import run_watched_report
+from duvet.console.command import TerminalSettings
 from duvet.console.problems import ProblemOutput
 from duvet.console.report_result import ReportRequest
-from duvet.console.settings import TerminalSettings
 from duvet.project.changes import ChangeWatcher
 from tests.cli.made import KETTLE, SOURCE, make
 from tests.unit.watching.edits import save_by_rename

@@ -23,7 +23,7 @@ from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
 from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text
-from duvet.tree.record import FileStamp, is_fresh, make_file_stamp
+from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
 _BINARY_PROBE = 1024

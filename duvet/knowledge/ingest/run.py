@@ -36,9 +36,18 @@ from duvet.model import Problem
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_size
-from duvet.store.errors import StoreBusyError
-from duvet.store.protocol import Store, StoreWriter
-from duvet.store.records import SPACE_KEY, Artifact, Chunk, FileKind, IngestedFile, IngestRun, RemovedFile
+from duvet.store.database import StoreBusyError
+from duvet.store.records import (
+    SPACE_KEY,
+    Artifact,
+    Chunk,
+    FileKind,
+    IngestedFile,
+    IngestRun,
+    RemovedFile,
+    Store,
+    StoreWriter,
+)
 from duvet.trace.catalogue import Catalogue
 
 SPACE_SIZE_KEY = "space-size"

@@ -25,7 +25,7 @@ from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, mat
 from duvet.store.records import FileKind
 from duvet.text import quote_text
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.names import suggest_nearest
+from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import Tree
 
 _USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
 from duvet.server.http.responses import send_body
-from duvet.store.errors import StoreError
+from duvet.store.database import StoreError
 from duvet.tools.audit import CallRecord
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry

@@ -24,19 +24,17 @@ from duvet.prompts.library import (
 from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
-from duvet.server.protocol.client_model import (
-    ModelWantedError,
-    attach_client_model,
-    deliver_model_answers,
-    make_state_seal,
-)
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
 from duvet.server.protocol.session import (
     LoggingPart,
+    ModelWantedError,
     ServerPart,
     ServerRequest,
     StreamingPart,
+    attach_client_model,
+    deliver_model_answers,
     guard_request,
+    make_state_seal,
     refuse_cursor,
 )
 from duvet.server.resources.templates import complete_variable

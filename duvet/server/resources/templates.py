@@ -14,7 +14,7 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree, find_named_node, get_resource_tree
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS
-from duvet.trace.names import RESOURCE_SCHEME, ResourcePath
+from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot

@@ -16,8 +16,7 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.queries.references import CitationRef, RequirementRef, SectionRef, SpecRef, resolve_resource
 from duvet.text import quote_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import list_citation_spellings
-from duvet.trace.names import RESOURCE_SCHEME, ResourcePath, parse_resource
+from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath, list_citation_spellings, parse_resource
 
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot

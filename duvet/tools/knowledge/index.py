@@ -11,7 +11,7 @@ from msgspec import Meta
 from duvet.knowledge.graph import IdentifierError
 from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.knowledge.settings import find_project_above
-from duvet.store.errors import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
+from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext, get_loop_limiter
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows

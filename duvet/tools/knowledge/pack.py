@@ -18,8 +18,14 @@ from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 
 def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     # Most servers don't enable this pack, and its imports take time.
-    from duvet.tools.knowledge.maintenance import BACKUP_TRIGGER, FEEDBACK_SUBMIT, INGEST_TRIGGER, STORETEXT, UPLOAD
-    from duvet.tools.knowledge.recipe_run import RECIPE_RUN
+    from duvet.tools.knowledge.maintenance import (
+        BACKUP_TRIGGER,
+        FEEDBACK_SUBMIT,
+        INGEST_TRIGGER,
+        RECIPE_RUN,
+        STORETEXT,
+        UPLOAD,
+    )
     from duvet.tools.knowledge.reports import INGEST_STATUS, KM_COVERAGE_SUMMARY, LIFECYCLE_REPORT
     from duvet.tools.knowledge.search import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM, KM_SEARCH
 

@@ -24,7 +24,7 @@ from duvet.knowledge.reports import (
     make_run_row,
     read_report_history,
 )
-from duvet.store.errors import StoreMissingError
+from duvet.store.database import StoreMissingError
 from duvet.store.records import IngestRun
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
 from duvet.tools.knowledge.index import (

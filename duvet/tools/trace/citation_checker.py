@@ -16,7 +16,7 @@ from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Sev
 from duvet.progress import Progress
 from duvet.project.fixes import ResolvedTarget, SpecificationTexts, correct_drifted_quote, correct_section
 from duvet.sources.comments import SourceStyle
-from duvet.sources.pasted_citation import PastedText, parse_pasted
+from duvet.sources.fragments import PastedText, parse_pasted
 from duvet.sources.scan import FilteredTree
 from duvet.specs.library import Library
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
@@ -26,8 +26,8 @@ from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
 from duvet.trace.build import link_annotations
+from duvet.trace.locations import match_specifications
 from duvet.trace.match import QuoteMatcher
-from duvet.trace.names import match_specifications
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.trace.records import Fit, Match, Piece
 from duvet.tree.files import MemoryTree, Tree

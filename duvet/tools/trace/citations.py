@@ -35,8 +35,9 @@ from duvet.trace.locations import (
     find_nearest_lines,
     list_possible_paths,
     parse_file_line,
+    parse_resource,
+    suggest_nearest,
 )
-from duvet.trace.names import parse_resource, suggest_nearest
 
 CitationText = Annotated[str, Meta(max_length=10_000)]
 """Longer texts would block other calls for too long."""

@@ -32,7 +32,7 @@ from duvet.tools.trace.requirements import (
     summarize_requirement,
 )
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.names import (
+from duvet.trace.locations import (
     list_known_ids,
     list_specification_names,
     match_specifications,

@@ -36,7 +36,7 @@ from duvet.tools.pagination import (
 )
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.names import parse_resource
+from duvet.trace.locations import parse_resource
 from duvet.trace.records import Status
 
 SpecArgument = Annotated[str, Meta(description="Only of this specification: id, name, URL or path")]

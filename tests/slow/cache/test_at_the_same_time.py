@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
+from duvet.tree.cache import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 from duvet.tree.outputs import is_unfinished
 from tests.cli.made import KETTLE, make

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
+from duvet.tree.cache import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 from duvet.tree.outputs import is_unfinished
 from tests.cli.running import environment

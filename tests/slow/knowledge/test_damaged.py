@@ -29,7 +29,7 @@ from duvet.knowledge.reports import (
 )
 from duvet.knowledge.search_query import SearchRequest
 from duvet.knowledge.settings import KnowledgeSettings
-from duvet.store.errors import StoreError
+from duvet.store.database import StoreError
 from tests.unit.knowledge.ingest.made import LEDGER, taken, written
 
 WANTED = IngestRule()

@@ -16,7 +16,7 @@ from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import FoundChunk, parse_search_request
 from duvet.queries.embeddings import find_embedder
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 from tests.conftest import ROOT
 from tests.unit.knowledge.ingest.made import project
 

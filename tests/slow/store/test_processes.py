@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters
 from tests.cli.running import environment
@@ -20,7 +20,7 @@ from tests.unit.store.made import frequencies, taken
 
 WRITE = """
 import sys
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
 from tests.unit.store.engines import store_path
 from duvet.store.records import Artifact, FileKind, TextPiece, IngestedFile

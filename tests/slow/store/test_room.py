@@ -7,8 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters
+from duvet.store.records import ChunkFilters, Store
 from tests.unit.store.engines import store_path
 from tests.unit.store.made import taken
 

@@ -13,10 +13,10 @@ from unittest.mock import patch
 
 from duvet.cli import run_command_line
 from duvet.commands.report import report
+from duvet.console.command import TerminalSettings
 from duvet.console.problems import ProblemOutput, list_error_problems
 from duvet.console.problems import print_problems as tell
 from duvet.console.report_result import ReportRequest, report_project
-from duvet.console.settings import TerminalSettings
 from duvet.console.streams import FAILED
 from duvet.errors import DuvetError
 from duvet.tree.cache import DiskCache

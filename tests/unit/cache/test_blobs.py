@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.cache_files import BLOB_MAGIC, BlobStore, make_blob_header
+from duvet.tree.cache import BLOB_MAGIC, BlobStore, make_blob_header
 
 VALUE = {"one": [1, 2], "two": []}
 

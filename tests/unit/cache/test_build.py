@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PRINT = "from duvet.tree.cache_files import compute_build_id; print(compute_build_id().hex())"
+PRINT = "from duvet.tree.cache import compute_build_id; print(compute_build_id().hex())"
 
 
 def output_of(program: str, folder: Path) -> str:

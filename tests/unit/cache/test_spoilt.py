@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 
-from duvet.tree.cache_files import BlobStore
+from duvet.tree.cache import BlobStore
 from tests.cli.damage import Damage, directory, holds, link, loop, pipe, unreadable
 from tests.cli.made import KETTLE, SOURCE, make
 from tests.cli.running import Done

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from duvet.config.explain import CommandLineValue, Setting, SettingOrigin, explain_config, explain_file
 from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.schema import CommandLineValue, Setting, SettingOrigin, explain_config, explain_file
 from duvet.config.settings import ServerRule
 from duvet.errors import UnreadableError
 from duvet.tree.files import MemoryTree

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.config.variables import ExpressionError, TemplateExpansion, expand_template
+from duvet.config.document import ExpressionError, TemplateExpansion, expand_template
 
 ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from duvet.config.explain import DIALECT, json_schema
 from duvet.config.project_file import read_config
+from duvet.config.schema import DIALECT, json_schema
 from duvet.errors import ProblemsError
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"

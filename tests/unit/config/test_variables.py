@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.config.document import VariableError, expand_variables, is_variable
 from duvet.config.settings import Secret
-from duvet.config.variables import VariableError, expand_variables, is_variable
 
 ENVIRON = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 

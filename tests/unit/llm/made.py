@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from duvet.config.project_file import build_table
-from duvet.config.service_schema import ServiceConfig
+from duvet.config.schema import ServiceConfig
 from duvet.config.settings import Secret
 from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
-from duvet.tree.cache_files import BlobStore
+from duvet.tree.cache import BlobStore
 from tests.unit.llm.wire import Wire, openai_says
 
 KEY = "sk-very-secret-1234"

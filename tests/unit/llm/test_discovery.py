@@ -10,7 +10,7 @@ import pytest
 from msgspec import json
 
 from duvet.llm.records import KnownModel
-from duvet.tree.cache_files import BlobStore
+from duvet.tree.cache import BlobStore
 from tests.unit.llm.made import KEY, at, routing
 from tests.unit.llm.wire import Reply, Wire, openai_says
 

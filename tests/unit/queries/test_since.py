@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff, compare_snapshots
+from duvet.queries.revisions import SnapshotChange, SnapshotDiff, compare_snapshots
 
 THEN = """\
 SPECIFICATION: [Tea](tea.md)

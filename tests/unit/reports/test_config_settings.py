@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duvet.commands.config import render_settings_table
-from duvet.config.explain import Setting, SettingOrigin
+from duvet.config.schema import Setting, SettingOrigin
 from duvet.reports.tables import encode_json
 
 SETTINGS = (

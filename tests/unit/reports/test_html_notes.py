@@ -7,7 +7,7 @@ from io import BytesIO
 import html5lib
 import pytest
 
-from duvet.console.report_content import make_report_data
+from duvet.console.report_run import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of

@@ -11,7 +11,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Level, Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
-from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
+from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.coverage import compute_totals, judge_run
 from duvet.trace.records import Finished, State

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-from duvet.queries.snapshot_diff import SnapshotDiff
+from duvet.queries.revisions import SnapshotDiff
 from duvet.reports.html.anchors import AnchorNames
 from tests.unit.reports.made import finished
 from tests.unit.reports.made_pages import page, tree

@@ -13,7 +13,7 @@ from duvet.config.settings import ServerRule
 from duvet.server.messages import load_instructions, render_instructions
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.packs import Registry
-from duvet.tree.cache_files import BlobStore, NoBlobStore
+from duvet.tree.cache import BlobStore, NoBlobStore
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.specs.keywords import extract_requirements
+from duvet.specs.extraction import extract_requirements
 
 
 def extract(*lines: str, breaks: frozenset[int] = frozenset()) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.specs.keywords import extract_requirements
+from duvet.specs.extraction import extract_requirements
 from duvet.text import normalise, trim
 
 KEYWORDS = [

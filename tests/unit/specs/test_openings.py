@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.keywords import SentenceOpenings
+from duvet.specs.extraction import SentenceOpenings
 from tests.unit.specs.test_extract_properties import opening
 
 

@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked
-from duvet.specs.requirement_text import make_requirement_file, render_rust_file, render_toml_file
+from duvet.specs.requirement_files import (
+    make_requirement_file,
+    read_requirement_file,
+    read_requirements_checked,
+    render_rust_file,
+    render_toml_file,
+)
 from duvet.text import trim
 
 TARGET = "oven.md#door"

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from duvet.model import Section
+from duvet.specs.extraction import extract_requirements
 from duvet.specs.ietf import parse_ietf
-from duvet.specs.keywords import extract_requirements
 
 
 def summary(section: Section) -> list[object]:

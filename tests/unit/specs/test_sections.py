@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.anchors import make_anchor
-from duvet.specs.locator import SectionNames, find_section_index
+from duvet.specs.locator import SectionNames, find_section_index, make_anchor
 
 
 def specification(format: Format, titles: dict[str, str]) -> Specification:

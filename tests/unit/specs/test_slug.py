@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.specs.anchors import make_anchor
+from duvet.specs.locator import make_anchor
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import FileKind, Relation
+from duvet.store.records import FileKind, Relation, Store
 from tests.unit.store.engines import ENGINES, Engine, store_path
 from tests.unit.store.made import GUIDE, KETTLE, edge, node, symbol, taken
 

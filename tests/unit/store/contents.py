@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters, NodeLabel, Relation
+from duvet.store.records import ChunkFilters, NodeLabel, Relation, Store
 from tests.unit.store.made import frequencies
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from duvet.config.settings import StoreSection
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 
 
 class Engine(Protocol):

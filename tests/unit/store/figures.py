@@ -18,7 +18,6 @@ from statistics import quantiles
 from tempfile import TemporaryDirectory
 
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
 from duvet.store.records import (
     Artifact,
     ChunkFilters,
@@ -28,6 +27,7 @@ from duvet.store.records import (
     IngestedFile,
     NodeLabel,
     Relation,
+    Store,
     Symbol,
     TextPiece,
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from duvet.store.protocol import Store
 from duvet.store.records import (
     Artifact,
     ChunkFilters,
@@ -14,6 +13,7 @@ from duvet.store.records import (
     IngestedFile,
     NodeLabel,
     Relation,
+    Store,
     Symbol,
     TextPiece,
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import StoreBusyError, StoreError
+from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
 from tests.unit.store.conftest import fill

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from duvet.store.errors import StoreDamagedError, StoreError
+from duvet.store.database import StoreDamagedError, StoreError
 from duvet.store.location import open_store
 from duvet.store.sqlite import SqliteStore
 from tests.unit.store.conftest import fill

@@ -9,9 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from duvet.store.errors import StoreError
-from duvet.store.protocol import Store, StoreWriter
-from duvet.store.records import Artifact, ChunkFilters, FileKind, IngestedFile, TextPiece, VectorSegment
+from duvet.store.database import StoreError
+from duvet.store.records import (
+    Artifact,
+    ChunkFilters,
+    FileKind,
+    IngestedFile,
+    Store,
+    StoreWriter,
+    TextPiece,
+    VectorSegment,
+)
 from tests.unit.store.conftest import KITCHEN, fill
 from tests.unit.store.engines import Engine
 from tests.unit.store.made import KETTLE, frequencies, symbol, taken

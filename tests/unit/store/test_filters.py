@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters, FileKind, Relation
+from duvet.store.records import ChunkFilters, FileKind, Relation, Store
 from tests.unit.store.made import edge, node, symbol, taken
 
 

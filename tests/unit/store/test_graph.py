@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from duvet.store.protocol import Store
-from duvet.store.records import GraphEdge, GraphNode, NodeLabel, Relation
+from duvet.store.records import GraphEdge, GraphNode, NodeLabel, Relation, Store
 from tests.unit.store.conftest import EDGES, NODES
 from tests.unit.store.made import edge, node
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters, FileKind
+from duvet.store.records import ChunkFilters, FileKind, Store
 from duvet.words import extract_query_words
 from tests.unit.store.made import frequencies, taken
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters, FileKind
+from duvet.store.records import ChunkFilters, FileKind, Store
 from tests.unit.store.made import KETTLE, symbol, taken
 
 ANY = ChunkFilters()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import StoreMissingError
+from duvet.store.database import StoreMissingError
 from duvet.store.location import make_store_folder, open_store
 from tests.histories import git
 

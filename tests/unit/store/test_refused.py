@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.database import APPLICATION_ID, SCHEMA_VERSION
-from duvet.store.errors import StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
+from duvet.store.database import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    StoreDamagedError,
+    StoreError,
+    StoreMissingError,
+    StoreVersionError,
+)
 from duvet.store.location import open_store
 from tests.unit.store.conftest import fill
 from tests.unit.store.contents import by_hand

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import StoreBusyError, StoreError
-from duvet.store.protocol import Store
-from duvet.store.records import Artifact, FileKind, IngestRun, RemovedFile
+from duvet.store.database import StoreBusyError, StoreError
+from duvet.store.records import Artifact, FileKind, IngestRun, RemovedFile, Store
 from tests.unit.store.engines import Engine
 from tests.unit.store.made import frequencies, node, taken
 

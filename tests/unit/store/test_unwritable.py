@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.errors import StoreBusyError, StoreError
+from duvet.store.database import StoreBusyError, StoreError
 from duvet.store.location import open_store
 from duvet.store.records import FileKind
 from duvet.store.sqlite import SqliteStore
@@ -80,7 +80,7 @@ class TestLocked:
 
 READ = """
 import sys
-from duvet.store.errors import StoreError
+from duvet.store.database import StoreError
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters
 store = open_store(sys.argv[1])
@@ -95,7 +95,7 @@ ASK_AGAIN = """
 import sys
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.knowledge.index import Knowledge, KnowledgeSettings
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreSection()))
 def ask(wait=False):
     def question(known):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.console.command import TerminalSettings
 from duvet.console.progress import ProgressLines
 from duvet.console.progress_bar import CountedBar
-from duvet.console.settings import TerminalSettings
 
 
 def drawn(capsys: pytest.CaptureFixture[str], soon: float) -> str:

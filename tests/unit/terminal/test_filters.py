@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from duvet.console.filters import (
+from duvet.console.options import (
     add_kind_option,
     add_level_option,
     add_section_option,

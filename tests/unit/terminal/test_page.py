@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 import pytest
 
-from duvet.console.report_content import make_report_data
-from duvet.console.settings import TerminalSettings
+from duvet.console.command import TerminalSettings
+from duvet.console.report_run import make_report_data
 from duvet.console.streams import render_bytes
 from duvet.project.project import Options, Project
 from duvet.queries.citations import CommentStyle
-from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
+from duvet.queries.revisions import SnapshotChange, SnapshotDiff
 from duvet.reports import json_v1
 from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot

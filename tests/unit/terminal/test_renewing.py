@@ -10,7 +10,7 @@ import click
 import pytest
 
 from duvet.console.application import make_application
-from duvet.console.settings import TerminalSettings
+from duvet.console.command import TerminalSettings
 from duvet.server.application import Application
 from tests.cli.made import make
 from tests.unit.tools.made import FILES

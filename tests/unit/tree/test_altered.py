@@ -11,8 +11,7 @@ import pytest
 
 from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree
-from duvet.tree.record import digest_content
-from duvet.tree.recorder import RecordedTree, find_altered_paths, find_refilled_folders
+from duvet.tree.recorder import RecordedTree, digest_content, find_altered_paths, find_refilled_folders
 
 
 @pytest.fixture

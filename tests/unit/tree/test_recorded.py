@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree
-from duvet.tree.record import digest_content
-from duvet.tree.recorder import RecordedTree, check_unchanged
+from duvet.tree.recorder import RecordedTree, check_unchanged, digest_content
 from tests.unit.tree.asking import LATER, asked, make_folder, replace_folder, rewrite, same
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from duvet.errors import UnreadableError
 from duvet.tree.files import DiskTree
-from duvet.tree.record import digest_content
-from duvet.tree.recorder import RecordedTree
+from duvet.tree.recorder import RecordedTree, digest_content
 from tests.unit.tree.asking import LATER, make_folder, replace_folder, same
 
 QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Callable[[Path], object]]] = {

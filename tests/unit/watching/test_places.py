@@ -9,7 +9,7 @@ import pytest
 from duvet.project.changes import EventHints, WatchedPlaces
 from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
 from duvet.tree.files import DiskTree
-from duvet.tree.record import TreeRecord, make_file_stamp
+from duvet.tree.recorder import TreeRecord, make_file_stamp
 from tests.cli.made import make
 
 ADDED = 1

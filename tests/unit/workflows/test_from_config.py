@@ -9,8 +9,16 @@ import pytest
 
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.config.workflow_tables import WorkflowSection
-from duvet.workflows.inputs import make_configured_workflow
-from duvet.workflows.workflow import Capture, Check, ModelStep, ToolStep, Variable, WaitStep, Workflow
+from duvet.workflows.workflow import (
+    Capture,
+    Check,
+    ModelStep,
+    ToolStep,
+    Variable,
+    WaitStep,
+    Workflow,
+    make_configured_workflow,
+)
 
 WHOLE = """
 {

@@ -10,8 +10,7 @@ from msgspec import UNSET, json
 
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.inputs import make_input_record
-from duvet.workflows.workflow import Variable, Workflow, find_called_workflow, tool_alias, tool_name
+from duvet.workflows.workflow import Variable, Workflow, find_called_workflow, make_input_record, tool_alias, tool_name
 from tests.unit.workflows.made import World, echo, states, tool, why, workflow
 
 pytestmark = pytest.mark.anyio

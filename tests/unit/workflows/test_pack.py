@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.server.protocol.server import describe_tool
-from duvet.tools.knowledge.maintenance import UPLOAD
-from duvet.tools.knowledge.recipe_run import RECIPE_RUN
+from duvet.tools.knowledge.maintenance import RECIPE_RUN, UPLOAD
 from duvet.tools.knowledge.search import KM_SEARCH
 from duvet.tools.tool import EnabledPack
 from duvet.workflows.pack import make_workflow_tools

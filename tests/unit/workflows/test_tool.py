@@ -16,8 +16,7 @@ from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 from duvet.workflows.check import WorkflowEnvironment, check_workflow
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.inputs import make_input_record
-from duvet.workflows.workflow import Variable, Workflow, WorkflowRun, tool_name
+from duvet.workflows.workflow import Variable, Workflow, WorkflowRun, make_input_record, tool_name
 from tests.unit.workflows.made import World, echo, tool, workflow
 
 FLOW = workflow(

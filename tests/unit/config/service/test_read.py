@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from duvet.config.project_file import CONFIG_PATH
+from duvet.config.schema import ServiceConfig
 from duvet.config.service import load_service
-from duvet.config.service_schema import ServiceConfig
 from duvet.config.service_tables import ProviderKind
 from duvet.config.settings import Secret, ServerRule
 from duvet.errors import ProblemsError

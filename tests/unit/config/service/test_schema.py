@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from duvet.config.document_formats import DOCUMENT_ENDINGS
-from duvet.config.explain import DIALECT, service_schema
+from duvet.config.schema import DIALECT, service_schema
 from duvet.errors import ProblemsError
 from tests.unit.config.service.made import service, written
 

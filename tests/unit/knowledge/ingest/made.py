@@ -12,8 +12,7 @@ from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import ChunkFilters, FileKind, IngestRun
+from duvet.store.records import ChunkFilters, FileKind, IngestRun, Store
 from duvet.trace.catalogue import Catalogue
 
 LONG_AGO = 1_700_000_000

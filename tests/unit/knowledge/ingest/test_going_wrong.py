@@ -12,7 +12,7 @@ from duvet.knowledge.ingest.run import ingest_project
 from duvet.knowledge.settings import IngestOptions
 from duvet.progress import Progress
 from duvet.project.project import Project
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 from duvet.trace.catalogue import Catalogue
 from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, found, last, opened, taken, written
 

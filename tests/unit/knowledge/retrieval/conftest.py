@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.search import SearchEngine
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 from tests.unit.knowledge.retrieval.made import MODEL, engine, filled
 
 

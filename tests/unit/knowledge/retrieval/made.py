@@ -12,8 +12,7 @@ from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import SearchResponse, parse_search_request
 from duvet.queries.embeddings import Embedder
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import SPACE_KEY, FileKind, GraphNode, IngestedFile, Relation
+from duvet.store.records import SPACE_KEY, FileKind, GraphNode, IngestedFile, Relation, Store
 from tests.unit.search.vectors.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
 

@@ -10,8 +10,7 @@ from typing import cast
 from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import SearchRequest, parse_search_request
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
-from duvet.store.records import Chunk, FileKind, Relation
+from duvet.store.records import Chunk, FileKind, Relation, Store
 from tests.unit.knowledge.retrieval.answer import CHUNK, CONTEXT, METADATA, SCORING
 from tests.unit.knowledge.retrieval.made import EDGES, FILES, MODEL, NODES, NOW, engine, filled, found, ids, plain
 from tests.unit.store.made import edge, node, taken

@@ -9,8 +9,7 @@ import pytest
 from duvet.knowledge.search import SearchEngine
 from duvet.knowledge.search_query import SearchRequest
 from duvet.queries.embeddings import DummyEmbedder, Embedder
-from duvet.store.protocol import Store
-from duvet.store.records import FileKind
+from duvet.store.records import FileKind, Store
 from tests.unit.knowledge.retrieval.made import ALONE, BOIL_PY, GUIDE, GUIDE_MD, MODEL, engine, filled, ids
 from tests.unit.store.made import taken
 

@@ -19,7 +19,7 @@ from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_p
 from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.location import open_store
-from duvet.store.protocol import Store
+from duvet.store.records import Store
 from tests.cli.running import environment
 from tests.unit.knowledge.stored import NOW
 from tests.unit.store.contents import everything

@@ -16,8 +16,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
-from duvet.store.database import SCHEMA_VERSION
-from duvet.store.errors import StoreDamagedError, StoreMissingError
+from duvet.store.database import SCHEMA_VERSION, StoreDamagedError, StoreMissingError
 from duvet.version import VERSION
 from tests.unit.knowledge.upkeep.archives import members
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, some_lines

@@ -16,7 +16,7 @@ from duvet.errors import DuvetError, NotRegularError, OutputError
 from duvet.knowledge.backup import ArchiveError, create_backup
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
-from duvet.store.errors import StoreDamagedError
+from duvet.store.database import StoreDamagedError
 from tests.unit.knowledge.upkeep.archives import GOOD, HOSTILE, member, packed
 from tests.unit.knowledge.upkeep.made import CLOCK, asked, made
 

@@ -11,7 +11,7 @@ import pytest
 from duvet.knowledge.backup import create_backup
 from duvet.knowledge.restore import restore_backup, swap_store
 from duvet.knowledge.settings import StorePaths
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun
 from tests.unit.knowledge.stored import fill

@@ -15,7 +15,7 @@ from duvet.knowledge.backup import ArchiveError, create_backup
 from duvet.knowledge.feedback import submit_vote
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
-from duvet.store.errors import StoreBusyError
+from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
 from tests.unit.knowledge.upkeep.made import CLOCK, STAMP, asked, made, places, program, vote
 from tests.unit.store.contents import everything

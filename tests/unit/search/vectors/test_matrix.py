@@ -9,7 +9,7 @@ from struct import pack
 import pytest
 
 from duvet.queries.embeddings import PurePythonMatrix, VectorRows, make_vector_row
-from duvet.queries.vector_matrix import Matrix
+from duvet.queries.vectors import Matrix
 from duvet.store.records import VectorSegment
 from tests.unit.search.vectors.made import cosine
 

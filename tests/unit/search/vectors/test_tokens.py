@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from duvet.queries.embeddings import TOKENIZER_PATH, find_wordllama
-from duvet.queries.wordllama import TextTokenizer
+from duvet.queries.vectors import TextTokenizer
 from tests.conftest import ROOT
 
 FOLDER = find_wordllama()

@@ -18,16 +18,15 @@ from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.llm.router import StaticRouter
 from duvet.server.messages import ServerIdentity
-from duvet.server.protocol.client_model import MAX_ROUNDS
 from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.session import MAX_ROUNDS
 from duvet.tools.call_context import CallContext
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import PluginCallContext
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Scope, Tool
-from duvet.workflows.inputs import make_configured_workflow
 from duvet.workflows.pack import make_workflow_tools
-from duvet.workflows.workflow import Check, WaitStep, Workflow, WorkflowRun
+from duvet.workflows.workflow import Check, WaitStep, Workflow, WorkflowRun, make_configured_workflow
 from tests.unit.server.clients import MODERN
 from tests.unit.server.protocol.made import live_of
 

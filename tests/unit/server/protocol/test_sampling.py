@@ -22,8 +22,8 @@ from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import Registry
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack
 from duvet.tools.trace.pack import TRACE
-from duvet.workflows.inputs import make_configured_workflow
 from duvet.workflows.pack import make_workflow_tools
+from duvet.workflows.workflow import make_configured_workflow
 from tests.unit.server.clients import MODERN
 from tests.unit.server.protocol.made import live_of
 

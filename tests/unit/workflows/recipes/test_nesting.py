@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from duvet.config.workflow_tables import WorkflowSection
-from duvet.workflows.inputs import make_configured_workflow
+from duvet.workflows.workflow import make_configured_workflow
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 CIRCLES: dict[str, tuple[dict[str, str], str]] = {

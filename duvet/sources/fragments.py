@@ -1,17 +1,118 @@
-"""Reads a citation that was pasted in any comment style."""
+"""Annotations outside comments: inside string literals, or pasted in any comment style."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from duvet.config.languages import Language
 from duvet.model import Annotation, Problem
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import WHITESPACE, trim
+
+_ESCAPED = r"(?:[^{quote}\\\n]|\\.)*+"
+_PLAIN = "|".join(f"{quote}{_ESCAPED.format(quote=quote)}{quote}" for quote in ('"', "'"))
+_SLASH_COMMENT = r"//[^\n]*+|/\*(?s:.*?)\*/"
+_TRIPLE = r'"""(?s:[^\\]|\\.)*?"""'
+_TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
+
+
+class LiteralFamily(NamedTuple):
+    """Languages with the same multi-line literals."""
+
+    signs: tuple[str, ...]
+    """A text without any of these has no such literal."""
+    expression: str
+    """Matches what is skipped as a whole; the group `literal` is a multi-line literal."""
+    languages: tuple[Language, ...]
+
+
+_HASHES = LiteralFamily(
+    ('"""', "'''"),
+    rf"\#[^\n]*+|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.PYTHON, Language.ELIXIR, Language.JULIA, Language.NIM, Language.TOML),
+)
+_SLASHES = LiteralFamily(
+    ('"""',),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE})|{_PLAIN}",
+    (Language.JAVA, Language.KOTLIN, Language.SCALA, Language.SWIFT, Language.CSHARP, Language.FSHARP),
+)
+_BOTH = LiteralFamily(
+    ('"""', "'''"),
+    rf"{_SLASH_COMMENT}|(?P<literal>{_TRIPLE}|{_TRIPLE_APOSTROPHE})|{_PLAIN}",
+    (Language.GROOVY, Language.DART),
+)
+_CPP = LiteralFamily(
+    ('R"',), rf'{_SLASH_COMMENT}|(?P<literal>\bR"(?P<tag>[^()\s\\]*+)\((?s:.*?)\)(?P=tag)")|{_PLAIN}', (Language.CPP,)
+)
+# A lifetime begins like a character literal.
+_RUST = LiteralFamily(
+    ('"',),
+    rf"""{_SLASH_COMMENT}|(?P<literal>r(?P<tag>\#*+)"(?s:.*?)"(?P=tag)|"(?s:[^"\\]|\\.)*+")|'(?:[^'\\\n]|\\[^\n]+?)'""",
+    (Language.RUST,),
+)
+_GO = LiteralFamily(("`",), rf"{_SLASH_COMMENT}|(?P<literal>`[^`]*+`)|{_PLAIN}", (Language.GO,))
+# An expression in braces may contain another literal: such a literal is unclear.
+_JAVASCRIPT = LiteralFamily(
+    ("`",),
+    rf"{_SLASH_COMMENT}|(?P<literal>`(?s:[^`\\$]|\\.|\$(?!\{{))*+`)|{_PLAIN}|(?P<unsure>`)",
+    (Language.JAVASCRIPT, Language.TYPESCRIPT),
+)
+_FAMILIES = (_HASHES, _SLASHES, _BOTH, _CPP, _RUST, _GO, _JAVASCRIPT)
+
+
+@cache
+def _by_extension() -> dict[str, LiteralFamily]:
+    found = ((pattern, family) for family in _FAMILIES for one in family.languages for pattern in one.patterns)
+    return {pattern.rpartition("*")[2]: family for pattern, family in found}
+
+
+def _family(path: str) -> LiteralFamily | None:
+    name = path.rpartition("/")[2]
+    dot = name.rfind(".")
+    return _by_extension().get(name[dot:]) if dot > 0 else None
+
+
+def may_have_literals(path: str) -> bool:
+    """True if the multi-line literals of the file's language are known."""
+    return _family(path) is not None
+
+
+def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
+    """The lines, of these in order, that begin in a string literal; none of those after an unclear one."""
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
+    ##% excepted text.
+    family = _family(path)
+    if family is None or not any(sign in text for sign in family.signs):
+        return []
+    waiting = list(lines)
+    inside = []
+    for first, last in _spans(family, text):
+        while waiting and waiting[0] <= first:
+            del waiting[0]
+        while waiting and waiting[0] <= last:
+            inside.append(waiting.pop(0))
+        if not waiting:
+            break
+    return inside
+
+
+def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each multi-line literal."""
+    line, counted = 1, 0
+    for found in re.compile(family.expression).finditer(text):
+        if found.lastgroup == "unsure":
+            return
+        if found.group("literal") and "\n" in found[0]:
+            line += text.count("\n", counted, found.start())
+            counted = found.start()
+            yield line, line + found[0].count("\n")
+
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
 _SIGNS = r"[^\w\s=]{1,8}? ?"
@@ -23,7 +124,7 @@ _NAMING = re.compile(rf"(?P<mark>{_SIGNS}|(?!{_FIELD.pattern})[A-Za-z]{{1,8}} ?)
 _BARE = re.compile(_TARGET)
 _STARS = re.compile(r"[/(]\*+")
 _ENDS = {"*/": "/*", "-->": "<!--", "--}}": "{{!--", "*)": "(*", "-}": "{-", "]]": "--[["}
-_PLAIN = SourceStyle()
+_PASTED_CITATION_PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
@@ -49,7 +150,7 @@ def parse_pasted(path: str, text: str, styles: Iterable[SourceStyle]) -> PastedT
     named = [lead for lead in known if any(map(lead.meta.match, naming))]
     own = _rewrite(lines, named) or _rewrite_any(lines, text, known)
     written = "\n".join(line or "" for line in own)
-    return PastedText(written, *scan_comments(path, written, _PLAIN))
+    return PastedText(written, *scan_comments(path, written, _PASTED_CITATION_PLAIN))
 
 
 def _rewrite_any(lines: Sequence[str], text: str, known: Sequence[_Lead]) -> list[str | None]:
@@ -93,7 +194,10 @@ def _rewrite(lines: Iterable[str], leads: Sequence[_Lead]) -> list[str | None]:
 
     def rewrite(line: str) -> str | None:
         for lead in leads:
-            for begin, plain in ((lead.meta, _PLAIN.meta), (lead.content, _PLAIN.content)):
+            for begin, plain in (
+                (lead.meta, _PASTED_CITATION_PLAIN.meta),
+                (lead.content, _PASTED_CITATION_PLAIN.content),
+            ):
                 found = begin.match(line)
                 if found:
                     return plain + line[found.end() :]
@@ -107,9 +211,9 @@ def _rewrite_plain(lines: Iterable[str]) -> list[str | None]:
     found: list[str | None] = []
     for line in filter(None, lines):
         if found and not _FIELD.match(line):
-            found.append(f"{_PLAIN.content} {line}")
+            found.append(f"{_PASTED_CITATION_PLAIN.content} {line}")
         else:
             # A target with `=` in it needs its key, as in a comment.
             source = "source=" if "=" in line and not _FIELD.match(line) else ""
-            found.append(f"{_PLAIN.meta} {source}{line}")
+            found.append(f"{_PASTED_CITATION_PLAIN.meta} {source}{line}")
     return found
