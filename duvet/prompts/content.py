@@ -28,7 +28,8 @@ from duvet.text import quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
-from duvet.trace.locations import list_possible_paths, match_specifications, require_specification, suggest_nearest
+from duvet.trace.locations import list_possible_paths, match_specifications, require_specification
+from duvet.words import suggest_nearest
 
 _INDENT = " " * 7
 """As deep as an item of a numbered list and a block of code in it."""

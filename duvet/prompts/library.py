@@ -17,7 +17,7 @@ from duvet.text import quote_text
 from duvet.tools.arguments import list_arguments
 from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import suggest_nearest
+from duvet.words import suggest_nearest
 
 if TYPE_CHECKING:
     from duvet.tools.packs import Registry

@@ -27,8 +27,8 @@ from duvet.trace.locations import (
     parse_file_line,
     parse_resource,
     require_specification,
-    suggest_nearest,
 )
+from duvet.words import suggest_nearest
 
 _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.text import quote_text
-from duvet.trace.locations import suggest_nearest
 from duvet.tree.git import GitRevisions
+from duvet.words import suggest_nearest
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 _SHORT_DIGITS = 12

@@ -17,13 +17,7 @@ from duvet.specs.library import Library
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text
 from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
-from duvet.trace.locations import (
-    find_sections,
-    find_specifications,
-    make_section_error,
-    require_specification,
-    suggest_nearest,
-)
+from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -41,6 +35,7 @@ from duvet.trace.records import (
 )
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
+from duvet.words import suggest_nearest
 
 _IMPLEMENTED = CITATION | EXCEPTION | IMPLICATION
 _TESTED = TEST | EXCEPTION | IMPLICATION

@@ -15,7 +15,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.trace.locations import suggest_nearest
+from duvet.words import suggest_nearest
 from duvet.workflows.references import (
     MAX_EXPANDED_BYTES,
     Reference,

@@ -25,8 +25,8 @@ from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, mat
 from duvet.store.records import FileKind
 from duvet.text import quote_text
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import Tree
+from duvet.words import suggest_nearest
 
 _USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
 _SOURCE_FOLDER = "src"

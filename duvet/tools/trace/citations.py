@@ -36,8 +36,8 @@ from duvet.trace.locations import (
     list_possible_paths,
     parse_file_line,
     parse_resource,
-    suggest_nearest,
 )
+from duvet.words import suggest_nearest
 
 CitationText = Annotated[str, Meta(max_length=10_000)]
 """Longer texts would block other calls for too long."""

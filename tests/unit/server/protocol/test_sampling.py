@@ -19,9 +19,8 @@ from duvet.llm.router import StaticRouter
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import Registry
+from duvet.tools.packs import TRACE, Registry
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack
-from duvet.tools.trace.pack import TRACE
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import make_configured_workflow
 from tests.unit.server.clients import MODERN
