@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.queries.full_text import MatchSpans, RequirementIndex
+from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares, fuse_rankings
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.queries.references import (
