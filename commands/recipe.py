@@ -25,13 +25,12 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application, is_forwarded
-from duvet.text import format_count, quote_text, shorten_text
+from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
 from duvet.tools.knowledge.maintenance import make_recipe_output
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
-from duvet.words import suggest_nearest
 from duvet.workflows.recipe import (
     ORIGIN_SHIPPED,
     PlannedStep,

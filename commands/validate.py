@@ -239,7 +239,7 @@ def find_rule_page(name: str) -> str:
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     from duvet.templates.rule_pages import load_rule_page
-    from duvet.words import suggest_nearest
+    from duvet.text import suggest_nearest
 
     key = name.strip().casefold()
     for rule in list_rules().values():

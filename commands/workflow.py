@@ -20,9 +20,8 @@ from duvet.console.workflow_run import print_run
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
-from duvet.text import format_count, quote_text
+from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tools.tool import RUNS_SERVICE, SHELL_SOURCE, Tool, ToolError
-from duvet.words import suggest_nearest
 from duvet.workflows.workflow import WorkflowRun, tool_name
 
 _COLUMNS = (

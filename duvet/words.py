@@ -1,10 +1,10 @@
-"""Words: splitting, folding, common words, query parsing for the search indexes, and names to suggest."""
+"""Words: splitting, folding, common words, and query parsing for the search indexes."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -12,9 +12,6 @@ MAX_QUERY_CHARACTERS = 2000
 """The characters of a query that are read."""
 MAX_QUERY_WORDS = 64
 """The words of a query for chunks that are read."""
-
-_MAX_SUGGESTIONS = 3
-_MIN_LIKENESS = 60
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
@@ -143,23 +140,3 @@ def _quote_term(term: str) -> str:
     ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
     # Terms contain no double quotes, and FTS5 reads everything between them as text.
     return f'"{term}"'
-
-
-def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """A question with the most similar names, or an empty text.
-
-    The values of a mapping are the names to show.
-    """
-    from rapidfuzz import fuzz, process
-
-    names = known if isinstance(known, Mapping) else {one: one for one in known}
-    hits = process.extract(
-        name.lower(),
-        list(names),
-        scorer=fuzz.ratio,
-        processor=str.lower,
-        limit=_MAX_SUGGESTIONS,
-        score_cutoff=_MIN_LIKENESS,
-    )
-    near = dict.fromkeys(names[hit] for hit, _, _ in hits)
-    return f"did you mean {' or '.join(near)}?" if hits else ""

@@ -17,12 +17,11 @@ from duvet.console.streams import print_notice, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
 from duvet.server.application import Application
-from duvet.text import quote_text
+from duvet.text import quote_text, suggest_nearest
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
 from duvet.tools.schemas import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import SHELL_SOURCE, ArgumentShortcut, ErrorCode, Tool, ToolAnswer, ToolError
-from duvet.words import suggest_nearest
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}

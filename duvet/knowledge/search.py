@@ -37,7 +37,7 @@ from duvet.knowledge.search_query import (
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
-from duvet.words import suggest_nearest
+from duvet.text import suggest_nearest
 
 _DEPTH = 100
 """Chunks of each ranking."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import (
     FileLine,
@@ -28,7 +28,6 @@ from duvet.trace.locations import (
     parse_resource,
     require_specification,
 )
-from duvet.words import suggest_nearest
 
 _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")

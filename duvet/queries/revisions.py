@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
-from duvet.text import quote_text
+from duvet.text import quote_text, suggest_nearest
 from duvet.tree.git import GitRevisions
-from duvet.words import suggest_nearest
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
 _SHORT_DIGITS = 12

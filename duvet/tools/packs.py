@@ -11,10 +11,9 @@ from msgspec import Struct, field
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
-from duvet.text import join_names, quote_text
+from duvet.text import join_names, quote_text, suggest_nearest
 from duvet.tools.plugins import PluginPacks, UnloadedPack
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError, ToolTable
-from duvet.words import suggest_nearest
 
 if TYPE_CHECKING:
     from duvet.config.document import DataDocument

@@ -11,9 +11,8 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.specs.locator import SectionNames
-from duvet.text import find_line_index, line_starts, quote_text, trim
+from duvet.text import find_line_index, line_starts, quote_text, suggest_nearest, trim
 from duvet.tree.files import Tree
-from duvet.words import suggest_nearest
 
 if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard

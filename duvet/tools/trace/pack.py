@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
-from duvet.text import join_names
+from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
@@ -27,7 +27,6 @@ from duvet.tools.trace.requirements import (
 )
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
-from duvet.words import suggest_nearest
 
 
 class CoverageSummaryInput(Struct, frozen=True):
