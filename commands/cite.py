@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_references, file_option
+from duvet.console.completion_values import complete_references, file_option
 from duvet.console.filters import KIND_TYPE
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch

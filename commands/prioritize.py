@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_requirement_prompts
+from duvet.console.completion_values import complete_requirement_prompts
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand, current_settings, wants_bar
-from duvet.console.completion import complete_recipes, file_option
+from duvet.console.completion_values import complete_recipes, file_option
 from duvet.console.options import PACKS_KEY, TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.output import is_on_terminal, print_detail, print_list
 from duvet.console.problems import make_problem_output, print_problems

@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_files, complete_rule_codes, file_option
+from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from duvet.console.completion import complete_section_ids, complete_specification_ids
+from duvet.console.completion_values import complete_section_ids, complete_specification_ids
 from duvet.model import Kind
 from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
 from duvet.trace.records import Status

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct
 
 from duvet.console.command import make_repeated_error
-from duvet.console.completion import complete_files, complete_specification_ids, file_option
+from duvet.console.completion_values import complete_files, complete_specification_ids, file_option
 from duvet.model import Level
 
 if TYPE_CHECKING:
