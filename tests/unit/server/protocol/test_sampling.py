@@ -46,7 +46,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 def server_of(project: Path) -> DuvetServer:
     section = convert(SUM_UP, WorkflowSection)
-    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
+    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, EnabledPack(TRACE).tools(), {"mine"})
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
     live = live_of(project)
     registry = Registry([EnabledPack(TRACE), EnabledPack(found.pack)])
