@@ -29,6 +29,7 @@ class Registry:
         self.packs = [pack for pack in self.every_pack if pack.shown]
         self._is_lazy = all(pack.is_table for pack in self.every_pack)
         """Built-in tools have different names, so none is loaded before it is used."""
+        self._found: dict[str, tuple[Tool, EnabledPack]] = {}
         if not self._is_lazy:
             self._entries  # noqa: B018 finds clashes now
 
@@ -48,7 +49,11 @@ class Registry:
     def _find(self, name: str) -> tuple[Tool, EnabledPack] | None:
         if not self._is_lazy:
             return self._entries.get(name)
-        return next(((tool, pack) for pack in self.every_pack if (tool := pack.find(name))), None)
+        for pack in () if name in self._found else self.every_pack:
+            if tool := pack.find(name):
+                self._found[name] = tool, pack
+                break
+        return self._found.get(name)
 
     def __iter__(self) -> Iterator[Tool]:
         """Yield the tools that are listed for everybody."""
