@@ -15,14 +15,7 @@ from msgspec import DecodeError, Struct, json
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
-from duvet.store.database import (
-    SCHEMA_VERSION,
-    StoreDamagedError,
-    StoreError,
-    StoreFullError,
-    StoreMissingError,
-    advise_rebuild,
-)
+from duvet.store import database
 from duvet.store.location import GITIGNORE_NAME, open_store
 from duvet.store.records import Store
 from duvet.tree.files import leads_into_folder
@@ -54,22 +47,17 @@ class ManifestEntry(Struct, frozen=True):
     """A file of the archive."""
 
     size: int
-    digest: str
-    """BLAKE3 in hex."""
+    digest: str  # BLAKE3 in hex.
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """The first file of an archive."""
 
     format: int = ARCHIVE_FORMAT
-    duvet: str
-    """The version that made it."""
-    schema: int
-    """The schema of the store."""
-    revision: str
-    """The revision of the store; empty without a store."""
-    created_at: str
-    """In ISO 8601."""
+    duvet: str  # The version that made it.
+    schema: int  # The schema of the store.
+    revision: str  # The revision of the store; empty without a store.
+    created_at: str  # In ISO 8601.
     files: dict[str, ManifestEntry]
 
     @property
@@ -190,7 +178,7 @@ def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple
 def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
     try:
         store = open_store(places.store)
-    except StoreMissingError:
+    except database.StoreMissingError:
         if is_needed:
             raise
         yield None
@@ -211,7 +199,9 @@ def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datet
         with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
             files[name] = copy_and_digest(file)
     created = now.isoformat(timespec="seconds")
-    manifest = Manifest(duvet=VERSION, schema=SCHEMA_VERSION, revision=revision, created_at=created, files=files)
+    manifest = Manifest(
+        duvet=VERSION, schema=database.SCHEMA_VERSION, revision=revision, created_at=created, files=files
+    )
     _write_lines(folder, MANIFEST_NAME, [json.format(json.encode(manifest))])
     return (MANIFEST_NAME, *files)
 
@@ -221,7 +211,7 @@ def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)
-    except StoreFullError as error:
+    except database.StoreFullError as error:
         # The disk has no room for the copy.
         raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
     try:
@@ -229,9 +219,9 @@ def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
             for name, kind in REPORT_MEMBERS.items():
                 _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
             return copy.revision
-    except StoreError as error:
+    except database.StoreError as error:
         # The user knows the store, not the copy.
-        hint = advise_rebuild(places.store) if isinstance(error, StoreDamagedError) else error.hint
+        hint = database.advise_rebuild(places.store) if isinstance(error, database.StoreDamagedError) else error.hint
         raise type(error)(error.message, path=places.store, hint=hint) from error
 
 

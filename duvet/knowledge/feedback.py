@@ -17,51 +17,39 @@ from duvet.knowledge.settings import StorePaths
 from duvet.tree.outputs import sync_folder
 
 VOTE_SOURCE = "mcp.manual"
-APPEND_PATIENCE = 5.0
-"""Seconds to wait for another process that appends."""
+APPEND_PATIENCE = 5.0  # Seconds to wait for another process that appends.
 _PAUSE = 0.002
 _TAIL_BLOCK = 1 << 16
-_MAX_LINE = 1 << 26
-"""Bytes; longer lines are skipped."""
-LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)
-"""Raised for lines that duvet did not write."""
+_MAX_LINE = 1 << 26  # Bytes; longer lines are skipped.
+LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)  # Raised for lines that duvet did not write.
 _SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Vote(Struct, frozen=True, kw_only=True):
     """Feedback on one result of a search."""
 
-    request_id: str
-    """Id of the response with the result."""
+    request_id: str  # Id of the response with the result.
     chunk_id: str
-    vote: float | None = None
-    """From -1, of no use, to 1."""
+    vote: float | None = None  # From -1, of no use, to 1.
     note: str | None = None
     context: dict[str, Any] | None = field(default=None)
-    timestamp: str
-    """In ISO 8601."""
+    timestamp: str  # In ISO 8601.
     source: str = VOTE_SOURCE
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
     """A call of a tool that changes something."""
 
-    timestamp: str
-    """In ISO 8601."""
+    timestamp: str  # In ISO 8601.
     tool: str
-    outcome: str
-    """`success`, `failure`, or the code of an error."""
-    face: str
-    """The interface that was called."""
-    who: str
-    """The name of the token; `local` without one."""
+    outcome: str  # `success`, `failure`, or the code of an error.
+    face: str  # The interface that was called.
+    who: str  # The name of the token; `local` without one.
     scopes: tuple[str, ...]
     request: str
     duration_seconds: float
-    arguments: str
-    """Their names and sizes."""
-    parameters: Mapping[str, Any]
-    """The values of those that can't be secret."""
+    arguments: str  # Their names and sizes.
+    parameters: Mapping[str, Any]  # The values of those that can't be secret.
 
 
 def submit_vote(places: StorePaths, vote: Vote) -> None:
@@ -128,7 +116,17 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
                 ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index
                 ##% and a restored backup.
                 _repair_last_line(handle)
-                _append(handle, b"".join(line + b"\n" for line in lines))
+                size = os.fstat(handle).st_size
+                try:
+                    rest = memoryview(b"".join(line + b"\n" for line in lines))
+                    while rest:
+                        rest = rest[os.write(handle, rest) :]
+                    os.fsync(handle)
+                except OSError:
+                    # The caller gets an error, so nothing may remain.
+                    with suppress(OSError):
+                        os.ftruncate(handle, size)
+                    raise
         finally:
             os.close(handle)
         if is_new:
@@ -137,20 +135,6 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         raise OutputError("can't add to this file: somebody else has locked it", path=path) from error
     except OSError as error:
         raise OutputError(f"can't add to this file: {describe_os_error(error)}", path=path) from error
-
-
-def _append(handle: int, data: bytes) -> None:
-    size = os.fstat(handle).st_size
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-        os.fsync(handle)
-    except OSError:
-        # The caller gets an error, so nothing may remain.
-        with suppress(OSError):
-            os.ftruncate(handle, size)
-        raise
 
 
 def _repair_last_line(handle: int) -> None:

@@ -44,10 +44,8 @@ _KEY_PROPERTIES = {
 }
 """Names of the keys of nodes among their properties."""
 _MAX_IDENTIFIER = 4096
-_ID_DIGITS = 12
-"""Digits of a requirement's id in its key."""
-_MAX_ALIKE = 50
-"""Requirements that are compared with the first digits of an id."""
+_ID_DIGITS = 12  # Digits of a requirement's id in its key.
+_MAX_ALIKE = 50  # Requirements that are compared with the first digits of an id.
 _FULL_PATH = re.compile(
     r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z"
 )
@@ -184,8 +182,7 @@ def _list_ids(nodes: Sequence[GraphNode]) -> str:
     return ", ".join(node.id for node in nodes[:5])
 
 
-MAX_OTHERS = 100
-"""Edges of the other direction that are counted."""
+MAX_OTHERS = 100  # Edges of the other direction that are counted.
 
 
 class EdgeSelection(StrEnum):
@@ -202,10 +199,8 @@ class NodeWithEdges(Struct, frozen=True):
 
     node: NodeView
     relationships: tuple[Relationship, ...]
-    is_cut: bool
-    """Whether there are more edges."""
-    others: int = 0
-    """Number of edges of the other direction, if there are none of the selected one."""
+    is_cut: bool  # Whether there are more edges.
+    others: int = 0  # Number of edges of the other direction, if there are none of the selected one.
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
@@ -305,8 +300,7 @@ class RelatedNode(Struct, frozen=True, kw_only=True):
     target: NodeView
     hops: int
     path: tuple[PathEdge, ...]
-    relationship: Relation
-    """The first edge of the path."""
+    relationship: Relation  # The first edge of the path.
     direction: EdgeDirection
 
 
@@ -325,8 +319,7 @@ class RelatedNodes(Struct, frozen=True, kw_only=True):
     """One page of the related nodes."""
 
     nodes: tuple[RelatedNode, ...]
-    cursor: str | None
-    """The beginning of the next page."""
+    cursor: str | None  # The beginning of the next page.
     total: int
 
 
@@ -353,22 +346,18 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
     if query.include_artifacts:
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
-    return SubsystemView(
-        subsystem=make_node_view(node),
-        related=_make_page(hops, node.id, query),
-        artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
-    )
-
-
-def _make_page(hops: Sequence[GraphHop], start: str, query: SubsystemQuery) -> RelatedNodes:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
     ##% by page.
     begin = _decode_cursor(query.cursor)
-    nodes = tuple(query.cut([_make_related(hop, start) for hop in hops[begin : begin + query.limit]]))
+    nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)
     cursor = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
-    return RelatedNodes(nodes=nodes, cursor=cursor, total=len(hops))
+    return SubsystemView(
+        subsystem=make_node_view(node),
+        related=RelatedNodes(nodes=nodes, cursor=cursor, total=len(hops)),
+        artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
+    )
 
 
 def _decode_cursor(cursor: str | None) -> int:

@@ -9,19 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet.knowledge import search_query
 from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
-from duvet.knowledge.search_query import (
-    DAY_SECONDS,
-    MAX_RESULTS,
-    CitedRequirement,
-    GraphContext,
-    RelatedArtifact,
-    ScoreDetails,
-    ScoreSignals,
-    SearchRequest,
-    compute_result_limit,
-    make_filters,
-)
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
 from duvet.words import (
     MAX_QUERY_CHARACTERS,
@@ -32,19 +21,16 @@ from duvet.words import (
     join_name,
 )
 
-MAX_RELATED = 10
-"""Relationships, related files and requirements of a result."""
-_MAX_SUPPORTING = MAX_RELATED // 2
-"""Documents of a subsystem, and tests of it."""
-_MAX_CITED = 100
-"""Requirements of a file among which those of a chunk's lines come first."""
+MAX_RELATED = 10  # Relationships, related files and requirements of a result.
+_MAX_SUPPORTING = MAX_RELATED // 2  # Documents of a subsystem, and tests of it.
+_MAX_CITED = 100  # Requirements of a file among which those of a chunk's lines come first.
 _MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
 
 
 class _SubsystemContext(Struct, frozen=True):
-    artifacts: tuple[RelatedArtifact, ...] = ()
+    artifacts: tuple[search_query.RelatedArtifact, ...] = ()
     dependencies: tuple[str, ...] = ()
 
 
@@ -67,13 +53,13 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
-    def related(self) -> tuple[RelatedArtifact, ...]:
+    def related(self) -> tuple[search_query.RelatedArtifact, ...]:
         """Documents and tests of the same subsystem."""
         own = self.node.id if self.node else ""
         found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
         return tuple(dict.fromkeys(found))
 
-    def describe(self, chunk: Chunk) -> GraphContext:
+    def describe(self, chunk: Chunk) -> search_query.GraphContext:
         """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
         relationships = [make_relationship(*end, EdgeDirection.OUT) for end in self.outgoing]
         relationships += [make_relationship(*end, EdgeDirection.IN) for end in self.incoming]
@@ -86,7 +72,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
         )
-        return GraphContext(
+        return search_query.GraphContext(
             primary_node=make_node_view(self.node) if self.node else None,
             relationships=tuple(relationships[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*own, *needed})),
@@ -95,9 +81,9 @@ class FileContext(Struct, frozen=True, kw_only=True):
         )
 
 
-def _describe_requirement(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
+def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.CitedRequirement:
     properties = node.properties
-    return CitedRequirement(
+    return search_query.CitedRequirement(
         id=node.key.rpartition("/")[2],
         target=str(properties.get("target", "")),
         level=str(properties.get("level", "")),
@@ -119,26 +105,23 @@ class FileContextFinder:
         if artifact.path not in self._files:
             if len(self._files) >= _MAX_CACHED_FILES:
                 self._files.clear()
-            self._files[artifact.path] = self._load_file(artifact)
+            store, id = self._store, f"{artifact.label}:{artifact.path}"
+            outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+            subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
+            self._files[artifact.path] = FileContext(
+                node=store.node(artifact.label, artifact.path),
+                outgoing=outgoing,
+                incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
+                cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
+                subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
+            )
         return self._files[artifact.path]
-
-    def _load_file(self, artifact: Artifact) -> FileContext:
-        store, id = self._store, f"{artifact.label}:{artifact.path}"
-        outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
-        subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
-        return FileContext(
-            node=store.node(artifact.label, artifact.path),
-            outgoing=outgoing,
-            incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
-            cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
-            subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
-        )
 
     def _load_subsystem(self, id: str) -> _SubsystemContext:
         if id not in self._subsystems:
             store = self._store
             artifacts = tuple(
-                RelatedArtifact(node.id, relation)
+                search_query.RelatedArtifact(node.id, relation)
                 for relation in _SUPPORTING
                 for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
             )
@@ -190,20 +173,16 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A search request, prepared for the store."""
 
     text: str
-    terms: tuple[str, ...]
-    """Words of the query, without stop words unless there are no others."""
-    parts: tuple[str, ...]
-    """The terms and the words that names in them consist of."""
-    names: tuple[str, ...]
-    """Possible names of files and symbols."""
-    is_name: bool
-    """Whether the query is only a name."""
+    terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
+    parts: tuple[str, ...]  # The terms and the words that names in them consist of.
+    names: tuple[str, ...]  # Possible names of files and symbols.
+    is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters
     limit: int
     warnings: tuple[str, ...]
 
 
-def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
+def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
     """Split a query into words and names, with a warning about each part that is ignored."""
     text = request.query[:MAX_QUERY_CHARACTERS]
     words, is_cut = extract_query_words(request.query)
@@ -219,8 +198,8 @@ def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
         )
     if not words:
         warnings.append("the query has no word in it")
-    if request.limit > MAX_RESULTS:
-        warnings.append(f"no more than {MAX_RESULTS} results are answered")
+    if request.limit > search_query.MAX_RESULTS:
+        warnings.append(f"no more than {search_query.MAX_RESULTS} results are answered")
     names = extract_names(text)
     return SearchQuestion(
         text=text,
@@ -228,8 +207,8 @@ def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
         is_name=len(names) == 1 and text.strip() == names[0],
         terms=tuple(terms),
         parts=tuple(dict.fromkeys([*terms, *parts]))[:MAX_QUERY_WORDS],
-        filters=make_filters(request.filters, now),
-        limit=compute_result_limit(request),
+        filters=search_query.make_filters(request.filters, now),
+        limit=search_query.compute_result_limit(request),
         warnings=tuple(warnings),
     )
 
@@ -274,8 +253,7 @@ _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
 _SIGNALS_SHARE = 0.03
 """Scale of all signals: about one rank, so that they only order results that are nearly equal."""
 _VOTE_WEIGHT = 0.3
-_MIN_STEM, _SUFFIX = 4, 3
-"""Letters that all forms of a word share at least, and last letters that may differ."""
+_MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
 _PLACES = 6
 
 
@@ -286,7 +264,7 @@ def compute_score(
     parts: tuple[float, float, float],
     weights: Weights,
     now: float,
-) -> ScoreDetails:
+) -> search_query.ScoreDetails:
     """Score a chunk; the parts are its cosine and the scores of its ranks by vectors and by words."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
@@ -305,14 +283,14 @@ def compute_score(
     )
     lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
     age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
-    return ScoreDetails(
+    return search_query.ScoreDetails(
         vector_score=round(vector, _PLACES),
         lexical_score=lexical,
         weighted_vector_score=round(by_vector, _PLACES),
         weighted_lexical_score=round(by_words, _PLACES),
         adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
         mode="",
-        signals=ScoreSignals(
+        signals=search_query.ScoreSignals(
             lexical_score=lexical,
             weighted_vector_component=round(by_vector, _PLACES),
             weighted_lexical_component=round(by_words, _PLACES),
@@ -326,18 +304,18 @@ def compute_score(
             # The chunks of a file always cover it completely.
             coverage_penalty=0.0,
             path_depth=artifact.path.count("/") + 1,
-            freshness_days=None if age is None else round(age / DAY_SECONDS, 2),
+            freshness_days=None if age is None else round(age / search_query.DAY_SECONDS, 2),
         ),
     )
 
 
-def apply_vote(scores: ScoreDetails, vote: float) -> ScoreDetails:
+def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
     """Return the score with a mean vote from -1 to 1."""
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
-    assert isinstance(scores.signals, ScoreSignals)
+    assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 

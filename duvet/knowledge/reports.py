@@ -28,10 +28,8 @@ _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
 _CONNECTED_LABELS = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
 """Files that should be connected with something."""
 _CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
-_BATCH = 500
-"""Nodes whose edges are read at once."""
-_MAX_RUNS = 100
-"""Runs among which the last successful one is searched."""
+_BATCH = 500  # Nodes whose edges are read at once.
+_MAX_RUNS = 100  # Runs among which the last successful one is searched.
 _DAY_SECONDS = 86_400
 
 
@@ -45,11 +43,9 @@ class RequirementFiles(Struct, frozen=True):
 class ProjectFacts(Struct, frozen=True, kw_only=True):
     """The input of the reports."""
 
-    run: IngestRun | None
-    """The last successful run."""
+    run: IngestRun | None  # The last successful run.
     artifacts: Mapping[str, Artifact]
-    isolated: Sequence[GraphNode] = ()
-    """Searchable files without connections."""
+    isolated: Sequence[GraphNode] = ()  # Searchable files without connections.
     cited: Sequence[RequirementFiles] = ()
     rule: IngestRule = IngestRule()
 
@@ -194,8 +190,7 @@ class ArtifactRow(Struct, frozen=True, kw_only=True):
 class Freshness(Struct, frozen=True, kw_only=True):
     """The age of the index and of its files."""
 
-    ingested_at: float | None
-    """The start of the run."""
+    ingested_at: float | None  # The start of the run.
     newest_change: float | None
     oldest_change: float | None
     without_timestamp: int
@@ -227,8 +222,7 @@ class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
     include_patterns: tuple[str, ...]
     summary: CoverageSummary
     artifacts: tuple[ArtifactRow, ...]
-    missing_artifacts: tuple[ArtifactRow, ...]
-    """Files without chunks."""
+    missing_artifacts: tuple[ArtifactRow, ...]  # Files without chunks.
     removed_artifacts: tuple[RemovedArtifact, ...]
     history: tuple[PastCoverage, ...] | UnsetType = UNSET
 
@@ -351,8 +345,7 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
     run: RunReference
     thresholds: Thresholds
     summary: LifecycleSummary
-    isolated: dict[str, tuple[IsolatedNode, ...]]
-    """By label."""
+    isolated: dict[str, tuple[IsolatedNode, ...]]  # By label.
     stale_docs: tuple[StaleDoc, ...]
     missing_tests: tuple[UntestedSubsystem, ...]
     removed_artifacts: tuple[RemovedArtifact, ...]

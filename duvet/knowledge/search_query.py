@@ -77,8 +77,7 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     text: str
     coverage_missing: bool
-    score: float
-    """Orders the results."""
+    score: float  # Orders the results.
     subsystem_criticality: str | None
     coverage_ratio: float
     git_timestamp: float | None
@@ -99,8 +98,7 @@ class CitedRequirement(Struct, frozen=True, kw_only=True):
     target: str
     level: str
     status: str
-    kinds: tuple[str, ...]
-    """Kinds of its citations in the file, such as `implementation` and `test`."""
+    kinds: tuple[str, ...]  # Kinds of its citations in the file, such as `implementation` and `test`.
     text: str
 
 
@@ -130,26 +128,19 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
     coverage_penalty: float
     path_depth: int
     freshness_days: float | None
-    feedback: float | UnsetType = UNSET
-    """The mean vote for the chunk, if votes count."""
+    feedback: float | UnsetType = UNSET  # The mean vote for the chunk, if votes count.
 
 
 class ScoreDetails(Struct, frozen=True, kw_only=True):
     """The score of a chunk."""
 
-    vector_score: float
-    """The cosine to the query; 0 without vectors."""
-    lexical_score: float
-    """The share of the query's words in the text, the path and the tags."""
-    weighted_vector_score: float
-    """The score of its rank by vectors."""
-    weighted_lexical_score: float
-    """The score of its rank by words."""
+    vector_score: float  # The cosine to the query; 0 without vectors.
+    lexical_score: float  # The share of the query's words in the text, the path and the tags.
+    weighted_vector_score: float  # The score of its rank by vectors.
+    weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float
-    mode: str
-    """`hybrid`, or `lexical` without vectors."""
-    signals: ScoreSignals | UnsetType = UNSET
-    """Omitted from answers without room for it."""
+    mode: str  # `hybrid`, or `lexical` without vectors.
+    signals: ScoreSignals | UnsetType = UNSET  # Omitted from answers without room for it.
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
@@ -172,8 +163,7 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
-    feedback_prompt: str | UnsetType = UNSET
-    """How to give feedback, for callers that may."""
+    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers that may.
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):

@@ -25,8 +25,7 @@ class KnowledgeSettings(Struct, frozen=True):
     ingest: IngestRule
     store: StoreSection
     search: SearchRule = SearchRule()
-    configurations: tuple[str, ...] = ()
-    """Paths of the configuration files."""
+    configurations: tuple[str, ...] = ()  # Paths of the configuration files.
 
     @property
     def path(self) -> str:
@@ -37,19 +36,13 @@ class KnowledgeSettings(Struct, frozen=True):
 class IngestOptions(Struct, frozen=True, kw_only=True):
     """Options of one run, besides the configuration."""
 
-    profile: str = ""
-    """The name of the run; that of the configuration if empty."""
-    default_profile: str = "local"
-    """The name if the configuration has none either."""
+    profile: str = ""  # The name of the run; that of the configuration if empty.
+    default_profile: str = "local"  # The name if the configuration has none either.
     dry_run: bool = False
-    full: bool = False
-    """Read unchanged files again."""
-    dummy: bool = False
-    """Make vectors without meaning."""
-    patience: float = 10.0
-    """Seconds to wait for another run."""
-    run_id: str = ""
-    """Random if empty."""
+    full: bool = False  # Read unchanged files again.
+    dummy: bool = False  # Make vectors without meaning.
+    patience: float = 10.0  # Seconds to wait for another run.
+    run_id: str = ""  # Random if empty.
 
 
 def require_profile(name: str) -> str:
@@ -66,8 +59,7 @@ class StorePaths(Struct, frozen=True):
     root: str
     store: str
     backups: str
-    is_configured: bool = False
-    """Whether the folder for backups is configured."""
+    is_configured: bool = False  # Whether the folder for backups is configured.
     configurations: tuple[str, ...] = ()
 
     @property

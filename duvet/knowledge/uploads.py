@@ -34,8 +34,7 @@ class StoredFile(Struct, frozen=True):
     """A stored upload."""
 
     path: str
-    relative_path: str
-    """From the content root."""
+    relative_path: str  # From the content root.
     overwritten: bool = False
 
 

@@ -10,8 +10,7 @@ from msgspec import Struct
 from duvet.errors import DuvetError
 from duvet.text import escape_line_ends
 
-MAX_ANSWER_TOKENS = 1024
-"""The default limit of an answer."""
+MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
 
 
 class ModelMessage(Struct, frozen=True):
@@ -25,13 +24,10 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     """A prompt, and the model that it is for."""
 
     prompt: str = ""
-    messages: tuple[ModelMessage, ...] = ()
-    """The conversation before the prompt."""
+    messages: tuple[ModelMessage, ...] = ()  # The conversation before the prompt.
     system: str = ""
-    model: str | None = None
-    """`PROVIDER/MODEL`, or `PROVIDER` for its default model."""
-    task: str | None = None
-    """The key in `routing`."""
+    model: str | None = None  # `PROVIDER/MODEL`, or `PROVIDER` for its default model.
+    task: str | None = None  # The key in `routing`.
     max_tokens: int = MAX_ANSWER_TOKENS
     temperature: float | None = None
 
@@ -45,8 +41,7 @@ class ModelChoice(Struct, frozen=True):
     """A model of a provider."""
 
     provider: str
-    model: str
-    """Empty if the provider chooses."""
+    model: str  # Empty if the provider chooses.
 
     @property
     def name(self) -> str:
@@ -60,8 +55,7 @@ class ResolvedModel(Struct, frozen=True):
     provider: str
     model: str
     reason: str
-    fallbacks: tuple[ModelChoice, ...] = ()
-    """The models to ask in this order if it doesn't answer."""
+    fallbacks: tuple[ModelChoice, ...] = ()  # The models to ask in this order if it doesn't answer.
     warnings: tuple[str, ...] = ()
 
     @property
@@ -81,8 +75,7 @@ class ProviderAnswer(Struct, frozen=True):
 
     text: str
     usage: TokenUsage = TokenUsage()
-    is_cut: bool = False
-    """True if the answer reached the limit of tokens."""
+    is_cut: bool = False  # True if the answer reached the limit of tokens.
 
 
 class ModelResponse(Struct, frozen=True):
@@ -105,8 +98,7 @@ class KnownModel(Struct, frozen=True):
     provider: str
     model: str
     origin: Literal["configuration", "models", "llms.txt"]
-    note: str = ""
-    """Text of a third party, for people only."""
+    note: str = ""  # Text of a third party, for people only.
     url: str = ""
 
 
@@ -151,8 +143,7 @@ class TemporaryModelError(ModelError):
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
-        self.wait = wait
-        """The seconds that the provider asks to wait."""
+        self.wait = wait  # The seconds that the provider asks to wait.
 
 
 MAX_LINE_CHARACTERS = 200

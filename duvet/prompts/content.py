@@ -13,14 +13,9 @@ from duvet.config.settings import SourceRule
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Annotation, Kind, Problem, Severity
 from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_prompt
+from duvet.queries import records
 from duvet.queries.details import make_detail
 from duvet.queries.gaps import LEVELS_BY_WORD, Gap, RequirementFilter, find_gaps
-from duvet.queries.records import (
-    CitationWithCode,
-    RequirementDetail,
-    SectionDetail,
-    make_requirement_row,
-)
 from duvet.queries.references import RequirementRef, SectionRef
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import format_annotation
@@ -30,16 +25,14 @@ from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
 from duvet.trace.locations import list_possible_paths, match_specifications, require_specification, suggest_nearest
 
-_INDENT = " " * 7
-"""As deep as an item of a numbered list and a block of code in it."""
+_INDENT = " " * 7  # As deep as an item of a numbered list and a block of code in it.
 
 
 class CitationComment(Struct, frozen=True):
     """The comments to paste into the files of a source."""
 
     patterns: str
-    for_code: str
-    """Empty if the files are tests."""
+    for_code: str  # Empty if the files are tests.
     for_test: str
 
 
@@ -68,10 +61,8 @@ _Item = TypeVar("_Item")
 
 MAX_PROMPT_CHARACTERS = 7_000
 """The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
-MAX_ITEM_CHARACTERS = 1_000
-"""The most of one text in a list, and of a line of a section before it is broken."""
-MAX_ITEM_WIDTH = 160
-"""The most of a line of code."""
+MAX_ITEM_CHARACTERS = 1_000  # The most of one text in a list, and of a line of a section before it is broken.
+MAX_ITEM_WIDTH = 160  # The most of a line of code.
 
 
 def fit_items(
@@ -93,7 +84,7 @@ _AROUND = 3
 def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRef) -> Mapping[str, object]:
     """Return the requirement with its citations, the comments to paste, and the places of its todos."""
     detail = make_detail(context.material(_AROUND), requirement)
-    assert isinstance(detail, RequirementDetail)
+    assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
     ##% around them, and show the comments to write.
@@ -114,7 +105,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRe
     }
 
 
-def _measure_citation(citation: CitationWithCode) -> str:
+def _measure_citation(citation: records.CitationWithCode) -> str:
     """Return a text as long as the citation in a prompt, which has line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
@@ -124,10 +115,8 @@ class DoubtfulCitation(Struct, frozen=True):
     """A citation with a problem."""
 
     place: str
-    target: str
-    """Empty if it can't be read."""
-    quote: str
-    """The quote, or else the whole comment."""
+    target: str  # Empty if it can't be read.
+    quote: str  # The quote, or else the whole comment.
     matter: str
     advice: str
 
@@ -193,7 +182,7 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
         hint = "give it as SPEC#SECTION, or the path of its resource"
         raise NotFoundError(f"{quote_text(reference)} is no section", hint=hint)
     section = make_detail(context.material(), found)
-    assert isinstance(section, SectionDetail)
+    assert isinstance(section, records.SectionDetail)
     lines: list[str] = []
     for line in section.content.splitlines():
         lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
@@ -219,7 +208,7 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     filter = RequirementFilter((spec,) if spec else (), levels=(LEVELS_BY_WORD[word],) if word else ())
     found = find_gaps(catalogue, filter, Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
-    rows = [make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
+    rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
     rows = [replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]
     shown = fit_items(rows, lambda row: row.identifier + row.specification + row.section + row.text)
     return {

@@ -89,15 +89,13 @@ _DEFAULT_TITLE = ServerRule().title
 class ResourceKind(Struct, frozen=True):
     """A kind of resources of the server."""
 
-    path: str
-    """Their path, with variables in braces."""
+    path: str  # Their path, with variables in braces.
     holds: str
 
 
 class _ToolLine(Struct, frozen=True):
     name: str
-    arguments: tuple[str, ...]
-    """The required ones."""
+    arguments: tuple[str, ...]  # The required ones.
     example: str
     purpose: str
 
@@ -135,8 +133,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
 
 class PromptRequest(Struct, frozen=True):
     name: str
-    given: Mapping[str, str]
-    """The arguments that are not blank."""
+    given: Mapping[str, str]  # The arguments that are not blank.
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:

@@ -26,24 +26,19 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
 
-_PATIENCE = 2.0
-"""Seconds after which a project that keeps changing is answered for as it was before."""
-_CALM_MILLISECONDS = 5
-"""Time without a change before the project is read again."""
+_PATIENCE = 2.0  # Seconds after which a project that keeps changing is answered for as it was before.
+_CALM_MILLISECONDS = 5  # Time without a change before the project is read again.
 _ATTEMPTS = 20
-_COALESCE_SECONDS = 0.02
-"""Changes within this time are reported as one."""
+_COALESCE_SECONDS = 0.02  # Changes within this time are reported as one.
 _DAY_CHECK_SECONDS = 60.0
-_POLL_SECONDS = 1.0
-"""Time between two checks if the system doesn't report changes."""
+_POLL_SECONDS = 1.0  # Time between two checks if the system doesn't report changes.
 _DIGESTS_PER_TURN = 20
 
 
 class ProjectReading(Struct, frozen=True):
     """A project as it was at one moment, or why it could not be read."""
 
-    number: int
-    """How many checks had begun before that moment."""
+    number: int  # How many checks had begun before that moment.
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None
 
@@ -79,15 +74,12 @@ class ProjectReader:
         self._page_size = page_size
         self._today = today
         self._day = today()
-        self._days: dict[str, bool] = {}
-        """Days that the reading depends on, and whether each was in the past."""
+        self._days: dict[str, bool] = {}  # Days that the reading depends on, and whether each was in the past.
         self.detector = detector
         self._patience = patience
-        self.checks = 0
-        """How many have begun."""
+        self.checks = 0  # How many have begun.
         self.last: ProjectReading | None = None
-        self._followed_reads = 0
-        """How much of what the last reading has read beside the trace is followed."""
+        self._followed_reads = 0  # How much of what the last reading has read beside the trace is followed.
 
     def is_current(self) -> bool:
         """Return whether nothing has changed since the last reading."""
@@ -191,8 +183,7 @@ class LiveProject:
         self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._reported: ProjectSnapshot | None = None
-        """The last reading that listeners know."""
+        self._reported: ProjectSnapshot | None = None  # The last reading that listeners know.
 
     def begin(self) -> None:
         """Start to read the project before the first question."""

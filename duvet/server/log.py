@@ -16,12 +16,9 @@ from duvet.tools.audit import CallRecord
 from duvet.workflows.workflow import FailureCode, WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SESSION = re.compile("[0-9a-f]{32}")
-"""Ids of sessions, which are as good as passwords."""
-_PLACEHOLDER = re.compile("%[a-z]")
-"""Placeholders of messages, whose values may come from clients."""
-_MAX_LINE_BYTES = 4000
-"""A pipe with room for anything takes a line of this size at once."""
+_SESSION = re.compile("[0-9a-f]{32}")  # Ids of sessions, which are as good as passwords.
+_PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
+_MAX_LINE_BYTES = 4000  # A pipe with room for anything takes a line of this size at once.
 _SHORTER_TEXTS = (1000, 300, 100, 20)
 """Characters that texts are cut to, one after another, until the line is short enough."""
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from duvet.tools.packs import Registry
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-TOO_MUCH_CODE = -32010
-"""One of the codes that the protocol leaves to servers: there is no room at the moment."""
+TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: there is no room at the moment.
 LISTEN_METHOD = "subscriptions/listen"
 """Answered only when the client stops listening, so that it counts as a stream."""
 MessageId = int | str
@@ -117,8 +116,7 @@ class ServerIdentity(Struct, frozen=True, kw_only=True):
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version
     description: str = _DEFAULT.description
-    protocol_version: str | None = None
-    """The version to answer every handshake with; None if it is negotiated."""
+    protocol_version: str | None = None  # The version to answer every handshake with; None if it is negotiated.
 
 
 def make_identity(rule: ServerRule) -> ServerIdentity:
@@ -164,8 +162,7 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
     return render_system_prompt(rule, registry, list_resource_kinds())
 
 
-PARENT_PLACEHOLDER = "\u2026"
-"""Replaces the path of the line before."""
+PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:

@@ -32,8 +32,7 @@ _FIXED = (
     "shutdown_timeout",
 )
 """Keys that count when the server starts, and not later."""
-_GUARDED = ("uploads", "store")
-"""Tables that decide what a token may read and write of the machine."""
+_GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write of the machine.
 
 
 class ConfigReloader:
@@ -44,8 +43,7 @@ class ConfigReloader:
         self._instructions: str | None = None
         self._fault = ""
         self._written = application.service
-        self.dispatcher: ToolDispatcher | None = None
-        """The dispatcher whose tools are replaced."""
+        self.dispatcher: ToolDispatcher | None = None  # The dispatcher whose tools are replaced.
 
     def instructions(self) -> str:
         """Return the current instructions for agents."""

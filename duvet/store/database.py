@@ -58,8 +58,7 @@ class StoreDamagedError(StoreError):
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
 """Device, inode, size and time of the store and its log."""
 
-STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""The suffixes of the files that sqlite reads and writes."""
+STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 
 
 def list_store_files(path: str) -> list[str]:
@@ -83,10 +82,8 @@ def read_store_stamp(path: str) -> StoreStamp:
 
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
 """Error codes of sqlite."""
-_DISK = {10, 14}
-"""The codes of disk errors, some of which mean a full disk."""
-_FULL_BYTES = 1 << 16
-"""A disk with less free space is full."""
+_DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
+_FULL_BYTES = 1 << 16  # A disk with less free space is full.
 _CORRUPT = 11
 _DAMAGE_MESSAGES = ("file format", "vtable constructor")
 """In messages about damaged files with the code of a wrong statement."""
@@ -192,11 +189,9 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
 
 DatabaseRow = tuple[Any, ...]
 Value = TypeVar("Value")
-BUSY_TIMEOUT = 5000
-"""Milliseconds to wait for others that are checkpointing."""
+BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
 _PAUSE = 0.02
-_BATCH = 500
-"""Rows, or values of a query, at a time."""
+_BATCH = 500  # Rows, or values of a query, at a time.
 
 
 class Database:
@@ -307,10 +302,8 @@ def make_placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-APPLICATION_ID: Final = 0x64757665
-"""The mark of a duvet store in the header of the file."""
-SCHEMA_VERSION: Final = 5
-"""Increased whenever a table or the encoding of its values changes."""
+APPLICATION_ID: Final = 0x64757665  # The mark of a duvet store in the header of the file.
+SCHEMA_VERSION: Final = 5  # Increased whenever a table or the encoding of its values changes.
 PAGE_SIZE: Final = 32768
 """Texts and vectors of files have some kilobytes: small pages would waste every other byte."""
 
@@ -346,8 +339,7 @@ PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
     "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
 )
 """The schema, which is compared with the text that the file stores."""
-SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
-"""Tables that FTS5 creates for itself."""
+SHADOWS = frozenset({"found_data", "found_idx", "found_config"})  # Tables that FTS5 creates for itself.
 
 # The order of labels and relations is part of the schema.
 _LABELS = (
@@ -372,8 +364,7 @@ class Trait(IntEnum):
 
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
 """The dictionary consists of so many samples of so many characters, one from every eighth text."""
-_MAX_TEXT_BYTES = 1 << 28
-"""Limits what a damaged or forged text can unpack to."""
+_MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
 
 
 class TitledText(Struct, frozen=True):
@@ -396,22 +387,19 @@ class TextWriter:
 
     def put(self, id: int, text: str, titles: Iterable[str]) -> None:
         if not self._dictionary:
-            self._sample(text)
+            self._count += 1
+            if self._count % _SAMPLE_STEP == 0:
+                # From the middle: many files begin alike.
+                start = max(0, len(text) - _SAMPLE_LENGTH) // 2
+                self._samples.append(text[start : start + _SAMPLE_LENGTH])
+            if len(self._samples) == _SAMPLES:
+                self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
+                self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
         # Files are small: much of one occurs in others.
         compressor = zlib.compressobj(zdict=self._dictionary)
         data = msgpack.encode([one.encode(errors="surrogatepass") for one in (text, *titles)])
         packed = compressor.compress(data) + compressor.flush()
         self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, packed)
-
-    def _sample(self, text: str) -> None:
-        self._count += 1
-        if self._count % _SAMPLE_STEP == 0:
-            # From the middle: many files begin alike.
-            start = max(0, len(text) - _SAMPLE_LENGTH) // 2
-            self._samples.append(text[start : start + _SAMPLE_LENGTH])
-        if len(self._samples) == _SAMPLES:
-            self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
-            self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
 
 
 def read_file_text(database: Database, id: int) -> TitledText:
@@ -438,10 +426,8 @@ class StoreState(NamedTuple):
     """The only row of the table `state`."""
 
     revision: str
-    next: int
-    """The number of the next chunk."""
-    total: int
-    """The number of chunks."""
+    next: int  # The number of the next chunk.
+    total: int  # The number of chunks.
 
 
 def read_state(database: Database) -> StoreState:

@@ -38,8 +38,7 @@ _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """Characters with a meaning in `.gitignore`."""
 _MAX_IGNORE_BYTES = 1 << 16
 _CACHE_KILOBYTES = 16_000
-_INDEX_MEMORY = 8 << 20
-"""Bytes of the full-text index that are collected in memory before they are written."""
+_INDEX_MEMORY = 8 << 20  # Bytes of the full-text index that are collected in memory before they are written.
 _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
@@ -56,7 +55,23 @@ def open_store(path: str, *, create: bool = False) -> Store:
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)
     try:
-        _check_schema(database, create=create)
+        version = _read_version_at_once(database)
+        if version is None or version < SCHEMA_VERSION:
+            if not create:
+                raise (
+                    make_version_error(database.path, version, SCHEMA_VERSION)
+                    if version
+                    else make_damaged_error(database.path, "it is empty")
+                )
+            ##= man/spec/knowledge.md#storage
+            ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+            ##% and not the index of a newer version.
+            database.patiently(lambda: _create_tables(database), BUSY_TIMEOUT / 1000)
+        elif version > SCHEMA_VERSION:
+            raise make_version_error(database.path, version, SCHEMA_VERSION)
+        found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
+            raise make_damaged_error(database.path, "its tables are others")
     except BaseException:
         database.close()
         raise
@@ -137,26 +152,6 @@ def _connect(path: str, mode: str, stamp: StoreStamp | None = None) -> Database:
     return database
 
 
-def _check_schema(database: Database, *, create: bool) -> None:
-    version = _read_version_at_once(database)
-    if version is None or version < SCHEMA_VERSION:
-        if not create:
-            raise (
-                make_version_error(database.path, version, SCHEMA_VERSION)
-                if version
-                else make_damaged_error(database.path, "it is empty")
-            )
-        ##= man/spec/knowledge.md#storage
-        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-        ##% and not the index of a newer version.
-        database.patiently(lambda: _create_tables(database), BUSY_TIMEOUT / 1000)
-    elif version > SCHEMA_VERSION:
-        raise make_version_error(database.path, version, SCHEMA_VERSION)
-    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
-        raise make_damaged_error(database.path, "its tables are others")
-
-
 def _read_version_at_once(database: Database) -> int | None:
     # In one transaction: others may be creating the tables.
     database.run("BEGIN")
@@ -188,7 +183,11 @@ def _create_tables(database: Database) -> None:
     database.run("BEGIN IMMEDIATE")
     try:
         if _read_version(database) != SCHEMA_VERSION:
-            _drop_tables(database)
+            tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
+            for is_virtual in (True, False):
+                for (name,) in database.rows(tables, is_virtual):
+                    quoted = name.replace('"', '""')
+                    database.run(f'DROP TABLE IF EXISTS "{quoted}"')
             for statement in STATEMENTS:
                 database.run(statement)
             database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _INDEX_MEMORY)
@@ -199,14 +198,6 @@ def _create_tables(database: Database) -> None:
     except BaseException:
         database.undo()
         raise
-
-
-def _drop_tables(database: Database) -> None:
-    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
-    for is_virtual in (True, False):
-        for (name,) in database.rows(tables, is_virtual):
-            quoted = name.replace('"', '""')
-            database.run(f'DROP TABLE IF EXISTS "{quoted}"')
 
 
 def can_be_replaced(path: str) -> bool:

@@ -37,13 +37,10 @@ _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 (SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
-_LARGE_SHARE = 4
-"""The index is optimized, or the file truncated, when a quarter of it is unused."""
-_COPY_PAUSE = 0.05
-"""Seconds between two attempts to overwrite a store."""
+_LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of it is unused.
+_COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 
-StoreMoment = tuple[object, ...]
-"""A token for one state of a store."""
+StoreMoment = tuple[object, ...]  # A token for one state of a store.
 
 
 class SqliteStore(ChunkSearch):
@@ -124,10 +121,6 @@ class SqliteStore(ChunkSearch):
             raise
         finally:
             self._flush = None
-        self._reclaim_space()
-
-    def _reclaim_space(self) -> None:
-        """Move the log into the file and truncate that, unless others are using it."""
         with suppress(StoreError):
             (free,), (pages,) = self.database.rows("PRAGMA freelist_count") + self.database.rows("PRAGMA page_count")
             if free * _LARGE_SHARE > pages:

@@ -27,22 +27,16 @@ from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fol
 _FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
 """Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
 the name of the file of a first chunk. No word of a text begins with one."""
-_FREQUENCIES = (1.6, 3.2, 6.4)
-"""The frequency of each degree in a chunk of usual length."""
+_FREQUENCIES = (1.6, 3.2, 6.4)  # The frequency of each degree in a chunk of usual length.
 _WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
 """The share of BM25 with `k1` = 1.2 for a word that occurs once, and what two, four and eight occurrences and one in the
 title, which counts as two, add to it."""
-_SHORT = 2
-"""Words of this length are too common for their frequency to matter."""
+_SHORT = 2  # Words of this length are too common for their frequency to matter.
 _USUAL_LENGTH = 1000
-_LENGTH_WEIGHT = 0.75
-"""`b` of BM25."""
-_BATCH = 4000
-"""Chunks to index together."""
-_COMMON_SHARE = 10
-"""A word in more than every tenth chunk finds nothing by itself while other words do."""
-_FEW_CHUNKS = 2000
-"""With so few matches, no word is too common."""
+_LENGTH_WEIGHT = 0.75  # `b` of BM25.
+_BATCH = 4000  # Chunks to index together.
+_COMMON_SHARE = 10  # A word in more than every tenth chunk finds nothing by itself while other words do.
+_FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 
@@ -135,8 +129,7 @@ def _strip_ending(name: str) -> str:
 class ChunkSearch(StoreTables):
     """The part of a store that finds chunks by words, names and filters."""
 
-    _flush: Callable[[], None] | None = None
-    """Indexes what the change in progress has put; None without one."""
+    _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
     _last_allowed: tuple[str, ChunkFilters, Sequence[int] | None] | None = None
 
     def _settle(self) -> None:

@@ -15,8 +15,7 @@ from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolE
 from duvet.trace.locations import suggest_nearest
 
 _MAX_DEPTH = 64
-MAX_ARGUMENT_LENGTH = 20_000
-"""The most characters of a text, unless the tool has a limit of its own."""
+MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool has a limit of its own.
 _CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")

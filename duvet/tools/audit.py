@@ -16,42 +16,30 @@ from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode
 
 _MAX_ARGUMENTS = 12
-_MAX_QUOTED = 300
-"""Characters of a quoted argument or warning."""
-_MAX_READ = 1000
-"""Characters of an argument that are looked at."""
-_OWN_WARNINGS = "knowledge"
-"""The pack whose warnings quote no text."""
+_MAX_QUOTED = 300  # Characters of a quoted argument or warning.
+_MAX_READ = 1000  # Characters of an argument that are looked at.
+_OWN_WARNINGS = "knowledge"  # The pack whose warnings quote no text.
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    tool: str
-    """Its name; for an unknown tool, the escaped name of the request."""
+    tool: str  # Its name; for an unknown tool, the escaped name of the request.
     pack: str
     face: str
     request: str
     scope: str
-    arguments: str
-    """Their names and sizes, never their content."""
+    arguments: str  # Their names and sizes, never their content.
     seconds: float
-    code: str = ""
-    """The code of the failure; empty after success."""
-    reason: str = ""
-    """The type of an unforeseen exception."""
+    code: str = ""  # The code of the failure; empty after success.
+    reason: str = ""  # The type of an unforeseen exception.
     bytes_in: int = 0
     bytes_out: int = 0
-    warning: str = ""
-    """The warning, or its length if it may quote the project."""
+    warning: str = ""  # The warning, or its length if it may quote the project.
     is_known: bool = True
-    has_failed: bool = False
-    """True also for an answer that reports a failure."""
-    changes: bool = False
-    """True for a tool that changes something."""
-    holder: str = ""
-    """The name of the caller's token; empty for a caller on this machine."""
+    has_failed: bool = False  # True also for an answer that reports a failure.
+    changes: bool = False  # True for a tool that changes something.
+    holder: str = ""  # The name of the caller's token; empty for a caller on this machine.
     scopes: tuple[str, ...] = ()
-    given: Mapping[str, object] = {}
-    """The arguments without secrets, for a tool that changes something."""
+    given: Mapping[str, object] = {}  # The arguments without secrets, for a tool that changes something.
 
 
 CallObserver = Callable[[CallRecord], None]

@@ -31,14 +31,11 @@ class KeptStep(Struct, frozen=True):
 class CallState(Struct):
     """The results of the earlier rounds of a call."""
 
-    count: int = 0
-    """The number of rounds."""
-    done: dict[str, KeptStep] = field(default_factory=dict)
-    """The finished steps by place."""
+    count: int = 0  # The number of rounds.
+    done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps by place.
     said: dict[str, str | None] = field(default_factory=dict)
     """The answers of the caller's model by question; None for a useless one."""
-    asked: list[str] = field(default_factory=list)
-    """The questions since the last step was done."""
+    asked: list[str] = field(default_factory=list)  # The questions since the last step was done.
 
 
 class CallJournal:
@@ -88,23 +85,15 @@ class Caller(Struct, frozen=True, kw_only=True):
     """The origin and the rights of a call."""
 
     scopes: frozenset[Scope] = frozenset(Scope)
-    face: str = "library"
-    """`mcp`, `rest`, `shell` or `workflow`."""
-    behind: str = ""
-    """The face of the client behind a forwarding server, if it is another one."""
-    holder: str = ""
-    """The name of the token; empty for a caller on this machine, in a process of its own."""
-    request: str = ""
-    """The caller's id of the call."""
+    face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
+    behind: str = ""  # The face of the client behind a forwarding server, if it is another one.
+    holder: str = ""  # The name of the token; empty for a caller on this machine, in a process of its own.
+    request: str = ""  # The caller's id of the call.
     progress: ProgressCallback = ignore_progress
-    sampler: Sampler | None = None
-    """Asks the caller's own model, if it offers one."""
-    journal: CallJournal | None = None
-    """Set if the caller may have to repeat the call."""
-    time_limit: float | None = None
-    """The most seconds that it waits for a tool of an installed pack."""
-    within: tuple[str, ...] = ()
-    """The tools whose handlers led to this call, the outermost first."""
+    sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
+    journal: CallJournal | None = None  # Set if the caller may have to repeat the call.
+    time_limit: float | None = None  # The most seconds that it waits for a tool of an installed pack.
+    within: tuple[str, ...] = ()  # The tools whose handlers led to this call, the outermost first.
 
     @property
     def audience(self) -> str:
@@ -137,10 +126,8 @@ class CallContext(Struct, frozen=True, kw_only=True):
     caller: Caller
     readings: ProjectReadings
     calls: ToolCalls
-    services: Mapping[str, Any] = field(default_factory=dict)
-    """Services of the server by name."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """The configuration of the pack."""
+    services: Mapping[str, Any] = field(default_factory=dict)  # Services of the server by name.
+    settings: Mapping[str, Any] = field(default_factory=dict)  # The configuration of the pack.
 
     async def reading(self) -> ProjectSnapshot:
         """Return the project as it is now."""
@@ -195,8 +182,7 @@ def _make_loop_variable(name: str) -> RunVar[CapacityLimiter | None]:
     return RunVar(name)
 
 
-FACTS_SERVICE = "facts"
-"""The service that holds the `ServerFacts`."""
+FACTS_SERVICE = "facts"  # The service that holds the `ServerFacts`.
 
 
 def get_current_time() -> datetime:
@@ -212,6 +198,5 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     unloaded: Sequence[UnloadedPack] = ()
     providers: Sequence[str] = ()
     workflows: Sequence[str] = ()
-    faulty: Sequence[str] = ()
-    """Workflows that can't be called."""
+    faulty: Sequence[str] = ()  # Workflows that can't be called.
     clock: Callable[[], datetime] = get_current_time

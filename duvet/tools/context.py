@@ -60,8 +60,7 @@ class ProjectSnapshot:
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
         self.catalogue = catalogue
-        self.page_size = page_size
-        """Entries of a list in an answer without a limit; 0 is all."""
+        self.page_size = page_size  # Entries of a list in an answer without a limit; 0 is all.
         self._once: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._read: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._earlier: dict[Callable[[ProjectSnapshot], Any], Any] = {}

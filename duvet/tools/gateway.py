@@ -11,19 +11,9 @@ from urllib.parse import urlsplit
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, to_builtins
 from msgspec.structs import fields, replace
 
+from duvet import http_client
 from duvet.config.settings import Secret
 from duvet.errors import QueryError
-from duvet.http_client import (
-    Clock,
-    HttpClient,
-    HttpReply,
-    SystemClock,
-    UnreachableError,
-    is_local_address,
-    is_safe_address,
-    parse_base_url,
-    retry,
-)
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
@@ -48,7 +38,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """True for a server on this machine."""
-        return is_local_address(urlsplit(self.base))
+        return http_client.is_local_address(urlsplit(self.base))
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -76,13 +66,13 @@ class Gateway(Struct, frozen=True, kw_only=True):
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     """Return the gateway at a URL; QueryError for a malformed or unsafe one."""
     base = url.strip().rstrip("/")
-    parts = parse_base_url(base)
+    parts = http_client.parse_base_url(base)
     if parts is None:
         raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
-    if not is_safe_address(parts):
+    if not http_client.is_safe_address(parts):
         hint = "http:// is for servers on this machine: others would see the tokens"
         raise QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
@@ -90,8 +80,7 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
 
 
 HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4
-"""Shorter secrets occur in any text."""
+_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
 _MAX_WORDS = 1000
 _TEMPORARY_STATUSES = (502, 503, 504)
 _CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
@@ -101,7 +90,7 @@ class TemporaryGatewayError(ToolError):
     """A failure that may be over in a moment."""
 
 
-def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
+def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     """Return the answer of the tool; ToolError if it failed, or if this is not an answer of it."""
     try:
         value = json.decode(reply.body)
@@ -121,14 +110,18 @@ def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "is it a duvet server, and of this version?")
 
 
-def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
+def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
     """Return the error of the gateway in its own words; of another kind of server, only the status."""
     error = value.get("error")
     # Over REST, code and hint stand beside the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
-        return _make_status_error(reply.status)
+        if 300 <= reply.status < 400:
+            hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({reply.status})", hint)
+        kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
+        return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
@@ -150,14 +143,6 @@ def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gatew
     return kind(known, _clean(message, gateway), _clean(hint, gateway), details)
 
 
-def _make_status_error(status: int) -> ToolError:
-    if 300 <= status < 400:
-        hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
-        return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({status})", hint)
-    kind = TemporaryGatewayError if status in _TEMPORARY_STATUSES else ToolError
-    return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {status}", _CHECK_SERVER)
-
-
 def _clean(text: object, gateway: Gateway) -> str:
     # Tokens go before the text is cut, which might leave most of one.
     return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
@@ -175,24 +160,21 @@ def _hide_tokens(text: str, gateway: Gateway) -> str:
 
 
 GATEWAY_PATH = "/api/mcp"
-AUDIENCE_HEADER = "x-duvet-audience"
-"""The header that names the face of the client behind this server."""
-MAX_REPLY_BYTES = 32 << 20
-"""The limit of our own answers, too."""
-MAX_WORK_SECONDS = 1800.0
-"""Seconds for a tool that changes something."""
+AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
+MAX_REPLY_BYTES = 32 << 20  # The limit of our own answers, too.
+MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
 _RETRY_PAUSES = (0.2, 0.6)
 
 
 class GatewayConnection:
     """Calls tools of a gateway; its connections stay open until it is closed."""
 
-    def __init__(self, gateway: Gateway, seconds: float, clock: Clock | None = None) -> None:
+    def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
         """`seconds` is the time limit of a tool that only reads, including retries."""
         self.gateway = gateway
         self.seconds = seconds
-        self._clock = clock or SystemClock()
-        self._http = HttpClient()
+        self._clock = clock or http_client.SystemClock()
+        self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         """Return the answer of the tool; ToolError if it fails or can't be reached."""
@@ -205,7 +187,7 @@ class GatewayConnection:
             ##= man/spec/gateway.md#forwarding
             ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
             ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
-            return await retry(
+            return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
                 lambda error, attempt: next(pauses, None),
@@ -224,7 +206,7 @@ class GatewayConnection:
         url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
-        except UnreachableError as error:
+        except http_client.UnreachableError as error:
             message = f"the gateway can't be reached: {error}"
             raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
         if reply.is_compressed:
@@ -237,8 +219,7 @@ class GatewayConnection:
 
 
 KM_SEARCH_NAME = "km-search"
-LOCAL_TOOLS = ("km-help",)
-"""Tools that describe what is enabled here."""
+LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
 
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:

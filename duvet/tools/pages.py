@@ -11,42 +11,17 @@ from msgspec import Meta, Struct, json
 from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, UnreadableError
-from duvet.knowledge.pages.catalogue import (
-    PageCollection,
-    PageEdge,
-    PageNode,
-    PageRequirement,
-    find_page_requirements,
-    load_pages,
-)
+from duvet.knowledge.pages import catalogue, search
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import Page, decode_page_body
-from duvet.knowledge.pages.search import (
-    PageHit,
-    PageIndex,
-    extract_stems,
-    find_passage,
-    find_relevant_pages,
-    search_pages,
-)
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
+from duvet.tools import tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
-from duvet.tools.tool import (
-    MCP_SOURCE,
-    MODELS_SERVICE,
-    REST_SOURCE,
-    ErrorCode,
-    Pack,
-    ResultPage,
-    Tool,
-    ToolAnswer,
-    ToolError,
-)
 from duvet.tools.trace.requirements import ListArguments
 
 PageFacts = TypeVar("PageFacts")
@@ -60,17 +35,17 @@ class PageListRow(Struct, frozen=True):
     title: str
 
 
-def load_page_collection(context: ProjectSnapshot) -> PageCollection:
+def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
     """Return the pages with their links."""
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = load_pages(project, find_page_files(project), earlier.store if earlier else None)
-    return PageCollection(shelf, context.catalogue)
+    shelf = catalogue.load_pages(project, find_page_files(project), earlier.store if earlier else None)
+    return catalogue.PageCollection(shelf, context.catalogue)
 
 
-def load_page_index(context: ProjectSnapshot) -> PageIndex:
+def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
     """Return the pages with the words in them."""
-    return PageIndex(
+    return search.PageIndex(
         context.read(load_page_collection), lambda page: read_page_body(context, page), context.earlier(load_page_index)
     )
 
@@ -112,31 +87,33 @@ class AskPagesOutput(Struct, frozen=True):
     sources: tuple[PageListRow, ...]
 
 
-async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> ToolAnswer:
+async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> tool.ToolAnswer:
     """Let a model answer from the most relevant pages."""
     question = require_argument("question", arguments.question, "ask something")
-    router: StaticRouter | None = ctx.services.get(MODELS_SERVICE)
+    router: StaticRouter | None = ctx.services.get(tool.MODELS_SERVICE)
     try:
         if router is None:
             raise NoModelError()
         router.pick(ModelRequest(task=ASK_TASK))
     except NoModelError as error:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
     sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
     if not sources:
-        return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
+        return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
     ##= man/spec/pages.md#tools
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
     ##% calling one when it finds no page.
-    return ToolAnswer(value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings))
+    return tool.ToolAnswer(
+        value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
+    )
 
 
-def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
-    stems = extract_stems(question)
+def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
+    stems = search.extract_stems(question)
 
     def make_source(page: Page) -> AnswerSource:
-        text, lines = find_passage(index.read(page) or "", stems)
+        text, lines = search.find_passage(index.read(page) or "", stems)
         return AnswerSource(
             number=0,
             kind="page",
@@ -147,13 +124,13 @@ def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, 
             text=text,
         )
 
-    sources = fit_sources(map(make_source, find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
+    sources = fit_sources(map(make_source, search.find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
     # Two pages may share a title, but not a path.
     pages = {page.path: page for page in index.collection.pages}
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
 
 
-ASK = Tool(
+ASK = tool.Tool(
     name="ask",
     title="Ask the pages",
     description="What a model answers from the pages, with the pages that it was shown as its sources.",
@@ -167,8 +144,7 @@ ASK = Tool(
 PAGES_HINT = "list_pages has the slugs"
 
 
-_MAX_TEXT = 4_000_000
-"""The most characters, and bytes of JSON, of the text in an answer."""
+_MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,17 +159,17 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
-    requirements: tuple[PageRequirement, ...] | None = None
+    requirements: tuple[catalogue.PageRequirement, ...] | None = None
     next_offset: int | None = None
 
 
-async def get_page(arguments: GetPageInput, ctx: CallContext) -> ToolAnswer:
+async def get_page(arguments: GetPageInput, ctx: CallContext) -> tool.ToolAnswer:
     ##= man/spec/pages.md#tools
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
     ##% argument.
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         text = read_page_body(context, page)
         if text is None:
@@ -208,14 +184,14 @@ async def get_page(arguments: GetPageInput, ctx: CallContext) -> ToolAnswer:
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
         more = f"The text goes on: give offset={end}{'' if is_cut else ', or a higher limit'}."
-        return ToolAnswer(
+        return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,
                 title=page.title,
                 content=content,
                 outlinks=pages.outlinks(page),
                 backlinks=pages.backlinks(page),
-                requirements=find_page_requirements(pages, page),
+                requirements=catalogue.find_page_requirements(pages, page),
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
@@ -232,12 +208,12 @@ def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]
-    if face != MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
+    if face != tool.MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
         return rest
     return rest.encode()[:MAX_PAGE_BYTES].decode(errors="ignore")
 
 
-GET_PAGE = Tool(
+GET_PAGE = tool.Tool(
     name="get_page",
     title="Page",
     description="A page with its text, its links, the requirements that it names and the code that cites these.",
@@ -253,8 +229,8 @@ class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LocalGraph(Struct, frozen=True):
-    nodes: tuple[PageNode, ...]
-    edges: tuple[PageEdge, ...]
+    nodes: tuple[catalogue.PageNode, ...]
+    edges: tuple[catalogue.PageEdge, ...]
 
 
 class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -262,29 +238,29 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
     local_graph: LocalGraph
-    requirements: tuple[PageRequirement, ...] | None = None
+    requirements: tuple[catalogue.PageRequirement, ...] | None = None
 
 
-async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> ToolAnswer:
+async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> tool.ToolAnswer:
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph = pages.graph(page)
-        return ToolAnswer(
+        return tool.ToolAnswer(
             value=GetConnectionsOutput(
                 slug=page.slug,
                 outlinks=pages.outlinks(page),
                 backlinks=pages.backlinks(page),
                 local_graph=LocalGraph(graph.nodes, graph.edges),
-                requirements=find_page_requirements(pages, page),
+                requirements=catalogue.find_page_requirements(pages, page),
             )
         )
 
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-GET_CONNECTIONS = Tool(
+GET_CONNECTIONS = tool.Tool(
     name="get_connections",
     title="Connections of a page",
     description="The pages that a page is linked with, as a small graph, and the requirements that it names.",
@@ -295,20 +271,20 @@ GET_CONNECTIONS = Tool(
 )
 
 
-async def list_pages(arguments: ListArguments, ctx: CallContext) -> ToolAnswer:
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
-        size = 0 if ctx.caller.face == REST_SOURCE else context.page_size
+async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAnswer:
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
+        size = 0 if ctx.caller.face == tool.REST_SOURCE else context.page_size
         list_question = ("list_pages", replace(arguments, limit=None, cursor=None))
         request = PageRequest(list_question, arguments.cursor, arguments.limit, size)
         rows, page = make_result_page(
             pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)
         )
-        return ToolAnswer(value=rows, page=page, next_step=describe_rest(len(rows), page))
+        return tool.ToolAnswer(value=rows, page=page, next_step=describe_rest(len(rows), page))
 
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-LIST_PAGES = Tool(
+LIST_PAGES = tool.Tool(
     name="list_pages",
     title="List pages",
     description="The design notes, decisions and runbooks of the project, the newest first.",
@@ -323,29 +299,29 @@ class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="Words, or parts of words")]
 
 
-async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> ToolAnswer:
+async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool.ToolAnswer:
     query = require_argument("query", arguments.query, "give a word")
 
-    def question(context: ProjectSnapshot, index: PageIndex) -> ToolAnswer:
-        hits = search_pages(index, query)
-        return ToolAnswer(value=hits, page=ResultPage(len(hits)))
+    def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
+        hits = search.search_pages(index, query)
+        return tool.ToolAnswer(value=hits, page=tool.ResultPage(len(hits)))
 
     return await answer_from_pages(ctx, load_page_index, question)
 
 
-SEARCH_PAGES = Tool(
+SEARCH_PAGES = tool.Tool(
     name="search",
     title="Search pages",
     description="The pages with all words of a query in their title or text, the best 20, each with the place around "
     "the first one. For requirements there is search_requirements.",
     input=SearchPagesInput,
-    output=tuple[PageHit, ...],
+    output=tuple[search.PageHit, ...],
     handler=run_page_search,
     labels=("pages",),
 )
 
 
-PAGES = Pack(
+PAGES = tool.Pack(
     "pages",
     (LIST_PAGES, GET_PAGE, SEARCH_PAGES, ASK, GET_CONNECTIONS),
     "Notes that link to one another and to requirements",

@@ -107,8 +107,7 @@ class ArgumentLine(Struct, frozen=True):
     """An argument as help shows it."""
 
     name: str
-    terms: str
-    """Its type or choices, its default, and its bounds."""
+    terms: str  # Its type or choices, its default, and its bounds.
     description: str
 
 

@@ -24,8 +24,7 @@ class ErrorCode(StrEnum):
 
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
-    INVALID_IDENTIFIER = "invalid_identifier"
-    """A node name that is malformed."""
+    INVALID_IDENTIFIER = "invalid_identifier"  # A node name that is malformed.
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"
@@ -33,8 +32,7 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_OPERATION = "unsupported_operation"
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
-    ASSERT_FAILED = "assert_failed"
-    """A check of a workflow step failed."""
+    ASSERT_FAILED = "assert_failed"  # A check of a workflow step failed.
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     RECIPE_NOT_FOUND = "recipe_not_found"
@@ -105,14 +103,10 @@ class ResultPage(Struct, frozen=True):
 
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
-    value: object
-    """A record or a list of records: the whole first block of content."""
-    next_step: str = ""
-    """A suggestion of one line."""
-    warning: str = ""
-    """The reason why the answer may be incomplete, in one line."""
-    page: ResultPage | None = None
-    """Set for lists only."""
+    value: object  # A record or a list of records: the whole first block of content.
+    next_step: str = ""  # A suggestion of one line.
+    warning: str = ""  # The reason why the answer may be incomplete, in one line.
+    page: ResultPage | None = None  # Set for lists only.
 
 
 class ArgumentShortcut(Struct, frozen=True):
@@ -120,8 +114,7 @@ class ArgumentShortcut(Struct, frozen=True):
 
     flag: str
     argument: str
-    key: str
-    """The list in the object."""
+    key: str  # The list in the object.
 
 
 class WithheldReason(Struct, frozen=True):
@@ -136,36 +129,25 @@ class Tool(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     description: str
-    input: type[Struct]
-    """The record of the arguments, which describes them."""
-    output: Any
-    """The type of the answer: a record, or a tuple of records for a list."""
+    input: type[Struct]  # The record of the arguments, which describes them.
+    output: Any  # The type of the answer: a record, or a tuple of records for a list.
     handler: Callable[[Any, Any], Any]
     """Takes the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of it."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
-    replaces: bool = False
-    """May replace the work of others."""
-    labels: Sequence[str] = ()
-    """Topics to choose tools by."""
-    safety_notes: Sequence[str] = ()
-    """Sentences to consider before a call."""
-    invocation_hints: Sequence[str] = ()
-    """Sentences on when and how agents should call it."""
-    time_limit: float | None = None
-    """Seconds that a call may take; None leaves that to the server."""
+    replaces: bool = False  # May replace the work of others.
+    labels: Sequence[str] = ()  # Topics to choose tools by.
+    safety_notes: Sequence[str] = ()  # Sentences to consider before a call.
+    invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
+    time_limit: float | None = None  # Seconds that a call may take; None leaves that to the server.
     aliases: Sequence[str] = ()
     reads: bool | None = None
     """Changes nothing; None derives it from the scope: tools for readers change nothing."""
     shortcuts: Sequence[ArgumentShortcut] = ()
-    withheld: WithheldReason | None = None
-    """Set where nobody can call the tool; it is not listed then."""
-    accountable: Sequence[str] = ()
-    """Arguments without secrets, which the audit log quotes."""
-    failures: Sequence[ErrorCode] = ()
-    """Codes beside those that every tool may fail with."""
-    longest: int | None = None
-    """The most characters of a text among the arguments, if not the usual limit."""
+    withheld: WithheldReason | None = None  # Set where nobody can call the tool; it is not listed then.
+    accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
+    failures: Sequence[ErrorCode] = ()  # Codes beside those that every tool may fail with.
+    longest: int | None = None  # The most characters of a text among the arguments, if not the usual limit.
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
     """Makes the record of the arguments where a tool words its refusals itself, with a QueryError."""
@@ -200,10 +182,8 @@ class EnabledPack(Struct, frozen=True):
     """A pack with the choices of the configuration."""
 
     pack: Pack
-    writes: bool = True
-    """Tools that write are enabled, too."""
-    switches: Mapping[str, bool] = field(default_factory=dict)
-    """Tools by name, each enabled or disabled."""
+    writes: bool = True  # Tools that write are enabled, too.
+    switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
     """Listed for clients; None where the project decides. The tools can be called in any case."""
@@ -257,20 +237,14 @@ def _format_page(page: ResultPage) -> dict[str, Any]:
 
 
 # The services that handlers find in their context.
-MODELS_SERVICE = "models"
-"""The router of models."""
-RUNS_SERVICE = "runs"
-"""The log of workflow runs."""
-RECIPES_SERVICE = "recipes"
-"""The runner of recipes."""
-KNOWLEDGE_SERVICE = "knowledge"
-"""The index."""
-UPKEEP_SERVICE = "upkeep"
-"""Ingest runs, feedback and backups."""
+MODELS_SERVICE = "models"  # The router of models.
+RUNS_SERVICE = "runs"  # The log of workflow runs.
+RECIPES_SERVICE = "recipes"  # The runner of recipes.
+KNOWLEDGE_SERVICE = "knowledge"  # The index.
+UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
 
 # The faces by which calls come.
-MCP_SOURCE = "mcp"
-"""The one whose readers pay for each word."""
+MCP_SOURCE = "mcp"  # The one whose readers pay for each word.
 REST_SOURCE = "rest"
 SHELL_SOURCE = "shell"
 WORKFLOW_SOURCE = "workflow"

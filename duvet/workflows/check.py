@@ -16,18 +16,7 @@ from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
 from duvet.trace.locations import suggest_nearest
-from duvet.workflows.references import (
-    MAX_EXPANDED_BYTES,
-    Reference,
-    UnresolvedError,
-    ValuePath,
-    WorkflowError,
-    copy_plain_value,
-    find_texts,
-    format_path,
-    is_constant,
-    split_references,
-)
+from duvet.workflows import references
 from duvet.workflows.steps import SCOPE_ROOTS, ModelParams, find_nesting_fault, parse_scope_path
 from duvet.workflows.workflow import (
     MAX_STEPS,
@@ -49,32 +38,26 @@ from duvet.workflows.workflow import (
 class WorkflowFault(Struct, frozen=True, kw_only=True):
     """A problem of a workflow, with its place."""
 
-    keys: ValuePath
-    """The path from the workflow on, as in a configuration."""
+    keys: references.ValuePath  # The path from the workflow on, as in a configuration.
     message: str
     hint: str = ""
     is_warning: bool = False
-    root: str = ""
-    """The first name of a reference that leads nowhere."""
+    root: str = ""  # The first name of a reference that leads nowhere.
 
     @property
     def path(self) -> str:
         """`steps[2].params.query`"""
-        return format_path(self.keys)
+        return references.format_path(self.keys)
 
 
 class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, Workflow]
-    """By their own names; the tools need not contain theirs."""
-    models: Collection[str]
-    """Providers, tasks, and models as PROVIDER/MODEL."""
-    recipes: Mapping[str, Workflow] = {}
-    """By their own names; faulty ones as far as they could be read."""
-    faulty: Collection[str] = ()
-    """The recipes with problems in their own files."""
+    workflows: Mapping[str, Workflow]  # By their own names; the tools need not contain theirs.
+    models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
+    recipes: Mapping[str, Workflow] = {}  # By their own names; faulty ones as far as they could be read.
+    faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
     def __contains__(self, tool: str) -> bool:
         return tool in self.tools or find_called_workflow(tool) in self.workflows
@@ -133,17 +116,17 @@ def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[Workf
 def _check_sizes(workflow: Workflow) -> Iterator[WorkflowFault]:
     for keys, value in _list_values(workflow):
         try:
-            copy_plain_value(value, MAX_EXPANDED_BYTES, "it")
-        except UnresolvedError as error:
+            references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
+        except references.UnresolvedError as error:
             yield WorkflowFault(keys=keys, message=error.message)
 
 
-def _list_values(workflow: Workflow) -> Iterator[tuple[ValuePath, object]]:
+def _list_values(workflow: Workflow) -> Iterator[tuple[references.ValuePath, object]]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             yield ("variables", name, "default"), variable.default
     for number, step in enumerate(workflow.steps):
-        at: ValuePath = ("steps", number)
+        at: references.ValuePath = ("steps", number)
         yield (*_params_path(step, at), "params"), step.params
         yield (*at, "expect"), step.expect
         checks = [((*at, "assert", place), check) for place, check in enumerate(step.asserts)]
@@ -157,7 +140,7 @@ def _list_values(workflow: Workflow) -> Iterator[tuple[ValuePath, object]]:
     yield ("outputs",), workflow.outputs
 
 
-def _params_path(step: Step, keys: ValuePath) -> ValuePath:
+def _params_path(step: Step, keys: references.ValuePath) -> references.ValuePath:
     """Return the path of the table that contains the tool and its arguments."""
     return (*keys, "wait") if isinstance(step, WaitStep) else keys
 
@@ -167,7 +150,7 @@ def _check_defaults(workflow: Workflow) -> Iterator[WorkflowFault]:
         if variable.default is not UNSET:
             try:
                 resolve_variable(name, variable, variable.default)
-            except WorkflowError as error:
+            except references.WorkflowError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
 
 
@@ -185,13 +168,13 @@ def _check_ids(workflow: Workflow) -> Iterator[WorkflowFault]:
 def _check_steps(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
-        keys: ValuePath = ("steps", number)
+        keys: references.ValuePath = ("steps", number)
         yield from _check_calls(step, keys, known)
         yield from scope.check_step(step, keys)
     yield from scope.check_value(workflow.outputs, ("outputs",))
 
 
-def _check_calls(step: Step, keys: ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_calls(step: Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Check the tool or model of a step, and its arguments."""
     if isinstance(step, ModelStep):
         # A provider has any model.
@@ -213,7 +196,7 @@ def _check_calls(step: Step, keys: ValuePath, known: WorkflowEnvironment) -> Ite
 
 
 def _check_arguments(
-    params: Mapping[str, Any], record: type[Struct], keys: ValuePath, tool: str
+    params: Mapping[str, Any], record: type[Struct], keys: references.ValuePath, tool: str
 ) -> Iterator[WorkflowFault]:
     takes = {field.encode_name: field for field in fields(record)}
     ##= man/spec/workflows.md#checks
@@ -222,9 +205,9 @@ def _check_arguments(
     for name, value in params.items():
         if unknown := find_unknown_argument(tool, [name], takes, if_none="it has none"):
             yield WorkflowFault(keys=(*keys, name), message=unknown.message, hint=unknown.hint)
-        elif value is not None and is_constant(value):
+        elif value is not None and references.is_constant(value):
             try:
-                convert(copy_plain_value(value, MAX_EXPANDED_BYTES, name), takes[name].type)
+                convert(references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, name), takes[name].type)
             except ValidationError as error:
                 yield WorkflowFault(keys=(*keys, name), message=describe_conversion_error(str(error)))
     for name, field in takes.items():
@@ -267,7 +250,7 @@ class _ReferenceScope:
             "captures": [capture.name for step in workflow.steps for capture in step.capture],
         }
 
-    def check_step(self, step: Step, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def check_step(self, step: Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         """Check the references of the next step, which counts as done afterwards."""
         yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
         if isinstance(step, WaitStep):
@@ -285,29 +268,33 @@ class _ReferenceScope:
         self.names["captures"] += [capture.name for capture in step.capture]
         self.names["steps"].append(step.id)
 
-    def check_value(self, value: Any, keys: ValuePath, *, has_result: bool = False) -> Iterator[WorkflowFault]:
-        for where, text in find_texts(value, keys):
+    def check_value(
+        self, value: Any, keys: references.ValuePath, *, has_result: bool = False
+    ) -> Iterator[WorkflowFault]:
+        for where, text in references.find_texts(value, keys):
             try:
-                found = dict.fromkeys(piece for piece in split_references(text) if isinstance(piece, Reference))
-            except UnresolvedError as error:
+                found = dict.fromkeys(
+                    piece for piece in references.split_references(text) if isinstance(piece, references.Reference)
+                )
+            except references.UnresolvedError as error:
                 yield WorkflowFault(keys=where, message=error.message, hint=error.hint)
                 continue
             for reference in found:
                 yield from self._check_reference(reference.path, reference.text, where, has_result)
 
-    def _check_condition(self, check: Check, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_condition(self, check: Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
         yield from self.check_value(check.equals, (*keys, "equals"), has_result=True)
         yield from self.check_value(check.not_equals, (*keys, "notEquals"), has_result=True)
 
-    def _check_path(self, text: str, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_path(self, text: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         try:
             yield from self._check_reference(parse_scope_path(text), text, keys, True)
-        except UnresolvedError as error:
+        except references.UnresolvedError as error:
             yield WorkflowFault(keys=keys, message=error.message, hint=error.hint)
 
     def _check_reference(
-        self, path: ValuePath, text: str, keys: ValuePath, has_result: bool
+        self, path: references.ValuePath, text: str, keys: references.ValuePath, has_result: bool
     ) -> Iterator[WorkflowFault]:
         root, *more = path
         shown = _quote(text)
@@ -322,7 +309,7 @@ class _ReferenceScope:
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
                 yield WorkflowFault(keys=keys, message=f"{shown}: a step has result and status")
 
-    def _check_name(self, root: str, name: str, shown: str, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_name(self, root: str, name: str, shown: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         known = self.names[root]
         if name in known:
             return

@@ -10,22 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
+from duvet.workflows import steps
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
-from duvet.workflows.steps import (
-    RunLog,
-    StepListener,
-    StepResult,
-    StepRunner,
-    WaitAttempts,
-    WorkflowBackend,
-    WorkflowClock,
-    bound_run,
-    capture_values,
-    clip_message,
-    discard_run,
-    find_nesting_fault,
-    verify_result,
-)
 from duvet.workflows.workflow import (
     MAX_STEPS,
     FailureCode,
@@ -40,22 +26,21 @@ from duvet.workflows.workflow import (
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The running workflows around this call, the outermost first."""
 _MAX_WARNINGS = 100
-_MAX_RESULTS_BYTES = 64_000_000
-"""The most JSON in all results, which are kept until the end."""
+_MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept until the end.
 
 
 async def run_workflow(
     workflow: Workflow,
     given: Struct | Mapping[str, object],
-    backend: WorkflowBackend,
-    progress: StepListener = ignore_progress,
-    log: RunLog = discard_run,
+    backend: steps.WorkflowBackend,
+    progress: steps.StepListener = ignore_progress,
+    log: steps.RunLog = steps.discard_run,
     journal: CallJournal | None = None,
-    timing: WorkflowClock | None = None,
+    timing: steps.WorkflowClock | None = None,
 ) -> WorkflowRun:
     """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
     variables = msgspec.to_builtins(given) if isinstance(given, Struct) else given
-    run = _Run(workflow, backend, progress, log, timing or WorkflowClock(), journal or CallJournal(CallState()))
+    run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
     return await run.run(variables)
 
 
@@ -63,10 +48,10 @@ class _Run:
     def __init__(
         self,
         workflow: Workflow,
-        backend: WorkflowBackend,
-        progress: StepListener,
-        log: RunLog,
-        timing: WorkflowClock,
+        backend: steps.WorkflowBackend,
+        progress: steps.StepListener,
+        log: steps.RunLog,
+        timing: steps.WorkflowClock,
         journal: CallJournal,
     ) -> None:
         self.workflow = workflow
@@ -80,7 +65,7 @@ class _Run:
         self.warnings: list[str] = []
         self.results_bytes = 0
         self.digest = ""
-        self._runner = StepRunner(backend, timing, self.scope, WaitAttempts())
+        self._runner = steps.StepRunner(backend, timing, self.scope, steps.WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> WorkflowRun:
@@ -104,7 +89,7 @@ class _Run:
     async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
         """Run everything, and return the failure, if any."""
         try:
-            if fault := find_nesting_fault(self.workflow.name, callers):
+            if fault := steps.find_nesting_fault(self.workflow.name, callers):
                 raise WorkflowError(FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
@@ -114,28 +99,25 @@ class _Run:
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
-            await self._run_steps()
+            from anyio.lowlevel import checkpoint
+
+            ##= man/spec/workflows.md#steps
+            ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+            total = len(self.workflow.steps)
+            for number, step in enumerate(self.workflow.steps):
+                ##= man/spec/workflows.md#steps
+                ##% The engine MUST announce each step before it begins, and the end of the run.
+                await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
+                # A tool may have swallowed its cancellation.
+                await checkpoint()
+                await self._run_step(step)
+            await self.progress(total, total, "done")
             self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except WorkflowError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
             return self._make_failure(FailureCode.INVALID_REQUEST, error.message, error.hint)
         return None
-
-    async def _run_steps(self) -> None:
-        from anyio.lowlevel import checkpoint
-
-        ##= man/spec/workflows.md#steps
-        ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
-        total = len(self.workflow.steps)
-        for number, step in enumerate(self.workflow.steps):
-            ##= man/spec/workflows.md#steps
-            ##% The engine MUST announce each step before it begins, and the end of the run.
-            await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
-            # A tool may have swallowed its cancellation.
-            await checkpoint()
-            await self._run_step(step)
-        await self.progress(total, total, "done")
 
     async def _run_step(self, step: Step) -> None:
         """Run one step, and record it even if it fails."""
@@ -149,7 +131,7 @@ class _Run:
             self.journal.begin(f"{self.digest}-{len(self.steps)}")
             kept = self.journal.recall()
             if kept is not None:
-                found = StepResult(kept.result, kept.warnings)
+                found = steps.StepResult(kept.result, kept.warnings)
                 begun -= kept.seconds
             else:
                 found = await self._limit_step(step)
@@ -169,12 +151,12 @@ class _Run:
                     id=step.id,
                     status="success" if status == "success" else "error",
                     duration_seconds=self._measure_since(begun),
-                    message=clip_message(message),
+                    message=steps.clip_message(message),
                     result=result,
                 )
             )
 
-    async def _limit_step(self, step: Step) -> StepResult:
+    async def _limit_step(self, step: Step) -> steps.StepResult:
         """Return the result of a step within its time limit."""
         from anyio import move_on_after
 
@@ -203,11 +185,11 @@ class _Run:
             raise WorkflowError(FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
-    def _keep_result(self, step: Step, found: StepResult) -> None:
+    def _keep_result(self, step: Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
         ##% The warnings of tools and models MUST be warnings of the run.
-        self.warnings += (clip_message(f"{step.id}: {warning}") for warning in found.warnings)
+        self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
         ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
         ##% above 1 MB, and results above 16 MB or 64 MB in total.
@@ -216,19 +198,19 @@ class _Run:
             message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
             raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
         scope = {**self.scope, "result": found.value}
-        verify_result(step, scope)
-        self.scope["captures"].update(capture_values(step, scope))
+        steps.verify_result(step, scope)
+        self.scope["captures"].update(steps.capture_values(step, scope))
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
     def _make_failure(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
         return WorkflowFailure(
-            code=code, message=clip_message(message), hint=clip_message(hint), step=failing, cause=cause
+            code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause
         )
 
     def _make_record(self, failure: WorkflowFailure | None) -> WorkflowRun:
         skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
-        return bound_run(
+        return steps.bound_run(
             WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",

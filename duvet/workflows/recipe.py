@@ -24,18 +24,8 @@ from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text
 from duvet.tools.tool import Tool
 from duvet.trace.locations import suggest_nearest
+from duvet.workflows import references
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
-from duvet.workflows.references import (
-    Reference,
-    ValuePath,
-    ValueScope,
-    escape_references,
-    expand_references,
-    format_value,
-    is_constant,
-    look_up_reference,
-    split_references,
-)
 from duvet.workflows.workflow import (
     RECIPE_ARGUMENT,
     RECIPE_TOOL,
@@ -99,8 +89,7 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
     timeout_seconds: Seconds | None = None
 
 
-_TIME_LIMIT = 600.0
-"""Seconds for a recipe without a limit, besides its waits."""
+_TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
 
 
 def make_recipe_workflow(name: str, recipe: Recipe) -> Workflow:
@@ -186,11 +175,9 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
     path: str
     origin: str
     data: bytes = b""
-    workflow: Workflow | None = None
-    """None if there are problems."""
+    workflow: Workflow | None = None  # None if there are problems.
     problems: tuple[Problem, ...] = ()
-    document: DataDocument | None = None
-    """The values with their places."""
+    document: DataDocument | None = None  # The values with their places.
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
@@ -247,10 +234,8 @@ class RecipeDraft(Struct, frozen=True):
     """The readable parts of a recipe with problems."""
 
     workflow: Workflow
-    unread: frozenset[ValuePath]
-    """The places where the draft differs from the file."""
-    vague: frozenset[str]
-    """The first names of references that can't be checked."""
+    unread: frozenset[references.ValuePath]  # The places where the draft differs from the file.
+    vague: frozenset[str]  # The first names of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
         """Return True if a fault of the draft is one of the file, too."""
@@ -276,11 +261,11 @@ class _DraftReader:
     """Reads the readable values of a recipe, and notes the places of the others."""
 
     def __init__(self) -> None:
-        self.unread: set[ValuePath] = set()
+        self.unread: set[references.ValuePath] = set()
         self.vague: set[str] = set()
         self._ids: set[str] = set()
 
-    def read(self, kind: type[_Table], raw: Any, keys: ValuePath, **inner: Any) -> _Table:
+    def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
         """Read a table whose inner tables were read before."""
         raw, values = self._check_table(raw, keys), dict(inner)
         for key in fields(kind):
@@ -295,7 +280,7 @@ class _DraftReader:
                     values[key.name] = _FALLBACKS[key.name]
         return kind(**values)
 
-    def read_step(self, raw: Any, keys: ValuePath) -> StepTable:
+    def read_step(self, raw: Any, keys: references.ValuePath) -> StepTable:
         table, wait = self._check_table(raw, keys), None
         # A missing action has no name that could be wrong.
         if table.get("tool") is None and table.get("wait") is None:
@@ -315,7 +300,9 @@ class _DraftReader:
         self._ids.add(step.id)
         return step
 
-    def _list_items(self, raw: Mapping[str, Any], keys: ValuePath, name: str) -> list[tuple[Any, ValuePath]]:
+    def _list_items(
+        self, raw: Mapping[str, Any], keys: references.ValuePath, name: str
+    ) -> list[tuple[Any, references.ValuePath]]:
         value = raw.get(name)
         if isinstance(value, list):
             return [(one, (*keys, name, n)) for n, one in enumerate(value)]
@@ -324,7 +311,7 @@ class _DraftReader:
         # A table without a list around it is readable all the same.
         return [(value, (*keys, name))] if isinstance(value, dict) else []
 
-    def _check_table(self, raw: Any, keys: ValuePath) -> dict[str, Any]:
+    def _check_table(self, raw: Any, keys: references.ValuePath) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
         self.unread.add(keys)
@@ -378,7 +365,7 @@ def is_runnable(problems: Iterable[Problem]) -> bool:
     return all(problem.severity is Severity.WARNING for problem in problems)
 
 
-def _spell_keys(keys: ValuePath) -> ValuePath:
+def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
     """Return the path of a workflow's value as recipes spell it."""
     match keys:
         case ("variables", name, "default", *_):
@@ -392,10 +379,10 @@ def _check_called_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Ite
     """Find calls of missing and faulty recipes."""
     for number, step in enumerate(workflow.steps):
         name = step.params.get(RECIPE_ARGUMENT) if find_step_tool(step) == RECIPE_TOOL else None
-        if not isinstance(name, str) or not is_constant(name):
+        if not isinstance(name, str) or not references.is_constant(name):
             continue
         at = ("wait", "params") if isinstance(step, WaitStep) else ("params",)
-        keys: ValuePath = ("steps", number, *at, RECIPE_ARGUMENT)
+        keys: references.ValuePath = ("steps", number, *at, RECIPE_ARGUMENT)
         shown = quote_text(shorten_text(name))
         if name not in known.recipes:
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
@@ -442,7 +429,7 @@ def plan_recipe_run(workflow: Workflow, variables: Mapping[str, Any]) -> RecipeP
     return RecipePlan(recipe=recipe_name(workflow.name), vars=variables, steps=steps)
 
 
-def _plan_step(step: Step, scope: ValueScope) -> PlannedStep:
+def _plan_step(step: Step, scope: references.ValueScope) -> PlannedStep:
     until: WaitCondition | UnsetType = UNSET
     if isinstance(step, WaitStep):
         until = WaitCondition(
@@ -463,22 +450,24 @@ def _plan_step(step: Step, scope: ValueScope) -> PlannedStep:
     )
 
 
-def _expand_known(value: Any, scope: ValueScope) -> Any:
+def _expand_known(value: Any, scope: references.ValueScope) -> Any:
     """Expand the references into the scope; the result reads as a recipe with the same meaning."""
     match value:
         case str():
-            found = split_references(value)
+            found = references.split_references(value)
             if all(isinstance(one, str) or one.path[0] in scope for one in found):
-                return _escape(expand_references(value, scope, ("params",)))
+                return _escape(references.expand_references(value, scope, ("params",)))
             return "".join(
                 one.text
-                if isinstance(one, Reference) and one.path[0] not in scope
-                else escape_references(one if isinstance(one, str) else format_value(look_up_reference(one, scope)))
+                if isinstance(one, references.Reference) and one.path[0] not in scope
+                else references.escape_references(
+                    one if isinstance(one, str) else references.format_value(references.look_up_reference(one, scope))
+                )
                 for one in found
             )
         case Mapping():
             # Keys contain no references.
-            return {escape_references(key): _expand_known(inner, scope) for key, inner in value.items()}
+            return {references.escape_references(key): _expand_known(inner, scope) for key, inner in value.items()}
         case list() | tuple():
             return [_expand_known(inner, scope) for inner in value]
     return value
@@ -487,9 +476,9 @@ def _expand_known(value: Any, scope: ValueScope) -> Any:
 def _escape(value: Any) -> Any:
     match value:
         case str():
-            return escape_references(value)
+            return references.escape_references(value)
         case Mapping():
-            return {escape_references(key): _escape(inner) for key, inner in value.items()}
+            return {references.escape_references(key): _escape(inner) for key, inner in value.items()}
         case list() | tuple():
             return [_escape(inner) for inner in value]
     return value

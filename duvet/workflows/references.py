@@ -30,8 +30,7 @@ class WorkflowError(DuvetError):
         self.cause = cause
 
 
-ValuePath = tuple[str | int, ...]
-"""Keys of objects, and indexes of lists."""
+ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
 
 _NAME = r"""[^\s.\[\]{}"'$\\]+"""
 _FIRST = re.compile(_NAME)
@@ -101,8 +100,7 @@ def _parse_key(found: re.Match[str]) -> str | int:
 
 
 MAX_VALUE_DEPTH = 64
-_MAX_LEVEL = 1_000_000
-"""The most values on one level; cyclic values would never end."""
+_MAX_LEVEL = 1_000_000  # The most values on one level; cyclic values would never end.
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
@@ -214,20 +212,17 @@ def _replace_surrogates(value: Any) -> Any:
     return value
 
 
-MAX_EXPANDED_BYTES = 1_000_000
-"""The most JSON of a value with its references expanded."""
+MAX_EXPANDED_BYTES = 1_000_000  # The most JSON of a value with its references expanded.
 _MAX_NAMES = 10
 _MARK = re.compile(r"\$\$\{|\$\{")
 _REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
 
-ValueScope = Mapping[str, object]
-"""The values for references by their first names."""
+ValueScope = Mapping[str, object]  # The values for references by their first names.
 
 
 class Reference(Struct, frozen=True):
     path: ValuePath
-    text: str
-    """As it is written."""
+    text: str  # As it is written.
 
 
 def escape_references(text: str) -> str:

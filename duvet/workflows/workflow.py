@@ -27,8 +27,7 @@ MAX_STEPS = 100
 class Variable(Struct, frozen=True):
     """An argument of a workflow; required without a default."""
 
-    kind: Kind | None = Kind.STRING
-    """None allows any type."""
+    kind: Kind | None = Kind.STRING  # None allows any type.
     description: str = ""
     default: Any = UNSET
 
@@ -55,12 +54,10 @@ class Step(Struct, frozen=True, kw_only=True):
     id: str
     description: str = ""
     params: Mapping[str, Any] = {}
-    expect: Mapping[str, Any] = {}
-    """Expected values by path."""
+    expect: Mapping[str, Any] = {}  # Expected values by path.
     asserts: Sequence[Check] = ()
     capture: Sequence[Capture] = ()
-    time_limit: float | None = None
-    """Seconds after which the step fails."""
+    time_limit: float | None = None  # Seconds after which the step fails.
 
 
 class ToolStep(Step, frozen=True, kw_only=True):
@@ -80,8 +77,7 @@ class WaitStep(Step, frozen=True, kw_only=True):
 
     tool: str
     until: Check
-    interval: float
-    """Seconds from the end of a call to the next."""
+    interval: float  # Seconds from the end of a call to the next.
 
 
 class Workflow(Struct, frozen=True, kw_only=True):
@@ -90,8 +86,7 @@ class Workflow(Struct, frozen=True, kw_only=True):
     steps: Sequence[Step]
     variables: Mapping[str, Variable] = {}
     outputs: Mapping[str, Any] = {}
-    time_limit: float = 600.0
-    """Seconds after which the workflow fails."""
+    time_limit: float = 600.0  # Seconds after which the workflow fails.
 
 
 WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
@@ -128,8 +123,7 @@ def recipe_name(workflow: str) -> str:
 
 
 class FailureCode(StrEnum):
-    INVALID_REQUEST = "invalid_request"
-    """The arguments or the workflow itself are wrong."""
+    INVALID_REQUEST = "invalid_request"  # The arguments or the workflow itself are wrong.
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"
@@ -141,10 +135,8 @@ class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: FailureCode
     message: str
     hint: str = ""
-    step: str = ""
-    """The id of the failed step, if any."""
-    cause: str = ""
-    """The code of the tool's or the model's own failure."""
+    step: str = ""  # The id of the failed step, if any.
+    cause: str = ""  # The code of the tool's or the model's own failure.
 
     def describe(self, name: str) -> str:
         """Return the message about the workflow or recipe of that name."""

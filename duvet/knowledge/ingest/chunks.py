@@ -26,25 +26,20 @@ from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shor
 from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
-_BINARY_PROBE = 1024
-"""Bytes in which a NUL means that a file is not text."""
+_BINARY_PROBE = 1024  # Bytes in which a NUL means that a file is not text.
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
     """The state of a file, and what it says about itself and other files."""
 
-    seen: FileStamp | None = None
-    """None if the file was not read from the disk."""
+    seen: FileStamp | None = None  # None if the file was not read from the disk.
     subsystem: str = ""
     tags: tuple[str, ...] = ()
     title: str = ""
     slug: str = ""
-    links: tuple[str, ...] = ()
-    """Paths as they are written, relative to the file."""
-    pages: tuple[str, ...] = ()
-    """Targets of `[[links]]`."""
-    imports: tuple[str, ...] = ()
-    """Modules that a test imports."""
+    links: tuple[str, ...] = ()  # Paths as they are written, relative to the file.
+    pages: tuple[str, ...] = ()  # Targets of `[[links]]`.
+    imports: tuple[str, ...] = ()  # Modules that a test imports.
 
 
 class IngestContent(Struct, frozen=True, kw_only=True):
@@ -55,8 +50,7 @@ class IngestContent(Struct, frozen=True, kw_only=True):
     pieces: tuple[TextPiece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     record: FileRecord = FileRecord()
-    skipped: str = ""
-    """The reason why the file is not indexed."""
+    skipped: str = ""  # The reason why the file is not indexed.
     modified: float | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -145,13 +139,11 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
     return replace(found, text=text, pieces=pieces, record=record, problems=problems)
 
 
-WINDOW, OVERLAP = 1000, 200
-"""Characters of a chunk at most, and characters that it shares with the next one."""
+WINDOW, OVERLAP = 1000, 200  # Characters of a chunk at most, and characters that it shares with the next one.
 _MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
 """Characters of a chunk at least that ends at a heading or a line end, or else between words."""
 
-TitleLookup = Callable[[int, int], str]
-"""Returns the headings or symbols of a range of the text."""
+TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
 
 
 def cut_pieces(
@@ -363,8 +355,7 @@ class HeadingTrails:
 
 
 _MAX_NAMED_SYMBOLS = 4
-_MAX_LOOK_BACK = 500
-"""Symbols that are tried to find the one around a range."""
+_MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class SymbolTrails:

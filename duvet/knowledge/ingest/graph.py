@@ -18,8 +18,7 @@ from duvet.text import shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _MAX_NAME = 80
-_FOLDER_PAGES = ("README.md", "index.md")
-"""Files that a link to a folder leads to."""
+_FOLDER_PAGES = ("README.md", "index.md")  # Files that a link to a folder leads to.
 _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
 
@@ -177,15 +176,11 @@ class _LinkResolver:
         self._slugs: dict[str, str] = {}
         for path, record in records.items():
             if path in artifacts and (record.slug or path.endswith(".md")):
-                self._add_slugs(path, record.slug)
-
-    def _add_slugs(self, path: str, slug: str) -> None:
-        """Add the slug of a page, or else its path without its ending, from any folder on."""
-        stem = path.removesuffix(".md")
-        self._slugs.setdefault(normalise_slug(slug or stem), path)
-        while "/" in stem and not slug:
-            stem = stem.partition("/")[2]
-            self._slugs.setdefault(normalise_slug(stem), path)
+                stem = path.removesuffix(".md")
+                self._slugs.setdefault(normalise_slug(record.slug or stem), path)
+                while "/" in stem and not record.slug:
+                    stem = stem.partition("/")[2]
+                    self._slugs.setdefault(normalise_slug(stem), path)
 
     def edges(self) -> Iterator[GraphEdge]:
         for path, record in self._records.items():

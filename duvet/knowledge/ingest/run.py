@@ -50,11 +50,9 @@ from duvet.store.records import (
 )
 from duvet.trace.catalogue import Catalogue
 
-SPACE_SIZE_KEY = "space-size"
-"""The number of chunks to which the vector space was fitted."""
+SPACE_SIZE_KEY = "space-size"  # The number of chunks to which the vector space was fitted.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
-_READER_VERSION = "2"
-"""A change makes the next run read all files again."""
+_READER_VERSION = "2"  # A change makes the next run read all files again.
 
 Value = TypeVar("Value")
 
@@ -66,8 +64,7 @@ class IngestOutcome(Struct, frozen=True, kw_only=True):
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
-    vectors: str = ""
-    """The model of the vectors; empty without vectors."""
+    vectors: str = ""  # The model of the vectors; empty without vectors.
 
 
 def ingest_project(
@@ -116,8 +113,7 @@ def _writing(store: Store, progress: Progress, patience: float) -> Iterator[Stor
 class _Memo(Struct, frozen=True, array_like=True):
     """The files of the last run."""
 
-    reader: str = ""
-    """The version and the settings of the reader."""
+    reader: str = ""  # The version and the settings of the reader.
     files: dict[str, FileRecord] = {}
 
 
@@ -163,7 +159,12 @@ class _Run:
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         if self._embedder is None:
-            _remove_vectors(store, writing, artifacts)
+            # Without a model, the vectors of changed texts can't be updated.
+            if store.kept(SPACE_KEY):
+                writing.keep(SPACE_KEY, b"")
+                for artifact in artifacts:
+                    if artifact.chunk_count:
+                        writing.replace_vectors(artifact.path, b"")
         else:
             vectors = VectorUpdate(store, writing, self._embedder)
             vectors.update(artifacts, (*files.added, *files.changed), self._project.progress)
@@ -386,8 +387,7 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
         )
 
 
-_SAMPLE = 10_000
-"""Chunks to which a vector space is fitted at most."""
+_SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
 _BATCH = 512
 _TOLERANCE = 5
 """The space is fitted again when the number of chunks has changed by more than one part in so many."""
@@ -453,15 +453,6 @@ class VectorUpdate:
             end = start + len(some) * size
             self._writing.replace_vectors(artifact.path, rows[start:end])
             start = end
-
-
-def _remove_vectors(store: Store, writing: StoreWriter, artifacts: Iterable[Artifact]) -> None:
-    # Without a model, the vectors of changed texts can't be updated.
-    if store.kept(SPACE_KEY):
-        writing.keep(SPACE_KEY, b"")
-        for artifact in artifacts:
-            if artifact.chunk_count:
-                writing.replace_vectors(artifact.path, b"")
 
 
 def _text_of(chunk: Chunk) -> str:

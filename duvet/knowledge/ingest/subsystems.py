@@ -275,8 +275,7 @@ class SourceRoot(Struct, frozen=True, order=True):
     """A folder whose folders are subsystems, or that is a subsystem itself."""
 
     folder: str
-    is_whole: bool = False
-    """Whether the folder is one subsystem."""
+    is_whole: bool = False  # Whether the folder is one subsystem.
 
 
 _MAX_MANIFEST_BYTES = 1 << 20

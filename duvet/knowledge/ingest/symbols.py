@@ -26,12 +26,9 @@ class Grammar(Struct, frozen=True):
 
     name: SymbolLanguage
     package: str
-    function: str
-    """The function of the package that returns the language."""
-    kinds: Mapping[str, str]
-    """Kinds of symbols by the types of nodes; "" for a name with a value."""
-    containers: frozenset[str]
-    """Types of nodes that may contain declarations, besides classes and modules."""
+    function: str  # The function of the package that returns the language.
+    kinds: Mapping[str, str]  # Kinds of symbols by the types of nodes; "" for a name with a value.
+    containers: frozenset[str]  # Types of nodes that may contain declarations, besides classes and modules.
 
 
 _PYTHON = Grammar(
@@ -125,8 +122,7 @@ def load_parser(grammar_name: str) -> Parser:
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
 
 
-_SCOPES = (CLASS, INTERFACE, MODULE)
-"""Kinds of symbols that may contain others."""
+_SCOPES = (CLASS, INTERFACE, MODULE)  # Kinds of symbols that may contain others.
 _PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
 _ERROR = "ERROR"
 _MAX_SYMBOLS = 20_000

@@ -37,10 +37,8 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileStamp, RecordedTree
 
 _Rows = dict[str, tuple[FileStamp | None, ParsedPage]]
-_PARSER_VERSION = "2"
-"""A change makes cached pages invalid."""
-_MAX_SUGGESTED = 20_000
-"""Slugs among which the nearest is searched."""
+_PARSER_VERSION = "2"  # A change makes cached pages invalid.
+_MAX_SUGGESTED = 20_000  # Slugs among which the nearest is searched.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")
 
@@ -50,11 +48,9 @@ class PageStore(Struct, frozen=True):
 
     pages: tuple[Page, ...]
     problems: tuple[Problem, ...]
-    rows: _Rows
-    """The content and the stamp of each file."""
+    rows: _Rows  # The content and the stamp of each file.
     dates: FirstCommitDates
-    read_paths: frozenset[str]
-    """Files that were read."""
+    read_paths: frozenset[str]  # Files that were read.
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
@@ -78,7 +74,19 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             first = pages[slug].path
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
-            pages[slug] = _make_page(project, path, slug, parsed, dates)
+            ##= man/spec/pages.md#files
+            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+            ##% configuration, or of its file.
+            created = parsed.created
+            if created is None:
+                created = dates.first.get(path)
+            if created is None:
+                created = find_modification_time(project, path)
+            ##= man/spec/pages.md#files
+            ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+            ##% slug.
+            title = parsed.title or slug
+            pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
@@ -120,22 +128,6 @@ class _PageReader:
         return self._tree.seen.get(path) if isinstance(self._tree, RecordedTree) else None
 
 
-def _make_page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: FirstCommitDates) -> Page:
-    ##= man/spec/pages.md#files
-    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
-    ##% configuration, or of its file.
-    created = parsed.created
-    if created is None:
-        created = dates.first.get(path)
-    if created is None:
-        created = find_modification_time(project, path)
-    ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
-    ##% slug.
-    title = parsed.title or slug
-    return Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
-
-
 def _make_clash_problem(slug: str, other: str, path: str) -> Problem:
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
@@ -148,8 +140,7 @@ class PageReference(Struct, frozen=True):
     """The part of the trace that a link leads to."""
 
     written: str
-    indexes: tuple[int, ...]
-    """Indexes of the requirements; empty for a whole specification."""
+    indexes: tuple[int, ...]  # Indexes of the requirements; empty for a whole specification.
     specification: int | None = None
     section: str | None = None
 
@@ -219,8 +210,7 @@ class PageNode(Struct, frozen=True):
 
     id: str
     title: str
-    connections: int
-    """Number of all pages that it is connected to."""
+    connections: int  # Number of all pages that it is connected to.
 
 
 class PageEdge(Struct, frozen=True):
@@ -363,8 +353,7 @@ class PageRow(Struct, frozen=True, kw_only=True):
     slug: str
     title: str
     path: str
-    created: str
-    """As `2026-05-31T12:00:00Z`; empty if unknown."""
+    created: str  # As `2026-05-31T12:00:00Z`; empty if unknown.
     tags: tuple[str, ...]
 
 

@@ -34,10 +34,8 @@ class PagePatterns(Struct, frozen=True):
     rules: tuple[NotesRule, ...]
     config: Config | None
     root: str
-    is_configured: bool
-    """False for the default patterns."""
-    is_of_disk: bool = False
-    """Whether the project has files on disk, and so links that may lead out of it."""
+    is_configured: bool  # False for the default patterns.
+    is_of_disk: bool = False  # Whether the project has files on disk, and so links that may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
         """Return the files that match."""

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 MAX_PAGE_BYTES = 4 << 20
 MAX_PAGE_LINKS = 10_000
 MAX_TAGS, MAX_TAG_LENGTH = 100, 300
-REQUIREMENT_PREFIX = "req:"
-"""Begins a link to a requirement by its id."""
+REQUIREMENT_PREFIX = "req:"  # Begins a link to a requirement by its id.
 _MAX_SLUG_LENGTH, _MAX_TITLE_LENGTH = 300, 300
 _MAX_FRONT_MATTER = 1 << 16
 
@@ -54,15 +53,13 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 class ParsedPage(Struct, frozen=True, array_like=True):
     """The content of one file."""
 
-    slug: str = ""
-    """The slug of the front matter; if empty, it follows from the path."""
+    slug: str = ""  # The slug of the front matter; if empty, it follows from the path.
     title: str = ""
     created: float | None = None
     tags: tuple[str, ...] = ()
     links: tuple[PageLink, ...] = ()
     problems: tuple[Problem, ...] = ()
-    is_page: bool = True
-    """False for a file that can't be read as a page."""
+    is_page: bool = True  # False for a file that can't be read as a page.
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -71,8 +68,7 @@ class Page(Struct, frozen=True, kw_only=True):
     path: str
     slug: str
     title: str
-    created: float
-    """Seconds since 1970."""
+    created: float  # Seconds since 1970.
     tags: tuple[str, ...] = ()
     links: tuple[PageLink, ...] = ()
 
@@ -383,7 +379,10 @@ class _MarkdownScan:
             elif kind == "Start":
                 self._start(value, span["start"], span["end"])
             elif kind == "End":
-                self._end(value)
+                if self._heading is not None and "Heading" in value:
+                    labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(self._heading))
+                    self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
+                    self._heading = None
                 if self.title and stops_at_title:
                     return
             elif kind == "Code":
@@ -407,9 +406,3 @@ class _MarkdownScan:
             self.hidden += [found.span() for found in _COMMENT.finditer(self._data, start, end)]
         elif "Heading" in tag and not self.title and self._heading is None:
             self._heading = []
-
-    def _end(self, tag: Any) -> None:
-        if self._heading is not None and "Heading" in tag:
-            labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(self._heading))
-            self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
-            self._heading = None

@@ -30,35 +30,24 @@ from duvet.tools.tool import ErrorCode
 class HttpLimits(Struct, frozen=True, kw_only=True):
     """Requests beyond these limits are refused; times are in seconds."""
 
-    body: int = 1 << 20
-    """Bytes of a request."""
-    head: int = 32 << 10
-    """Bytes of the headers of a request."""
+    body: int = 1 << 20  # Bytes of a request.
+    head: int = 32 << 10  # Bytes of the headers of a request.
     arrival: float = 10
     """Time for the headers of a request from its first byte on; the body gets as long again."""
     arriving: int = 64 << 20
     """Bytes of all requests that are arriving; beyond that, the one that has taken longest is refused."""
-    keep_alive: int = 60
-    """How long a connection may stay idle between requests."""
-    unread: float = 30
-    """How long a client may leave what was sent to it unread."""
+    keep_alive: int = 60  # How long a connection may stay idle between requests.
+    unread: float = 30  # How long a client may leave what was sent to it unread.
     connections: int = 2048
-    requests: int = 512
-    """Requests at work at the same time, without streams."""
-    streams: int = 800
-    """Open streams of changes."""
+    requests: int = 512  # Requests at work at the same time, without streams.
+    streams: int = 800  # Open streams of changes.
     sessions: int = 1024
     idle_session: float = 1800
-    batch: int = 50
-    """Messages in a batch."""
-    rate: float = 1000
-    """Requests per second of a client, in the long run; 0 means no limit."""
-    burst: float = 2000
-    """Requests that a client may make at once after a pause."""
-    clients: int = 4096
-    """Clients whose requests are counted; those that were quiet for longest are forgotten."""
-    stopping: float = 3
-    """Time for requests at work when the server is stopped."""
+    batch: int = 50  # Messages in a batch.
+    rate: float = 1000  # Requests per second of a client, in the long run; 0 means no limit.
+    burst: float = 2000  # Requests that a client may make at once after a pause.
+    clients: int = 4096  # Clients whose requests are counted; those that were quiet for longest are forgotten.
+    stopping: float = 3  # Time for requests at work when the server is stopped.
 
 
 class Guard:
@@ -397,7 +386,10 @@ class BodyLimit:
             if size <= limit:
                 body += part
                 arrival.size = size
-                self._make_room()
+                while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
+                    oldest = next(iter(self._arriving))
+                    del self._arriving[oldest]
+                    oldest.scope.cancel()
             if size > limit * _MAX_READ_FACTOR:
                 raise _TooLargeError
             if not message.get("more_body"):
@@ -405,12 +397,6 @@ class BodyLimit:
         if size > limit:
             raise _TooLargeError
         return bytes(body)
-
-    def _make_room(self) -> None:
-        while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
-            oldest = next(iter(self._arriving))
-            del self._arriving[oldest]
-            oldest.scope.cancel()
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -425,8 +411,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return receive_body
 
 
-_ALWAYS = 8
-"""Places that one client may take however few are left."""
+_ALWAYS = 8  # Places that one client may take however few are left.
 
 
 class ConcurrencyLimit:
@@ -436,8 +421,7 @@ class ConcurrencyLimit:
         self._app = app
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}
-        self._taken: Counter[tuple[bool, str]] = Counter()
-        """Places by kind and client."""
+        self._taken: Counter[tuple[bool, str]] = Counter()  # Places by kind and client.
         self._stopping = False
         self._answered = anyio.Event()
         self._unanswered: set[anyio.CancelScope] = set()

@@ -113,8 +113,7 @@ class ServingOptions(Struct, frozen=True, kw_only=True):
 
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()
-    hosts: tuple[str, ...] = ()
-    """Names that the server goes by, beside the one it listens at."""
+    hosts: tuple[str, ...] = ()  # Names that the server goes by, beside the one it listens at.
     limits: HttpLimits = HttpLimits()
 
 
@@ -138,33 +137,23 @@ def serve_over_http(
         ):
             # Reading the project takes longest, so it begins first.
             application.live.begin()
-            _run(application, options, listener, log, say)
+            # The command line switches garbage collection off for short runs; imported modules stay anyway.
+            gc.enable()
+            gc.freeze()
+            forward_logging(log)
+            metrics = ServerMetrics(VERSION)
+            dispatcher = application.make_dispatcher([log.saw, metrics.saw])
+            metrics.attach(dispatcher)
+            server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
+            trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
+            app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
+            address = options.address.at(listener.getsockname()[1])
+            ##= man/spec/mcp.md#http
+            ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
+            running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
+            anyio.run(running.serve, [listener])
     except _StoppedError:
         return
-
-
-def _run(
-    application: ServedApplication,
-    options: ServingOptions,
-    listener: socket.socket,
-    log: ServerLog,
-    say: Callable[[str], None],
-) -> None:
-    # The command line switches garbage collection off for short runs; imported modules stay anyway.
-    gc.enable()
-    gc.freeze()
-    forward_logging(log)
-    metrics = ServerMetrics(VERSION)
-    dispatcher = application.make_dispatcher([log.saw, metrics.saw])
-    metrics.attach(dispatcher)
-    server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
-    trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
-    app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
-    address = options.address.at(listener.getsockname()[1])
-    ##= man/spec/mcp.md#http
-    ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
-    running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
-    anyio.run(running.serve, [listener])
 
 
 @contextmanager

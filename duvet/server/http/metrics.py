@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 METRICS_PATH = "/metrics"
 KNOWLEDGE_PACK = "knowledge"
-UNKNOWN_LABEL = "unknown"
-"""Label of every tool that does not exist."""
+UNKNOWN_LABEL = "unknown"  # Label of every tool that does not exist.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _MAX_REPORTS = 100
 _RESULTS = ("success", "error")

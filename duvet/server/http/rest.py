@@ -14,14 +14,7 @@ from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
 from duvet.server.backpressure import current_caller
-from duvet.server.http.responses import (
-    UNEXPECTED_ERROR,
-    HttpRefusal,
-    get_headers,
-    make_tool_refusal,
-    send_json,
-    send_refusal,
-)
+from duvet.server.http import responses
 from duvet.server.messages import InvalidMessageError, ServerIdentity, decode_message
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
@@ -48,10 +41,12 @@ class RestEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
+            await responses.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
         body = (await receive())["body"]
-        request_id = _read_request_id(scope)
+        ids = responses.get_headers(scope, REQUEST_ID_HEADER.encode())
+        is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
+        request_id = ids[0] if is_usable else uuid.uuid4().hex
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
@@ -62,7 +57,7 @@ class RestEndpoint:
                 scope,
                 send,
                 lambda: self._call(scope, body, request_id),
-                lambda error: make_tool_refusal(error, headers),
+                lambda error: responses.make_tool_refusal(error, headers),
                 headers,
             )
             tasks.cancel_scope.cancel()
@@ -96,7 +91,7 @@ class RestEndpoint:
         ##= man/spec/knowledge.md#answers
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
-        is_forwarded = get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        is_forwarded = responses.get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
         identity = current_caller()
         caller = Caller(
             scopes=identity.scopes,
@@ -129,22 +124,22 @@ async def _send_result(
     scope: Scope,
     send: Send,
     call: Callable[[], Awaitable[object]],
-    refuse: Callable[[ToolError], HttpRefusal],
+    refuse: Callable[[ToolError], responses.HttpRefusal],
     headers: Mapping[str, str] | None = None,
 ) -> None:
     """Send what the call returns, or why it failed."""
     try:
         result = await call()
     except ToolError as error:
-        await send_refusal(scope, send, refuse(error))
+        await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients see no internals
         ##= man/spec/gateway.md#access
         ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
         ##% cannot be read, the folder of the project or the text of exceptions.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
-        await send_refusal(scope, send, UNEXPECTED_ERROR)
+        await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
-        await send_json(send, 200, msgspec.json.encode(result), headers)
+        await responses.send_json(send, 200, msgspec.json.encode(result), headers)
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -164,13 +159,6 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, dict | None):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE)
     return name, arguments or {}
-
-
-def _read_request_id(scope: Scope) -> str:
-    """Return the client's id of the request, or a new one."""
-    ids = get_headers(scope, REQUEST_ID_HEADER.encode())
-    is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
-    return ids[0] if is_usable else uuid.uuid4().hex
 
 
 _COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
@@ -214,10 +202,10 @@ def _read_limit(scope: Scope) -> int:
     return int(limits[0])
 
 
-def _refuse_report(path: str, error: ToolError) -> HttpRefusal:
+def _refuse_report(path: str, error: ToolError) -> responses.HttpRefusal:
     is_off = error.code is ErrorCode.NOT_FOUND
     if not is_off and error.message != NOTHING_INGESTED:
-        return replace(make_tool_refusal(error, {}), message=error.message, details=None)
+        return replace(responses.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
     hint = f"{_REPORT_TOOLS[path]}, of the pack `knowledge`, is switched off" if is_off else error.hint
-    return HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
+    return responses.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)

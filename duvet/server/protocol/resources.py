@@ -28,22 +28,14 @@ from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.server.live_project import LiveProject, WatchedResources
 from duvet.server.messages import LISTEN_METHOD, TOO_MUCH_CODE, wrap_array
 from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
-from duvet.server.resources.documents import (
-    MIME_TYPE,
-    ResourceDescription,
-    have_lists_changed,
-    list_all_resources,
-    list_resources_below,
-    read_resource,
-)
+from duvet.server.resources import documents
 from duvet.server.resources.templates import TEMPLATES
 from duvet.server.resources.tree import find_resource_node, get_resource_tree, parse_resource_request
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
-_NOT_FOUND = -32002
-"""The code in versions with a handshake; later ones use that of invalid parameters."""
+_NOT_FOUND = -32002  # The code in versions with a handshake; later ones use that of invalid parameters.
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
@@ -91,7 +83,7 @@ class ResourcesPart:
             cursor = {"next_cursor": page.next_cursor} if page.next_cursor else {}
             meta = {"duvet/page": {"total": page.total, **cursor}}
         contents = types.TextResourceContents(
-            uri=params.uri, mime_type=MIME_TYPE, text=json.encode(value).decode(), _meta=meta
+            uri=params.uri, mime_type=documents.MIME_TYPE, text=json.encode(value).decode(), _meta=meta
         )
         return types.ReadResourceResult(contents=[contents])
 
@@ -106,22 +98,24 @@ class ResourcesPart:
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
         with _report_missing(request, reference):
-            return await self._live.ask(lambda context: read_resource(context, parse_resource_request(reference)))
+            return await self._live.ask(
+                lambda context: documents.read_resource(context, parse_resource_request(reference))
+            )
 
 
 def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
-) -> tuple[Sequence[ResourceDescription], ResultPage]:
+) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
     ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
     ##% their objects.
     if params.path is None:
-        return list_all_resources(context, params.cursor)
+        return documents.list_all_resources(context, params.cursor)
     request = parse_resource_request(params.path)
     if request.cursor is not None:
         raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
     node = find_resource_node(get_resource_tree(context), request)
-    return list_resources_below(context, node, params.cursor, request.limit)
+    return documents.list_resources_below(context, node, params.cursor, request.limit)
 
 
 @contextmanager
@@ -137,13 +131,13 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
 
 
-def _make_resource(one: ResourceDescription) -> types.Resource:
+def _make_resource(one: documents.ResourceDescription) -> types.Resource:
     return types.Resource(
         uri=one.uri,
         name=one.name,
         title=one.title,
         description=one.description,
-        mime_type=MIME_TYPE,
+        mime_type=documents.MIME_TYPE,
         size=one.size,
         _meta={"duvet/object": to_builtins(one.object)} if one.object else None,
     )
@@ -151,14 +145,13 @@ def _make_resource(one: ResourceDescription) -> types.Resource:
 
 _TEMPLATES = [
     types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=MIME_TYPE
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
     )
     for one in TEMPLATES
 ]
 
 
-RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"
-"""Names of lists among URIs, which have a colon."""
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists among URIs, which have a colon.
 
 
 class Outbox:
@@ -166,8 +159,7 @@ class Outbox:
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         """Notifications wait while the connection is not open."""
-        self.uris: set[str] = set()
-        """The client's subscriptions."""
+        self.uris: set[str] = set()  # The client's subscriptions.
         self._connection = connection
         self._is_open = is_open
         self._waiting: dict[str, None] = {}
@@ -203,10 +195,8 @@ class Outbox:
             self._is_busy = False
 
 
-MAX_SUBSCRIPTIONS = 1_000
-"""Streams that may be open."""
-_MAX_URIS = 1_000
-"""Resources that a client may subscribe to, or name for one stream."""
+MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
+_MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
 
 
 class Subscriptions:
@@ -318,7 +308,7 @@ class Subscriptions:
         async for uri in self._watched.changed(after):
             await self._bus.publish(ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
-        if have_lists_changed(before, after):
+        if documents.have_lists_changed(before, after):
             await self._bus.publish(ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._dispatcher.registry:

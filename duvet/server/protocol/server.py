@@ -13,14 +13,8 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 from msgspec import json
 
+from duvet.prompts import library
 from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import (
-    SYSTEM_PROMPT,
-    check_prompt_request,
-    complete_prompt_argument,
-    describe_prompt,
-    load_prompts,
-)
 from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
@@ -294,19 +288,19 @@ class PromptsPart:
                     for one in prompt.arguments
                 ],
             )
-            for prompt in load_prompts()
+            for prompt in library.load_prompts()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get(self, request: ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = check_prompt_request(params.name, params.arguments or {})
+        prompt = library.check_prompt_request(params.name, params.arguments or {})
         # The prompt about the server works even if the project can't be read.
-        if prompt.name == SYSTEM_PROMPT:
+        if prompt.name == library.SYSTEM_PROMPT:
             text = self._instructions()
         else:
             text = await self._live.ask(lambda context: fill_prompt(prompt, context, self._dispatcher.registry))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=describe_prompt(prompt.name).description, messages=[message])
+        return types.GetPromptResult(description=library.describe_prompt(prompt.name).description, messages=[message])
 
     async def complete(self, request: ServerRequest, params: types.CompleteRequestParams) -> types.CompleteResult:
         values = await self._live.ask(lambda context: _complete(context, params))
@@ -320,7 +314,7 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
     argument = params.argument
     if isinstance(params.ref, types.PromptReference):
         # Arguments of one name mean the same in every prompt; unknown names have no completions.
-        return complete_prompt_argument(context.catalogue, argument.name, argument.value)
+        return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.

@@ -151,8 +151,7 @@ class ResourceDescription(Struct, frozen=True):
     title: str
     description: str
     size: int | None
-    object: CollectionEntry | None = None
-    """Its entry in the collection that was listed."""
+    object: CollectionEntry | None = None  # Its entry in the collection that was listed.
 
 
 def describe_resource(
@@ -242,8 +241,7 @@ def _make_page(
     return make_result_page(nodes, page, key=partial(make_node_path, get_resource_tree(context)), row=row)
 
 
-NO_DIGEST = ""
-"""The digest of a missing document."""
+NO_DIGEST = ""  # The digest of a missing document.
 _LISTED = (
     ("specifications", attrgetter("id", "name", "description", "sections")),
     ("requirements", attrgetter("specification", "section", "text", "citations")),

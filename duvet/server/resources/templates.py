@@ -73,8 +73,7 @@ TEMPLATES = (
 
 
 _Arguments = Mapping[str, str]
-_Choice = tuple[str, str]
-"""A value, and the words that it can be found by."""
+_Choice = tuple[str, str]  # A value, and the words that it can be found by.
 
 
 def complete_variable(

@@ -54,13 +54,11 @@ class ResourceNode(Struct, frozen=True, gc=False):
     """A resource: its kind, and its place in the catalogue."""
 
     kind: NodeKind
-    specification: int = -1
-    """-1 above all specifications, and for a citation below none."""
+    specification: int = -1  # -1 above all specifications, and for a citation below none.
     section: str = ""
     """Its id, which is empty if its title has neither letters nor digits, and above all sections."""
     requirement: int = -1
-    citations: tuple[int, ...] = ()
-    """The annotations of one line."""
+    citations: tuple[int, ...] = ()  # The annotations of one line.
 
 
 ROOT = ResourceNode(NodeKind.ROOT)
@@ -289,29 +287,32 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
     failures = []
     for path, is_encoded in request.spellings:
         try:
-            return _find_node(tree, path, is_encoded)
+            fixed = _FIXED_NODES.get(path) or _FIXED_NODES.get(path.removesuffix("/"))
+            if fixed is not None:
+                return fixed
+            citation = _CITATION.match(path)
+            if citation is not None:
+                id = unquote(citation[1]) if is_encoded else citation[1]
+                ids = tree.citation_ids
+                if id not in ids:
+                    _refuse_parent_steps(id)
+                spelling = next((spelling for spelling in list_citation_spellings(id) if spelling in ids), None)
+                if spelling is None:
+                    raise NotFoundError(f"there is no citation {quote_text(id)}")
+                return tree.citation(ids[spelling])
+            resource = parse_resource(path, is_encoded=is_encoded)
+            if resource is None:
+                hint = "begin with /specifications, /requirements or /citations"
+                raise NotFoundError(f"there is no resource {quote_text(path)}", hint=hint)
+            if resource.specification is None:
+                return SPECIFICATIONS
+            if _ends_with_slash(tree, resource):
+                resource = replace(resource, section=None, is_collection=True)
+            node = find_named_node(tree, resource)
+            return tree.children(node)[0] if resource.is_collection else node
         except NotFoundError as error:
             failures.append(error)
     raise failures[0]
-
-
-def _find_node(tree: ResourceTree, path: str, is_encoded: bool) -> ResourceNode:
-    fixed = _FIXED_NODES.get(path) or _FIXED_NODES.get(path.removesuffix("/"))
-    if fixed is not None:
-        return fixed
-    citation = _CITATION.match(path)
-    if citation is not None:
-        return _find_citation(tree, unquote(citation[1]) if is_encoded else citation[1])
-    resource = parse_resource(path, is_encoded=is_encoded)
-    if resource is None:
-        hint = "begin with /specifications, /requirements or /citations"
-        raise NotFoundError(f"there is no resource {quote_text(path)}", hint=hint)
-    if resource.specification is None:
-        return SPECIFICATIONS
-    if _ends_with_slash(tree, resource):
-        resource = replace(resource, section=None, is_collection=True)
-    node = find_named_node(tree, resource)
-    return tree.children(node)[0] if resource.is_collection else node
 
 
 def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
@@ -361,16 +362,6 @@ def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
         case RequirementRef((index, *_)), _:
             return tree.requirement(index)
     raise AssertionError(resource)
-
-
-def _find_citation(tree: ResourceTree, id: str) -> ResourceNode:
-    ids = tree.citation_ids
-    if id not in ids:
-        _refuse_parent_steps(id)
-    spelling = next((spelling for spelling in list_citation_spellings(id) if spelling in ids), None)
-    if spelling is None:
-        raise NotFoundError(f"there is no citation {quote_text(id)}")
-    return tree.citation(ids[spelling])
 
 
 def _refuse_parent_steps(id: str) -> None:

@@ -45,18 +45,14 @@ from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
 
-GRACE_SECONDS = 10.0
-"""Time for open requests when the input ends."""
+GRACE_SECONDS = 10.0  # Time for open requests when the input ends.
 _FLUSH_SECONDS = 2.0
-_HANG_UP_SECONDS = 5.0
-"""Time between two checks whether the client is still there."""
-_ATOMIC_BYTES = 4096
-"""Bytes that a writable pipe takes without blocking."""
+_HANG_UP_SECONDS = 5.0  # Time between two checks whether the client is still there.
+_ATOMIC_BYTES = 4096  # Bytes that a writable pipe takes without blocking.
 MAX_PENDING_REQUESTS = 512
 MAX_PENDING_BYTES = 16 * 1024 * 1024
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
-"""The versions of the protocol that have batches."""
+BATCH_VERSIONS = ("2024-11-05", "2025-03-26")  # The versions of the protocol that have batches.
 MAX_BATCH_SIZE = 100
 InboundItem = SessionMessage | Exception
 
@@ -197,11 +193,9 @@ class ResponseBatch:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
-        self.size = 0
-        """Bytes of these."""
+        self.size = 0  # Bytes of these.
         self.pending: list[PendingRequest] = []
-        self.is_read = False
-        """Whether all messages have been passed to the server."""
+        self.is_read = False  # Whether all messages have been passed to the server.
 
     @property
     def is_done(self) -> bool:
@@ -217,8 +211,7 @@ class PendingRequest:
         self.id = id
         self.size = size
         self.batch = batch
-        self.is_answered = is_answered
-        """Whether the client has its answer already, and gets no other."""
+        self.is_answered = is_answered  # Whether the client has its answer already, and gets no other.
         self.is_handshake = method == "initialize"
         self.is_stream = method == LISTEN_METHOD
         self.settled = anyio.Event()
@@ -229,8 +222,7 @@ class PendingRequests:
 
     def __init__(self) -> None:
         self._requests: list[PendingRequest] = []
-        self._short = 0
-        """How many are not streams."""
+        self._short = 0  # How many are not streams.
         self._bytes = 0
         self._eased = anyio.Event()
 
@@ -331,10 +323,8 @@ class OutboundChannel:
         self._stream = stream
         self._requests = requests
         self._turn = anyio.Lock()
-        self._collected = 0
-        """Bytes of answers that wait for the rest of their batch."""
-        self.version: str | None = None
-        """The version of the protocol that the handshake has negotiated."""
+        self._collected = 0  # Bytes of answers that wait for the rest of their batch.
+        self.version: str | None = None  # The version of the protocol that the handshake has negotiated.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Send all messages until the server closes."""
@@ -468,7 +458,13 @@ class InboundChannel:
         batch = ResponseBatch()
         for value in values:
             try:
-                await self._take_message(server, _check_batched(value, batch), size // len(values), batch)
+                message = check_message(value)
+                id = message.get("id")
+                if message.get("method") == "initialize":
+                    raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id)
+                if any(pending.id == id for pending in batch.pending):
+                    raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id)
+                await self._take_message(server, message, size // len(values), batch)
             except InvalidMessageError as error:
                 batch.answers.append(error.answer)
         batch.is_read = True
@@ -499,13 +495,3 @@ class InboundChannel:
         if pending.is_handshake:
             # The following messages may depend on the version.
             await pending.settled.wait()
-
-
-def _check_batched(value: object, batch: ResponseBatch) -> Mapping[str, Any]:
-    message = check_message(value)
-    id = message.get("id")
-    if message.get("method") == "initialize":
-        raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id)
-    if any(pending.id == id for pending in batch.pending):
-        raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id)
-    return message

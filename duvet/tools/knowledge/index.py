@@ -21,8 +21,7 @@ Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
 TOOL_LABELS = ("knowledge",)
-_REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)
-"""Errors that an ingest run repairs."""
+_REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "nothing was taken in of this project yet"
 MAX_HISTORY = 100
 # A higher value counts as the maximum, so the schema mentions it without checking.

@@ -13,18 +13,11 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, to_bui
 from msgspec.structs import asdict, replace
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
+from duvet.knowledge import settings
 from duvet.knowledge.backup import Backup, check_backup_name, create_backup
 from duvet.knowledge.feedback import Vote, submit_vote
 from duvet.knowledge.index import Maintenance, OpenStore
 from duvet.knowledge.reports import RunRow, make_run_row
-from duvet.knowledge.settings import (
-    BACKUP_ENDINGS,
-    BACKUP_PREFIX,
-    BACKUPS_FOLDER,
-    IngestOptions,
-    StorePaths,
-    require_profile,
-)
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.database import StoreError
@@ -52,8 +45,7 @@ Result = TypeVar("Result")
 
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
-_REPORT_INTERVAL = 0.1
-"""Seconds between two progress reports of a step."""
+_REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
 
 
 def require_maintenance(ctx: CallContext) -> Maintenance:
@@ -73,7 +65,7 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
         raise make_store_refusal(error, ctx) from error
 
 
-async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: IngestOptions) -> IngestRun:
+async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even one that failed; ToolError if it left no record."""
     from uuid import uuid4
 
@@ -142,9 +134,7 @@ class _CallStep(CountedStep):
         self._progress.report(share, f"{self._step}: {self._done} of {self._count}")
 
 
-_DESTINATION = (
-    f"A folder, or a file that ends in {' or '.join(BACKUP_ENDINGS)}, in the project; by default the folder of backups"
-)
+_DESTINATION = f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; by default the folder of backups"
 
 
 class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,8 +143,7 @@ class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     status: str = "ok"
-    archive: str
-    """The path in the project, or else an absolute path."""
+    archive: str  # The path in the project, or else an absolute path.
     size: int
 
 
@@ -177,16 +166,16 @@ def _create_backup(upkeep: Maintenance, destination: str) -> Backup:
         raise QueryError(f"{quote_text(shorten_text(destination))} is there already", hint=_DESTINATION) from error
 
 
-def _check_backup_path(places: StorePaths, path: str, destination: str) -> None:
+def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
-        shown = quote_text(shorten_text(destination) or BACKUPS_FOLDER)
+        shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside of the project", hint=hint)
     check_backup_name(path)
-    more = "" if path.endswith(BACKUP_ENDINGS) else f"/{BACKUP_PREFIX}"
+    more = "" if path.endswith(settings.BACKUP_ENDINGS) else f"/{settings.BACKUP_PREFIX}"
     try:
         if leads_into_folder(places.backups, path):
             # The configuration is trusted with the way to its own folder.
@@ -341,8 +330,8 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
-    profile = "" if arguments.profile is None else require_profile(arguments.profile)
-    options = IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
+    profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
+    options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
     last = make_run_row(run)
     flat = {name: value for name, value in asdict(last).items() if value != ""}
@@ -419,7 +408,7 @@ async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> 
     ##% index does not contain the file.
     cause: Exception | None = None
     try:
-        run = await run_ingest_or_fail(ctx, upkeep, IngestOptions())
+        run = await run_ingest_or_fail(ctx, upkeep, settings.IngestOptions())
         if run.success:
             return make_run_row(run)
         reason, hint = run.error, ""

@@ -18,14 +18,7 @@ from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 
 def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     # Most servers don't enable this pack, and its imports take time.
-    from duvet.tools.knowledge.maintenance import (
-        BACKUP_TRIGGER,
-        FEEDBACK_SUBMIT,
-        INGEST_TRIGGER,
-        RECIPE_RUN,
-        STORETEXT,
-        UPLOAD,
-    )
+    from duvet.tools.knowledge import maintenance
     from duvet.tools.knowledge.reports import INGEST_STATUS, KM_COVERAGE_SUMMARY, LIFECYCLE_REPORT
     from duvet.tools.knowledge.search import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM, KM_SEARCH
 
@@ -38,12 +31,12 @@ def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
         KM_COVERAGE_SUMMARY,
         LIFECYCLE_REPORT,
         INGEST_STATUS,
-        INGEST_TRIGGER,
-        FEEDBACK_SUBMIT,
-        BACKUP_TRIGGER,
-        RECIPE_RUN,
-        UPLOAD,
-        STORETEXT,
+        maintenance.INGEST_TRIGGER,
+        maintenance.FEEDBACK_SUBMIT,
+        maintenance.BACKUP_TRIGGER,
+        maintenance.RECIPE_RUN,
+        maintenance.UPLOAD,
+        maintenance.STORETEXT,
     )
 
 

@@ -8,35 +8,12 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
+from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
-from duvet.knowledge.reports import (
-    COVERAGE_NAME,
-    LIFECYCLE_NAME,
-    CoverageReport,
-    LifecycleReport,
-    PastCoverage,
-    PastLifecycle,
-    ProjectFacts,
-    RunRow,
-    load_facts,
-    make_coverage_report,
-    make_lifecycle_report,
-    make_run_row,
-    read_report_history,
-)
 from duvet.store.database import StoreMissingError
 from duvet.store.records import IngestRun
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
-from duvet.tools.knowledge.index import (
-    MAX_HISTORY,
-    NOTHING_INGESTED,
-    TOOL_LABELS,
-    EntryCount,
-    HistoryCount,
-    ask_knowledge,
-    cap_count,
-    limit_rows,
-)
+from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
 
 
@@ -45,10 +22,10 @@ def _read_clock(ctx: CallContext) -> float:
     return (facts.clock if facts else get_current_time)().timestamp()
 
 
-def _require_run(facts: ProjectFacts) -> ProjectFacts:
+def _require_run(facts: reports.ProjectFacts) -> reports.ProjectFacts:
     """Return the same facts; ToolError if there was no ingest run."""
     if facts.run is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, NOTHING_INGESTED, "have the project taken in, and ask again")
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, "have the project taken in, and ask again")
     return facts
 
 
@@ -73,27 +50,31 @@ _ARTIFACTS, _OTHERS = 2, 4
 
 
 class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
-    history: HistoryCount = 0
-    limit: EntryCount | None = None
+    history: index.HistoryCount = 0
+    limit: index.EntryCount | None = None
 
 
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     now = _read_clock(ctx)
 
-    def question(known: OpenStore) -> CoverageReport:
-        facts = _require_run(load_facts(known.store, known.rules.ingest, graph=False))
-        report = make_coverage_report(facts, now)
-        count = cap_count(arguments.history, MAX_HISTORY)
-        past = read_report_history(known.store, COVERAGE_NAME, PastCoverage, count) if count else ()
+    def question(known: OpenStore) -> reports.CoverageReport:
+        facts = _require_run(reports.load_facts(known.store, known.rules.ingest, graph=False))
+        report = reports.make_coverage_report(facts, now)
+        count = index.cap_count(arguments.history, index.MAX_HISTORY)
+        past = (
+            reports.read_report_history(known.store, reports.COVERAGE_NAME, reports.PastCoverage, count)
+            if count
+            else ()
+        )
         return replace(report, history=tuple(past)) if count else report
 
-    whole = await ask_knowledge(ctx, question)
+    whole = await index.ask_knowledge(ctx, question)
     face, limit = ctx.caller.audience, arguments.limit
     report = replace(
         whole,
-        artifacts=limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
-        missing_artifacts=limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
-        removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
+        artifacts=index.limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
+        missing_artifacts=index.limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
+        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
     )
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
@@ -104,9 +85,9 @@ KM_COVERAGE_SUMMARY = Tool(
     description="How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched "
     "and why, and which are gone.",
     input=ReportInput,
-    output=CoverageReport,
+    output=reports.CoverageReport,
     handler=report_coverage,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
 )
 
 
@@ -116,22 +97,26 @@ _LISTS = 5
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     now = _read_clock(ctx)
 
-    def question(known: OpenStore) -> LifecycleReport:
-        report = make_lifecycle_report(_require_run(load_facts(known.store, known.rules.ingest)), now)
-        count = cap_count(arguments.history, MAX_HISTORY)
-        past = read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, count) if count else ()
+    def question(known: OpenStore) -> reports.LifecycleReport:
+        report = reports.make_lifecycle_report(_require_run(reports.load_facts(known.store, known.rules.ingest)), now)
+        count = index.cap_count(arguments.history, index.MAX_HISTORY)
+        past = (
+            reports.read_report_history(known.store, reports.LIFECYCLE_NAME, reports.PastLifecycle, count)
+            if count
+            else ()
+        )
         return replace(report, history=tuple(past)) if count else report
 
-    whole = await ask_knowledge(ctx, question)
+    whole = await index.ask_knowledge(ctx, question)
     face, limit = ctx.caller.audience, arguments.limit
     share = _LISTS * len(whole.isolated)
     report = replace(
         whole,
-        isolated={label: limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
-        stale_docs=limit_rows(whole.stale_docs, limit, face, _LISTS),
-        missing_tests=limit_rows(whole.missing_tests, limit, face, _LISTS),
-        removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _LISTS),
-        stale_requirements=limit_rows(whole.stale_requirements, limit, face, _LISTS),
+        isolated={label: index.limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
+        stale_docs=index.limit_rows(whole.stale_docs, limit, face, _LISTS),
+        missing_tests=index.limit_rows(whole.missing_tests, limit, face, _LISTS),
+        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _LISTS),
+        stale_requirements=index.limit_rows(whole.stale_requirements, limit, face, _LISTS),
     )
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
@@ -142,20 +127,20 @@ LIFECYCLE_REPORT = Tool(
     description="Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files "
     "that are gone, and requirements whose citing files have all grown old.",
     input=ReportInput,
-    output=LifecycleReport,
+    output=reports.LifecycleReport,
     handler=report_lifecycle,
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
     ##% `read-only` pack.
     scope=Scope.MAINTAINER,
     reads=True,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
 )
 
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description="Of runs with this profile alone, such as `local`")] | None = None
-    history: HistoryCount = 0
+    history: index.HistoryCount = 0
 
 
 class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
@@ -173,16 +158,16 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
     removed: int | UnsetType = UNSET
     repo_head: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
-    run: RunRow | UnsetType = UNSET
-    history: tuple[RunRow, ...] | UnsetType = UNSET
+    run: reports.RunRow | UnsetType = UNSET
+    history: tuple[reports.RunRow, ...] | UnsetType = UNSET
 
 
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
     profile = (arguments.profile or "").strip() or None
-    limit = max(cap_count(arguments.history, MAX_HISTORY), 1)
+    limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
     runs: Sequence[IngestRun] = ()
     try:
-        runs = await ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
+        runs = await index.ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
     except ToolError as error:
         # Without a store there was certainly no run.
         if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, StoreMissingError):
@@ -191,9 +176,9 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
-    last = make_run_row(runs[0])
+    last = reports.make_run_row(runs[0])
     flat = {name: value for name, value in asdict(last).items() if value != ""}
-    past = tuple(map(make_run_row, runs)) if arguments.history else UNSET
+    past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)
 
@@ -208,5 +193,5 @@ INGEST_STATUS = Tool(
     handler=show_ingest_status,
     scope=Scope.MAINTAINER,
     reads=True,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
 )

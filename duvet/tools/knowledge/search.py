@@ -8,53 +8,21 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
-from duvet.knowledge.graph import (
-    MAX_OTHERS,
-    MAX_SUBSYSTEM_ARTIFACTS,
-    EdgeSelection,
-    FoundNode,
-    NodeView,
-    RelatedNodes,
-    Relationship,
-    SubsystemQuery,
-    find_node_edges,
-    find_subsystem,
-    search_nodes,
-)
+from duvet.knowledge import graph, search_query
 from duvet.knowledge.reports import KnowledgeAnswer
-from duvet.knowledge.search_query import (
-    DEFAULT_RESULTS,
-    MAX_RESULTS,
-    GraphContext,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-    compute_result_limit,
-    parse_search_request,
-)
 from duvet.text import shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import (
-    TOOL_LABELS,
-    ask_knowledge,
-    cap_count,
-    compute_row_budget,
-    limit_rows,
-    limit_rows_by_size,
-)
+from duvet.tools.knowledge import index
 from duvet.tools.tool import ArgumentShortcut, ErrorCode, Tool, ToolAnswer
 
-_MIN_TEXT = 200
-"""Characters of a result's text if there is no more room."""
-_TEXTS = (1000, 500)
-"""Characters if there is some room."""
-_MAX_ROWS = 3
-"""Relationships, related files and requirements of a shortened result."""
+_MIN_TEXT = 200  # Characters of a result's text if there is no more room.
+_TEXTS = (1000, 500)  # Characters if there is some room.
+_MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
 _REQUIREMENT_TEXT = 160
 
 
-def fit_response(response: SearchResponse, room: int) -> tuple[SearchResponse, int]:
+def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
     """Return the response in about so many bytes of JSON, and the number of shortened results.
 
     The first results are kept whole as long as there is room.
@@ -74,7 +42,7 @@ def fit_response(response: SearchResponse, room: int) -> tuple[SearchResponse, i
     return (replace(response, results=tuple(shown)), cut) if cut else (response, 0)
 
 
-def _list_shorter(result: SearchResult) -> Iterator[SearchResult]:
+def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.SearchResult]:
     """Yield the result with less and less of it."""
     yield result
     context = result.graph_context
@@ -84,18 +52,18 @@ def _list_shorter(result: SearchResult) -> Iterator[SearchResult]:
     yield from (_reduce(result, characters) for characters in _TEXTS)
 
 
-def _reduce(result: SearchResult, characters: int) -> SearchResult:
+def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
     """Return the beginning of the text, and nothing else that can be left out."""
     text = result.chunk.text
     beginning = text if len(text) <= characters else f"{text[:characters].rstrip()} …"
-    return SearchResult(
+    return search_query.SearchResult(
         chunk=replace(result.chunk, text=beginning, symbols=()),
         graph_context=result.graph_context and _empty(result.graph_context),
         scoring=replace(result.scoring, signals=UNSET),
     )
 
 
-def _shorten(context: GraphContext) -> GraphContext:
+def _shorten(context: search_query.GraphContext) -> search_query.GraphContext:
     requirements = context.requirements[:_MAX_ROWS]
     return replace(
         context,
@@ -106,7 +74,7 @@ def _shorten(context: GraphContext) -> GraphContext:
     )
 
 
-def _empty(context: GraphContext) -> GraphContext:
+def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
     return replace(context, primary_node=None, relationships=(), related_artifacts=(), requirements=())
 
 
@@ -114,13 +82,17 @@ FEEDBACK_TOOL = "km-feedback-submit"
 _PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
 
 
-async def search_everything(request: SearchRequest, ctx: CallContext) -> ToolAnswer:
-    found = await ask_knowledge(ctx, lambda known: known.engine.search(request))
+async def search_everything(request: search_query.SearchRequest, ctx: CallContext) -> ToolAnswer:
+    found = await index.ask_knowledge(ctx, lambda known: known.engine.search(request))
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
-    room = compute_row_budget(ctx.caller.audience, compute_result_limit(request), DEFAULT_RESULTS)
+    room = index.compute_row_budget(
+        ctx.caller.audience, search_query.compute_result_limit(request), search_query.DEFAULT_RESULTS
+    )
     if room is not None:
-        shown, cut = fit_response(found, room - len(f'"{_describe_cut(MAX_RESULTS, MAX_RESULTS)}",'))
+        shown, cut = fit_response(
+            found, room - len(f'"{_describe_cut(search_query.MAX_RESULTS, search_query.MAX_RESULTS)}",')
+        )
     if cut:
         warnings = (*found.metadata.warnings, _describe_cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
@@ -136,7 +108,7 @@ def _describe_cut(count: int, total: int) -> str:
     )
 
 
-async def add_feedback_hint(found: SearchResponse, ctx: CallContext) -> SearchResponse:
+async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
     """Return the response with a hint on feedback if the caller may give any."""
     prompt: str | UnsetType = UNSET
     if found.results and any(
@@ -151,11 +123,11 @@ KM_SEARCH = Tool(
     title="Search everything",
     description="Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs "
     "to and which requirements it cites.",
-    input=SearchRequest,
-    output=SearchResponse,
+    input=search_query.SearchRequest,
+    output=search_query.SearchResponse,
     handler=search_everything,
-    record_of=parse_search_request,
-    labels=TOOL_LABELS,
+    record_of=search_query.parse_search_request,
+    labels=index.TOOL_LABELS,
     shortcuts=(
         ArgumentShortcut("symbol", "filters", "symbols"),
         ArgumentShortcut("kind", "filters", "symbol_kinds"),
@@ -177,22 +149,22 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    node: NodeView
-    relationships: tuple[Relationship, ...]
+    node: graph.NodeView
+    relationships: tuple[graph.Relationship, ...]
 
 
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
-    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), cap_count(arguments.limit, _MAX_EDGES)
-    selection = EdgeSelection(arguments.relationships)
-    found = await ask_knowledge(ctx, lambda known: find_node_edges(known.store, name, selection, limit))
-    budget = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
-    edges = tuple(limit_rows_by_size(found.relationships, budget))
+    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
+    selection = graph.EdgeSelection(arguments.relationships)
+    found = await index.ask_knowledge(ctx, lambda known: graph.find_node_edges(known.store, name, selection, limit))
+    budget = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
+    edges = tuple(index.limit_rows_by_size(found.relationships, budget))
     step = ""
     if found.is_cut or len(edges) < len(found.relationships):
         more = "give a higher limit" if limit < _MAX_EDGES else "more of them are never told at once"
         step = f"There are more edges than these {len(edges)}: {more}."
     elif found.others:
-        count = f"{found.others} or more" if found.others == MAX_OTHERS else str(found.others)
+        count = f"{found.others} or more" if found.others == graph.MAX_OTHERS else str(found.others)
         direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"
         step = f"{count} {direction} {'edge' if count == '1' else 'edges'}: relationships=all tells of them."
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
@@ -206,7 +178,7 @@ GRAPH_NODE = Tool(
     input=KmGraphNodeInput,
     output=KmGraphNodeOutput,
     handler=show_graph_node,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
     failures=(ErrorCode.INVALID_IDENTIFIER,),
 )
 
@@ -221,12 +193,12 @@ class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KmGraphSearchOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    results: tuple[FoundNode, ...]
+    results: tuple[graph.FoundNode, ...]
 
 
 async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
-    term, limit = require_argument("term", arguments.term, _TERM), cap_count(arguments.limit, _MAX_NODES)
-    found = await ask_knowledge(ctx, lambda known: search_nodes(known.store, term, limit))
+    term, limit = require_argument("term", arguments.term, _TERM), index.cap_count(arguments.limit, _MAX_NODES)
+    found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
     step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
 
@@ -238,7 +210,7 @@ GRAPH_SEARCH = Tool(
     input=KmGraphSearchInput,
     output=KmGraphSearchOutput,
     handler=search_graph,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
 )
 
 
@@ -260,32 +232,37 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     include_artifacts: (
         Annotated[
             bool,
-            Meta(description=f"Whether to list its files, {MAX_SUBSYSTEM_ARTIFACTS} at most; they are unless false"),
+            Meta(
+                description=f"Whether to list its files, {graph.MAX_SUBSYSTEM_ARTIFACTS} at most; they are unless false"
+            ),
         ]
         | None
     ) = None
 
 
 class KmGraphSubsystemOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    subsystem: NodeView
-    related: RelatedNodes
-    artifacts: tuple[NodeView, ...]
+    subsystem: graph.NodeView
+    related: graph.RelatedNodes
+    artifacts: tuple[graph.NodeView, ...]
 
 
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    name, limit = require_argument("name", arguments.name, _NAME), cap_count(arguments.limit, _MAX_RELATED)
+    name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
-    space = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
-    query = SubsystemQuery(
-        depth=cap_count(arguments.depth, _MAX_HOPS),
+    space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
+    query = graph.SubsystemQuery(
+        depth=index.cap_count(arguments.depth, _MAX_HOPS),
         limit=limit,
-        cut=lambda nodes: limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
+        cut=lambda nodes: index.limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
         cursor=arguments.cursor,
         include_artifacts=has_files,
     )
-    found = await ask_knowledge(ctx, lambda known: find_subsystem(known.store, name, query))
-    artifacts = limit_rows(
-        found.artifacts, MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None, ctx.caller.audience, _HALVES
+    found = await index.ask_knowledge(ctx, lambda known: graph.find_subsystem(known.store, name, query))
+    artifacts = index.limit_rows(
+        found.artifacts,
+        graph.MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None,
+        ctx.caller.audience,
+        _HALVES,
     )
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
@@ -305,5 +282,5 @@ GRAPH_SUBSYSTEM = Tool(
     input=KmGraphSubsystemInput,
     output=KmGraphSubsystemOutput,
     handler=show_subsystem,
-    labels=TOOL_LABELS,
+    labels=index.TOOL_LABELS,
 )

@@ -103,10 +103,8 @@ class SpecCatalogue(Library):
         return make_project_path(self.cwd, path)
 
 
-_MAX_COMPARED = 1000
-"""Longer quotes are not compared: that takes too long."""
-_MAX_COMPARED_EVERYWHERE = 400
-"""Longer quotes are compared in their own section only."""
+_MAX_COMPARED = 1000  # Longer quotes are not compared: that takes too long.
+_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared in their own section only.
 _MIN_SIMILARITY = 60
 _MAX_HINT = 600
 
@@ -181,8 +179,7 @@ class _Neighbourhood(Neighbourhood):
     """Compares sections with a quote once, and a long quote only with its own section."""
 
     weighs = False
-    _quote: str | None = None
-    """The quote that the cached answers are about."""
+    _quote: str | None = None  # The quote that the cached answers are about.
 
     def near(self, section: int, quote: str) -> TextStretch | None:
         return self._once(quote, section, partial(super().near, section, quote))
@@ -248,8 +245,7 @@ class _Texts(SpecificationTexts):
 _ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
 
-_PATH = "\0"
-"""The path of a given citation, which no target can name."""
+_PATH = "\0"  # The path of a given citation, which no target can name.
 _MAX_ERROR = 500
 _MAX_MATCHERS = 512
 

@@ -17,15 +17,8 @@ from duvet.sources.glob import PatternError, compile_pattern, match_any
 from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, ToolAnswer, ToolError
+from duvet.tools.trace import invalid_citations
 from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
-from duvet.tools.trace.invalid_citations import (
-    REQUIREMENT_NOT_FOUND,
-    SECTION_NOT_FOUND,
-    SPECIFICATION_NOT_FOUND,
-    LineStretch,
-    find_malformed_annotations,
-    group_styles_by_path,
-)
 from duvet.trace.locations import (
     FileLine,
     SourceText,
@@ -39,8 +32,7 @@ from duvet.trace.locations import (
     suggest_nearest,
 )
 
-CitationText = Annotated[str, Meta(max_length=10_000)]
-"""Longer texts would block other calls for too long."""
+CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,9 +47,9 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
 
 
 _STEPS = {
-    SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
-    SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
-    REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
+    invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
+    invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
+    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
 }
 _AS_NEAREST = "Name the target as `nearest` says."
 _AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
@@ -84,7 +76,7 @@ def _suggest_step(verdict: CitationVerdict) -> str:
     if not verdict.error:
         return ""
     phrase = verdict.error.partition(":")[0]
-    if verdict.nearest and phrase != REQUIREMENT_NOT_FOUND:
+    if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
         step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE
         return f"{step} {verdict.hint}".rstrip()
     return verdict.hint or _STEPS.get(phrase, _WRITE)
@@ -100,10 +92,8 @@ VALIDATE_CITATION = QueryTool(
 )
 
 
-_ROOM = 8_000
-"""Characters of errors, warnings and texts in an answer."""
-_MAX_COMPARED = 6_000
-"""Characters of wrong citations that are compared with all texts, which takes long."""
+_ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
+_MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
 _MAX_NUMBERS = 10
 
 
@@ -192,7 +182,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
 def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
     """Return the path of a source, which need not exist yet, and its comment styles."""
     project = context.project
-    known = context.once(group_styles_by_path)
+    known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
     for path in list_possible_paths(name, project.root):
         if not is_inside_project(project.root, path):
@@ -254,7 +244,7 @@ class _Location(NamedTuple):
     """The lines of a citation in its file."""
 
     path: str
-    lines: LineStretch
+    lines: invalid_citations.LineStretch
     text: SourceText
 
 
@@ -281,7 +271,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
             raise NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
         card = catalogue.citations[found.indexes[0]]
         text = context.files.text(card.path)
-        return _Location(card.path, LineStretch(card.line, find_last_line(text, card)), text)
+        return _Location(card.path, invalid_citations.LineStretch(card.line, find_last_line(text, card)), text)
     place = parse_file_line(reference.strip())
     if place is None:
         raise QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
@@ -296,7 +286,7 @@ def _locate_line(context: ProjectSnapshot, place: FileLine) -> _Location:
     if not own:
         malformed = [
             _Location(one.path, one.lines, context.files.text(one.path))
-            for one in context.once(find_malformed_annotations)
+            for one in context.once(invalid_citations.find_malformed_annotations)
             if one.path in paths
         ]
         own, found = _select_at(malformed, place.line), [*found, *malformed]
@@ -328,7 +318,7 @@ def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Locatio
     path = catalogue.citations[numbers[0]].path
     text = context.files.text(path)
     lines = find_annotation_lines(catalogue, numbers, text)
-    return [_Location(path, LineStretch(one.first, one.last), text) for one in lines]
+    return [_Location(path, invalid_citations.LineStretch(one.first, one.last), text) for one in lines]
 
 
 GET_CITATION_CONTEXT = QueryTool(

@@ -21,8 +21,7 @@ from duvet.tools.trace.requirements import ListArguments, make_list_answer
 from duvet.trace.locations import SourceText, find_last_line, read_comment
 
 _TABLE = "[["
-_LONGEST = 50
-"""Lines of an entry that are looked at: one that is never closed goes on to the end of its file."""
+_LONGEST = 50  # Lines of an entry that are looked at: one that is never closed goes on to the end of its file.
 MALFORMED_CODES = frozenset(
     one.code
     for one in (
@@ -150,8 +149,7 @@ def restore_spelling(message: str, target: str) -> str:
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
 
 
-_PASSED = rules.EXCEPTION_NO_REASON.code
-"""An error of `duvet validate` that `duvet report` tolerates."""
+_PASSED = rules.EXCEPTION_NO_REASON.code  # An error of `duvet validate` that `duvet report` tolerates.
 _OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 

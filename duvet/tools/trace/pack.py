@@ -57,8 +57,7 @@ class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_started: int = 0
     excepted: int = 0
     not_applicable: int = 0
-    percent: int | None = None
-    """The done share of the applicable ones."""
+    percent: int | None = None  # The done share of the applicable ones.
     levels: tuple[CoverageCounts, ...] = ()
 
 
@@ -96,8 +95,7 @@ def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
     return CoverageCounts(**{name: getattr(found, name) for name in names}, **more)
 
 
-_TOTAL_ROOM = 1000
-"""More bytes than the counts of all requirements need."""
+_TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
 
 
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
@@ -128,8 +126,7 @@ COVERAGE_SUMMARY = QueryTool(
 
 
 _MAX_LIMIT = 200_000
-_SHORT_TEXT = 100
-"""Characters of a requirement's text if not all fit: the text of the section has them."""
+_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
 _MAX_SECTIONS = 8
 _MAX_CACHED = 64
 

@@ -11,29 +11,16 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.model import Level
+from duvet.queries import references
 from duvet.queries.details import make_detail
 from duvet.queries.full_text import RequirementIndex
 from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
-from duvet.queries.references import (
-    CitationRef,
-    RequirementRef,
-    ResolvedReference,
-    find_requirements_by_id,
-    resolve_reference,
-)
 from duvet.queries.search import SearchQuery, describe_answer, find_hits, suggest_similar
 from duvet.text import quote_text, shorten_text
+from duvet.tools import pagination
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import (
-    MAX_PAGE_BYTES,
-    MAX_PAGE_ROWS,
-    PageRequest,
-    describe_rest,
-    make_result_page,
-    take_fitting_rows,
-)
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.locations import parse_resource
@@ -50,7 +37,7 @@ _STATUSES = {status.words: status for status in Status}
 class ListArguments(Struct, frozen=True, kw_only=True):
     """The requested part of a list."""
 
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=pagination.MAX_PAGE_ROWS)] | None = None
     cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
 
 
@@ -81,10 +68,8 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.status.words, text)
 
 
-_NEIGHBOUR_TEXT = 160
-"""Characters of a neighbour's text."""
-_MAX_PLACES = 10
-"""Places of one requirement, and requirements of one citation, that are listed."""
+_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
+_MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -137,42 +122,8 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)
-    whole = _make_output(found)
-    citations = _fit_citations(found.citations, MAX_PAGE_BYTES - len(json.encode(whole)))
-    by_type: dict[str, list[RequirementCitation]] = {}
-    for one, shown in zip(found.citations, citations, strict=False):
-        by_type.setdefault(one.type, []).append(shown)
-    count = len(found.citations)
-    rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
-    notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
-    return ToolAnswer(value=replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
-
-
-def _find_requirement(catalogue: Catalogue, found: ResolvedReference) -> RequirementRef:
-    """Return the requirement of a reference; for a citation, the one that it cites."""
-    if isinstance(found, RequirementRef):
-        return found
-    if not isinstance(found, CitationRef):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them")
-    indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
-    ids = sorted({catalogue.ids[index] for index in indexes})
-    if len(ids) == 1:
-        return RequirementRef(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
-    if ids:
-        hint = f"give one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
-    card = catalogue.citations[found.indexes[0]]
-    if card.is_valid:
-        hint = f"get_section has the requirements of {card.target}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
-    hint = "mend it first: validate_citation tells what it should say"
-    raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
-
-
-def _make_output(found: RequirementDetail) -> GetRequirementOutput:
-    """Return everything but the citations."""
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
-    return GetRequirementOutput(
+    whole = GetRequirementOutput(
         identifier=found.identifier,
         id=found.id,
         full_path=found.full_path,
@@ -198,6 +149,35 @@ def _make_output(found: RequirementDetail) -> GetRequirementOutput:
         citation_count=len(found.citations),
         citations={},
     )
+    citations = _fit_citations(found.citations, pagination.MAX_PAGE_BYTES - len(json.encode(whole)))
+    by_type: dict[str, list[RequirementCitation]] = {}
+    for one, shown in zip(found.citations, citations, strict=False):
+        by_type.setdefault(one.type, []).append(shown)
+    count = len(found.citations)
+    rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
+    notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
+    return ToolAnswer(value=replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
+
+
+def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
+    """Return the requirement of a reference; for a citation, the one that it cites."""
+    if isinstance(found, references.RequirementRef):
+        return found
+    if not isinstance(found, references.CitationRef):
+        raise ToolError(ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them")
+    indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
+    ids = sorted({catalogue.ids[index] for index in indexes})
+    if len(ids) == 1:
+        return references.RequirementRef(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
+    if ids:
+        hint = f"give one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
+        raise ToolError(ErrorCode.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
+    card = catalogue.citations[found.indexes[0]]
+    if card.is_valid:
+        hint = f"get_section has the requirements of {card.target}"
+        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
+    hint = "mend it first: validate_citation tells what it should say"
+    raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
@@ -210,7 +190,7 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
         shown = [replace(one, context_lines=None) for one in shown]
     if len(json.encode(shown)) > room:
         shown = [replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
-    return list(take_fitting_rows(shown, room))
+    return list(pagination.take_fitting_rows(shown, room))
 
 
 GET_REQUIREMENT = QueryTool(
@@ -257,9 +237,9 @@ def make_list_answer(
 ) -> ToolAnswer:
     """Return the requested part of a list, from the tool of that name."""
     question = (name, replace(arguments, limit=None, cursor=None))
-    request = PageRequest(question, arguments.cursor, arguments.limit, context.page_size)
-    rows, page = make_result_page(items, request, key=key, row=row)
-    words = [*notes, describe_rest(len(rows), page)]
+    request = pagination.PageRequest(question, arguments.cursor, arguments.limit, context.page_size)
+    rows, page = pagination.make_result_page(items, request, key=key, row=row)
+    words = [*notes, pagination.describe_rest(len(rows), page)]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
 
@@ -318,11 +298,11 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
 
 def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
     if _DIGITS.match(identifier):
-        return find_requirements_by_id(catalogue, identifier)
+        return references.find_requirements_by_id(catalogue, identifier)
     cause = None
     try:
-        found = resolve_reference(catalogue, identifier)
-        if isinstance(found, RequirementRef):
+        found = references.resolve_reference(catalogue, identifier)
+        if isinstance(found, references.RequirementRef):
             return found.indexes
     except NotFoundError as error:
         if parse_resource(identifier):
