@@ -44,8 +44,6 @@ class ArchiveError(DuvetError):
 
 
 class ManifestEntry(Struct, frozen=True):
-    """A file of the archive."""
-
     size: int
     digest: str  # BLAKE3 in hex.
 
@@ -93,8 +91,6 @@ def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> Manifes
 
 
 class Backup(Struct, frozen=True):
-    """A finished archive."""
-
     path: str
     size: int
 
@@ -158,7 +154,6 @@ def _find_scratch_place(places: StorePaths, destination: str) -> str:
 
 
 def find_existing_folder(path: str) -> str:
-    """Return the nearest existing folder above a path."""
     while path and not os.path.isdir(path):
         path = os.path.dirname(path)
     return path

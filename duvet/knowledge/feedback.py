@@ -73,7 +73,6 @@ def read_votes(path: str) -> list[Vote]:
 
 
 def compute_vote_means(votes: Sequence[Vote]) -> dict[str, float]:
-    """Return the mean vote of each chunk that has one."""
     values: dict[str, list[float]] = defaultdict(list)
     for vote in votes:
         if vote.vote is not None and -1 <= vote.vote <= 1:

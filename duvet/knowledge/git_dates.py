@@ -20,8 +20,6 @@ _LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
 
 
 class LastCommit(Struct, frozen=True, array_like=True, gc=False):
-    """The last commit that changed a file."""
-
     commit: str
     time: float
 

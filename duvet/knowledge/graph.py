@@ -57,8 +57,6 @@ class IdentifierError(QueryError):
 
 
 class NodeIdentifier(Struct, frozen=True):
-    """A label and a key."""
-
     label: NodeLabel
     key: str
 
@@ -106,15 +104,11 @@ def parse_identifier(text: str) -> NodeIdentifier:
 
 
 class EdgeDirection(StrEnum):
-    """The direction of an edge, seen from one of its nodes."""
-
     OUT = "OUT"
     IN = "IN"
 
 
 class NodeView(Struct, frozen=True):
-    """A node."""
-
     id: str
     labels: tuple[str, ...]
     properties: dict[str, Any]
@@ -186,8 +180,6 @@ MAX_OTHERS = 100  # Edges of the other direction that are counted.
 
 
 class EdgeSelection(StrEnum):
-    """Directions of edges to return."""
-
     OUTGOING = "outgoing"
     INCOMING = "incoming"
     ALL = "all"
@@ -241,8 +233,6 @@ _MAX_TERM = 1000
 
 
 class FoundNode(Struct, frozen=True):
-    """A search result."""
-
     id: str
     label: str
     score: float
@@ -286,8 +276,6 @@ _FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class PathEdge(Struct, frozen=True):
-    """An edge of a path."""
-
     type: Relation
     direction: EdgeDirection
     source: str
@@ -295,8 +283,6 @@ class PathEdge(Struct, frozen=True):
 
 
 class RelatedNode(Struct, frozen=True, kw_only=True):
-    """A node, and a shortest path to it."""
-
     target: NodeView
     hops: int
     path: tuple[PathEdge, ...]
@@ -305,8 +291,6 @@ class RelatedNode(Struct, frozen=True, kw_only=True):
 
 
 class SubsystemQuery(Struct, frozen=True, kw_only=True):
-    """The part of a subsystem to return."""
-
     depth: int = 1
     limit: int = 25
     cursor: str | None = None
@@ -316,16 +300,12 @@ class SubsystemQuery(Struct, frozen=True, kw_only=True):
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):
-    """One page of the related nodes."""
-
     nodes: tuple[RelatedNode, ...]
     cursor: str | None  # The beginning of the next page.
     total: int
 
 
 class SubsystemView(Struct, frozen=True, kw_only=True):
-    """A subsystem with its surroundings."""
-
     subsystem: NodeView
     related: RelatedNodes
     artifacts: tuple[NodeView, ...]

@@ -214,8 +214,6 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """Weights of the signals."""
-
     subsystem: float
     relationship: float
     support: float
@@ -223,8 +221,6 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 
 class WeightProfile(Struct, frozen=True):
-    """Named weights."""
-
     name: str
     weights: Weights
 

@@ -34,15 +34,11 @@ _DAY_SECONDS = 86_400
 
 
 class RequirementFiles(Struct, frozen=True):
-    """A requirement, and the files that cite it."""
-
     requirement: GraphNode
     files: tuple[str, ...]
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    """The input of the reports."""
-
     run: IngestRun | None  # The last successful run.
     artifacts: Mapping[str, Artifact]
     isolated: Sequence[GraphNode] = ()  # Searchable files without connections.
@@ -116,24 +112,18 @@ def _sort_searchable(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNod
 
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
-    """An answer about the index."""
-
     ##= man/spec/knowledge.md#answers
     ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
     status: str = "ok"
 
 
 class RunReference(Struct, frozen=True):
-    """The run that a report is about."""
-
     run_id: str
     profile: str
     repo_head: str
 
 
 class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that the last run no longer found."""
-
     path: str
     artifact_type: FileKind
     subsystem: str
@@ -143,8 +133,6 @@ class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PastReport(Struct, frozen=True, kw_only=True):
-    """The header of an earlier report."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
@@ -173,8 +161,6 @@ def format_iso_time(seconds: float) -> str:
 
 
 class ArtifactRow(Struct, frozen=True, kw_only=True):
-    """A file."""
-
     path: str
     artifact_type: FileKind
     subsystem: str
@@ -188,8 +174,6 @@ class ArtifactRow(Struct, frozen=True, kw_only=True):
 
 
 class Freshness(Struct, frozen=True, kw_only=True):
-    """The age of the index and of its files."""
-
     ingested_at: float | None  # The start of the run.
     newest_change: float | None
     oldest_change: float | None
@@ -197,8 +181,6 @@ class Freshness(Struct, frozen=True, kw_only=True):
 
 
 class CoverageSummary(Struct, frozen=True, kw_only=True):
-    """Totals of the coverage report."""
-
     artifact_total: int
     artifact_breakdown: dict[str, int]
     chunk_count: int
@@ -208,14 +190,10 @@ class CoverageSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastCoverage(PastReport, frozen=True, kw_only=True):
-    """The totals of an earlier coverage report."""
-
     summary: CoverageSummary
 
 
 class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """Indexed files, and files that can't be searched."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
@@ -274,45 +252,33 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
 
 
 class Thresholds(Struct, frozen=True):
-    """Ages that the report calls stale."""
-
     stale_days: int
 
 
 class IsolatedNode(Struct, frozen=True):
-    """A file without connections."""
-
     id: str
     path: str
     name: str
 
 
 class StaleDoc(Struct, frozen=True):
-    """A document without recent changes."""
-
     path: str
     subsystem: str
     git_timestamp: float
 
 
 class UntestedSubsystem(Struct, frozen=True):
-    """A subsystem with code and without tests."""
-
     subsystem: str
     source_files: int
     test_cases: int
 
 
 class CitingFile(Struct, frozen=True):
-    """A file that cites a requirement."""
-
     path: str
     git_timestamp: float
 
 
 class StaleRequirement(Struct, frozen=True, kw_only=True):
-    """A requirement whose citing files have no recent changes."""
-
     id: str
     full_path: str
     level: str
@@ -322,8 +288,6 @@ class StaleRequirement(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleSummary(Struct, frozen=True, kw_only=True):
-    """Totals of the lifecycle report."""
-
     stale_docs: int
     isolated_nodes: int
     subsystems_missing_tests: int
@@ -332,14 +296,10 @@ class LifecycleSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastLifecycle(PastReport, frozen=True, kw_only=True):
-    """The totals of an earlier lifecycle report."""
-
     summary: LifecycleSummary
 
 
 class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """Stale, isolated, untested and removed files."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
@@ -436,7 +396,6 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
 def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
-    """Store the totals of the reports of a run."""
     ##= man/spec/knowledge.md#reports
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)

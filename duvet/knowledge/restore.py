@@ -47,8 +47,6 @@ _FORCE_HINT = "make room, or keep no backup of what is there, with --force"
 
 
 class RestoreResult(Struct, frozen=True):
-    """Result of a restore."""
-
     manifest: backup.Manifest
     kept: str = ""  # The path of the replaced index; empty if there was none or it was not kept.
     votes: int = 0  # Number of restored votes.
@@ -250,7 +248,6 @@ def _make_no_space_error(folder: str, what: str) -> OutputError:
 
 
 def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
-    """Write a stream to a file, and return its path."""
     folder = os.path.dirname(path)
     left = _measure_free_space(folder) // _FREE_SHARE
     with backup.report_write_errors(os.path.dirname(folder)), open(path, "xb") as file:
@@ -280,7 +277,6 @@ class _BoundedReader:
         self._path = path
 
     def allow(self, size: int) -> None:
-        """Allow members of so many bytes."""
         self._left = size + _OVERHEAD
 
     def read(self, size: int) -> bytes:

@@ -58,8 +58,6 @@ def _make_template_error(template: str, reason: str, hint: str = "") -> DuvetErr
 
 
 class _Vectors(Struct, frozen=True):
-    """The vectors of a store."""
-
     space: VectorSpace
     rows: VectorRows
 
@@ -92,8 +90,6 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
 
 
 class _Ranking(Struct, frozen=True, kw_only=True):
-    """Ranked chunks by their numbers."""
-
     pool: Sequence[int]  # The best chunks.
     by_vector: Mapping[int, float]  # Scores of the ranks by vectors.
     by_words: Mapping[int, float]  # Scores of the ranks by words, and of names.
@@ -170,7 +166,6 @@ class SearchEngine:
         self._snapshot: _Snapshot | None = None
 
     def search(self, request: search_query.SearchRequest) -> search_query.SearchResponse:
-        """Return the best results."""
         now = self._now()
         question = relevance.prepare_question(request, now)
         with self._store.reading():

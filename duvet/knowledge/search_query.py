@@ -39,8 +39,6 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a search."""
-
     query: Annotated[str, Meta(description="Words, a question, a path, or a name in code")]
     # The maximum is only documented: a higher limit counts as the maximum.
     limit: Annotated[int, Meta(ge=MIN_RESULTS, description="Results", extra_json_schema={"maximum": MAX_RESULTS})] = (
@@ -54,8 +52,6 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class FoundSymbol(Struct, frozen=True, kw_only=True):
-    """A symbol of a chunk."""
-
     id: str
     name: str
     qualified_name: str
@@ -67,8 +63,6 @@ class FoundSymbol(Struct, frozen=True, kw_only=True):
 
 
 class FoundChunk(Struct, frozen=True, kw_only=True):
-    """A chunk of a file."""
-
     chunk_id: str
     artifact_path: str
     artifact_type: str
@@ -92,8 +86,6 @@ class RelatedArtifact(Struct, frozen=True):
 
 
 class CitedRequirement(Struct, frozen=True, kw_only=True):
-    """A requirement that the file of a chunk cites."""
-
     id: str
     target: str
     level: str
@@ -103,8 +95,6 @@ class CitedRequirement(Struct, frozen=True, kw_only=True):
 
 
 class GraphContext(Struct, frozen=True, kw_only=True):
-    """The surroundings of a file in the graph."""
-
     primary_node: NodeView | None
     relationships: tuple[Relationship, ...]
     neighbor_subsystems: tuple[str, ...]
@@ -113,8 +103,6 @@ class GraphContext(Struct, frozen=True, kw_only=True):
 
 
 class ScoreSignals(Struct, frozen=True, kw_only=True):
-    """The parts of a score."""
-
     lexical_score: float
     weighted_vector_component: float
     weighted_lexical_component: float
@@ -132,8 +120,6 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
 
 
 class ScoreDetails(Struct, frozen=True, kw_only=True):
-    """The score of a chunk."""
-
     vector_score: float  # The cosine to the query; 0 without vectors.
     lexical_score: float  # The share of the query's words in the text, the path and the tags.
     weighted_vector_score: float  # The score of its rank by vectors.
@@ -144,16 +130,12 @@ class ScoreDetails(Struct, frozen=True, kw_only=True):
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """A result of a search."""
-
     chunk: FoundChunk
     graph_context: GraphContext | None
     scoring: ScoreDetails
 
 
 class SearchMetadata(Struct, frozen=True, kw_only=True):
-    """Properties of the whole answer."""
-
     result_count: int
     graph_context_included: bool
     warnings: tuple[str, ...]
@@ -167,8 +149,6 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):
-    """The answer of a search."""
-
     status: str = "ok"
     query: str
     results: tuple[SearchResult, ...]
@@ -261,7 +241,6 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 
 def compute_result_limit(request: SearchRequest) -> int:
-    """Return the number of results at most."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
     ##% under a unique `request_id`.
@@ -269,7 +248,6 @@ def compute_result_limit(request: SearchRequest) -> int:
 
 
 def make_filters(filters: SearchFilters, now: float) -> ChunkFilters:
-    """Return the filters as the store compares them."""
     moments = []
     if filters.updated_after is not None:
         moments.append(_parse_moment(filters.updated_after))

@@ -19,8 +19,6 @@ _PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class KnowledgeSettings(Struct, frozen=True):
-    """The location and the configuration of an index."""
-
     root: str
     ingest: IngestRule
     store: StoreSection
@@ -29,13 +27,10 @@ class KnowledgeSettings(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path of the store."""
         return os.path.join(self.root, self.store.path)
 
 
 class IngestOptions(Struct, frozen=True, kw_only=True):
-    """Options of one run, besides the configuration."""
-
     profile: str = ""  # The name of the run; that of the configuration if empty.
     default_profile: str = "local"  # The name if the configuration has none either.
     dry_run: bool = False

@@ -103,7 +103,6 @@ async def answer_question(
 
 
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
-    """Return the prompt with the question and the sources."""
     ##= man/spec/ask.md#answers
     ##% The prompt MUST separate these sources from the instructions, whatever the sources contain.
     # No text can contain its own digest, so no source can end the sources early.
@@ -163,8 +162,6 @@ def _cut(text: str, room: int) -> str:
 
 
 class ProjectRetriever:
-    """Finds the sources for a question about a project."""
-
     def __init__(
         self,
         catalogue: Catalogue,

@@ -42,8 +42,6 @@ PROVIDER_DEFAULTS: Mapping[ProviderKind, ProviderDefaults] = {
 
 
 class ProviderKey(Secret):
-    """The key of a provider."""
-
     __slots__ = ()
 
     @property

@@ -100,8 +100,6 @@ class _AnthropicAnswer(Struct):
 
 
 class AnthropicProvider(_HttpProvider):
-    """A provider that speaks Anthropic's protocol."""
-
     @property
     def _headers(self) -> dict[str, str]:
         key = self.endpoint.key
@@ -137,8 +135,6 @@ class _OpenAiAnswer(Struct):
 
 
 class OpenAiProvider(_HttpProvider):
-    """A provider that speaks OpenAI's protocol."""
-
     @property
     def _headers(self) -> dict[str, str]:
         key = self.endpoint.key

@@ -14,15 +14,11 @@ MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
 
 
 class ModelMessage(Struct, frozen=True):
-    """A message of one side."""
-
     role: Literal["user", "assistant"]
     text: str
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
-    """A prompt, and the model that it is for."""
-
     prompt: str = ""
     messages: tuple[ModelMessage, ...] = ()  # The conversation before the prompt.
     system: str = ""
@@ -38,8 +34,6 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
 
 class ModelChoice(Struct, frozen=True):
-    """A model of a provider."""
-
     provider: str
     model: str  # Empty if the provider chooses.
 
@@ -50,8 +44,6 @@ class ModelChoice(Struct, frozen=True):
 
 
 class ResolvedModel(Struct, frozen=True):
-    """The chosen model and the reason for it."""
-
     provider: str
     model: str
     reason: str
@@ -71,16 +63,12 @@ class TokenUsage(Struct, frozen=True):
 
 
 class ProviderAnswer(Struct, frozen=True):
-    """The answer of a provider."""
-
     text: str
     usage: TokenUsage = TokenUsage()
     is_cut: bool = False  # True if the answer reached the limit of tokens.
 
 
 class ModelResponse(Struct, frozen=True):
-    """The answer of a model."""
-
     text: str
     provider: str
     model: str
@@ -93,8 +81,6 @@ class ModelResponse(Struct, frozen=True):
 
 
 class KnownModel(Struct, frozen=True):
-    """An available model and where it was found."""
-
     provider: str
     model: str
     origin: Literal["configuration", "models", "llms.txt"]
@@ -119,8 +105,6 @@ class NoModelError(DuvetError):
 
 
 class ModelFault(StrEnum):
-    """The kind of a ModelError."""
-
     UNAUTHORIZED = "unauthorized"
     RATE_LIMITED = "rate_limited"
     UNAVAILABLE = "unavailable"

@@ -60,8 +60,6 @@ def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
 
 
 class ModelListing(Struct, frozen=True):
-    """The discovered models of a provider."""
-
     models: tuple[str, ...] = ()
     hints: tuple[ModelHint, ...] = ()
 
@@ -82,7 +80,6 @@ class ModelDiscovery:
         self._locks: dict[str, Lock] = {}  # Of several tasks that want the same listing, one asks.
 
     def listing(self, backend: Backend) -> ModelListing:
-        """Return what is cached, without asking."""
         cached = self._cached.get(backend.name)
         return cached.listing if cached else ModelListing()
 

@@ -112,8 +112,6 @@ def _measure_citation(citation: records.CitationWithCode) -> str:
 
 
 class DoubtfulCitation(Struct, frozen=True):
-    """A citation with a problem."""
-
     place: str
     target: str  # Empty if it can't be read.
     quote: str  # The quote, or else the whole comment.

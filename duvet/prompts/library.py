@@ -77,7 +77,6 @@ def render_prompt(name: str, values: Mapping[str, object]) -> str:
 
 
 def _split_prompt(text: str) -> tuple[str, str]:
-    """Return the front matter and the body."""
     _, front, body = text.split(_FENCE, 2)
     return front, body
 
@@ -87,8 +86,6 @@ _DEFAULT_TITLE = ServerRule().title
 
 
 class ResourceKind(Struct, frozen=True):
-    """A kind of resources of the server."""
-
     path: str  # Their path, with variables in braces.
     holds: str
 

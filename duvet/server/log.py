@@ -26,8 +26,6 @@ LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asynci
 
 
 class EventLevel(IntEnum):
-    """Importance of an event."""
-
     TRACE = 5
     DEBUG = 10
     INFO = 20
@@ -59,16 +57,13 @@ class ServerLog:
         self.turn_to(level, as_json=as_json)
 
     def turn_to(self, level: EventLevel, *, as_json: bool) -> None:
-        """Change level and format."""
         self._level = level
         self._format = _format_json if as_json else _format_text
 
     def wants(self, level: EventLevel) -> bool:
-        """Return whether events of this level are written."""
         return level >= self._level
 
     def tell(self, level: EventLevel, message: str, **fields: object) -> None:
-        """Write an event of a level."""
         if self.wants(level):
             self._put(level, message, fields)
 
@@ -96,7 +91,6 @@ class ServerLog:
             yield self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
 
     def saw(self, call: CallRecord) -> None:
-        """Write a call of a tool."""
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.

@@ -27,8 +27,6 @@ MessageId = int | str
 
 
 class InvalidMessageError(Exception):
-    """An invalid message, with the answer to it."""
-
     def __init__(self, code: int, message: str, id: MessageId | None = None) -> None:
         super().__init__(message)
         self.answer = make_error_response(code, message, id)
@@ -49,7 +47,6 @@ def decode_message(line: bytes) -> object:
 
 
 def encode_message(value: object) -> bytes:
-    """Return a value as a line of JSON."""
     try:
         return msgspec.json.encode(value) + b"\n"
     except UnicodeEncodeError:
@@ -110,8 +107,6 @@ _DEFAULT = ServerRule()
 
 
 class ServerIdentity(Struct, frozen=True, kw_only=True):
-    """Name and description of a server in the handshake."""
-
     name: str = _DEFAULT.name
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version

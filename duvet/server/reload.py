@@ -46,7 +46,6 @@ class ConfigReloader:
         self.dispatcher: ToolDispatcher | None = None  # The dispatcher whose tools are replaced.
 
     def instructions(self) -> str:
-        """Return the current instructions for agents."""
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:

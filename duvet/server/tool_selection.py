@@ -90,7 +90,6 @@ class ToolSelection:
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:
-        """The tools that clients see."""
         return list(self.registry.with_shown(self.is_worthwhile))
 
     @property

@@ -168,7 +168,6 @@ def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
 
 
 def advise_rebuild(path: str) -> str:
-    """Return a hint that names the files to remove."""
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
     return f"remove {' and '.join(names)}, and take everything in again"
 
@@ -223,11 +222,9 @@ class Database:
             return row
 
     def read(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> list[Value]:
-        """Return all rows, decoded."""
         return self._decode(decode, self.rows(query, *values))
 
     def read_one(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Value | None:
-        """Return the first row, decoded."""
         row = self.row(query, *values)
         return None if row is None else self._decode(decode, [row])[0]
 
@@ -260,7 +257,6 @@ class Database:
             return self.connection.execute(statement, values).rowcount
 
     def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each row of values."""
         with translate_errors(self.path):
             self.connection.executemany(statement, rows)
 
@@ -357,8 +353,6 @@ RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.
 
 
 class Trait(IntEnum):
-    """The kinds of traits, by which files are filtered."""
-
     SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
 
 
@@ -423,8 +417,6 @@ def read_file_text(database: Database, id: int) -> TitledText:
 
 
 class StoreState(NamedTuple):
-    """The only row of the table `state`."""
-
     revision: str
     next: int  # The number of the next chunk.
     total: int  # The number of chunks.

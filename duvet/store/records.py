@@ -19,8 +19,6 @@ SPACE_KEY = "space"  # The name under which the space of all vectors is kept.
 
 
 class FileKind(StrEnum):
-    """The kind of a file."""
-
     CODE = "code"
     DOC = "doc"
     TEST = "test"
@@ -56,8 +54,6 @@ KIND_LABELS = {
 
 
 class Relation(StrEnum):
-    """The kind of an edge."""
-
     BELONGS_TO = "BELONGS_TO"  # Code to its subsystem.
     DESCRIBES = "DESCRIBES"  # A document its subsystem.
     VALIDATES = "VALIDATES"  # A test its subsystem.
@@ -70,8 +66,6 @@ class Relation(StrEnum):
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
-    """An indexed file."""
-
     path: str  # Relative to the project, with forward slashes.
     kind: FileKind
     subsystem: str = ""
@@ -96,8 +90,6 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
 
 class Symbol(Struct, frozen=True, kw_only=True):
-    """A declaration in code."""
-
     name: str
     qualified_name: str
     kind: str  # One of SymbolKind.
@@ -132,8 +124,6 @@ class Chunk(Struct, frozen=True, kw_only=True):
 
 
 class IngestedFile(Struct, frozen=True, kw_only=True):
-    """A file with everything that is stored of it."""
-
     artifact: Artifact
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
@@ -142,8 +132,6 @@ class IngestedFile(Struct, frozen=True, kw_only=True):
 
 
 class GraphNode(Struct, frozen=True, kw_only=True):
-    """A node of the graph."""
-
     label: NodeLabel
     key: str
     name: str = ""  # The name for people, if it isn't the key.
@@ -172,7 +160,6 @@ class GraphHop(Struct, frozen=True):
 
     @property
     def path(self) -> Sequence[GraphEdge]:
-        """A shortest path from the start, in order."""
         edges: list[GraphEdge] = []
         hop: GraphHop | None = self
         while hop is not None and hop.edge is not None:
@@ -193,8 +180,6 @@ class RemovedFile(Struct, frozen=True, kw_only=True):
 
 
 class IngestRun(Struct, frozen=True, kw_only=True):
-    """The record of an ingest run."""
-
     run_id: str
     profile: str
     started_at: float
@@ -224,8 +209,6 @@ class ChunkFilters(Struct, frozen=True, kw_only=True):
 
 
 class VectorSegment(Struct, frozen=True):
-    """Rows of vectors for chunks."""
-
     numbers: tuple[int, ...]  # The chunks that the rows belong to, in their order.
     rows: bytes
 
@@ -255,7 +238,6 @@ def decode_text(value: object) -> str:
 
 
 def encode_word(word: str) -> int | str | bytes:
-    """Encode the kind or language of a symbol."""
     return _CODES.get(word) or encode_text(word)
 
 
@@ -284,7 +266,6 @@ def decode_numbers(values: Sequence[object]) -> list[int]:
 
 
 def decode_piece_range(first: object, count: object) -> range:
-    """Return the numbers of a file's chunks."""
     start = decode_count(first, 1 << 60)
     return range(start, start + decode_count(count, MAX_PIECES))
 

@@ -220,7 +220,6 @@ class SqliteWriter:
             database.run("UPDATE state SET next = ?, total = (SELECT count(*) FROM piece)", self._next)
 
     def finish(self) -> None:
-        """Do what is left before the commit."""
         self.flush()
         with self._part(changes=False) as database:
             if self._forgotten * _LARGE_SHARE > read_state(database).total:
@@ -301,7 +300,6 @@ def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
 
 
 def read_moment(database: Database) -> StoreMoment:
-    """Return the token of the present state."""
     return database.row("SELECT revision, (SELECT max(id) FROM run), (SELECT max(id) FROM report) FROM state") or ()
 
 

@@ -115,7 +115,6 @@ class StoreTables:
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
     def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
-        """Return the files with these row ids."""
         query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
         rows = self.database.read_many(
             lambda row: (records.decode_count(row[0]), _decode_artifact(row[1:])), query, ids

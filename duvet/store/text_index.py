@@ -74,7 +74,6 @@ class ChunkIndexer:
         self._added: dict[int, str] = {}
 
     def add(self, first: int, file: IngestedFile) -> None:
-        """Add the chunks of a file, numbered from `first`."""
         self._added.update(_index_rows(first, file))
         self._flush_batch()
 
@@ -236,8 +235,6 @@ class ChunkSearch(StoreTables):
 
 
 class _Ranking:
-    """Scores of the chunks that match, by BM25."""
-
     def __init__(self, database: Database, allowed: Sequence[int] | None) -> None:
         self.database = database
         self.allowed = None if allowed is None else frozenset(allowed)

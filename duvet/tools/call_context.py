@@ -82,8 +82,6 @@ async def ignore_progress(done: float, total: float | None, message: str) -> Non
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """The origin and the rights of a call."""
-
     scopes: frozenset[Scope] = frozenset(Scope)
     face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
     behind: str = ""  # The face of the client behind a forwarding server, if it is another one.
@@ -130,11 +128,9 @@ class CallContext(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Any] = field(default_factory=dict)  # The configuration of the pack.
 
     async def reading(self) -> ProjectSnapshot:
-        """Return the project as it is now."""
         return await self.readings.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from the current project."""
         return await self.readings.ask(question)
 
     async def call(
@@ -159,7 +155,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Report progress to the caller."""
         await self.caller.progress(done, total, message)
 
 

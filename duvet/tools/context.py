@@ -98,7 +98,6 @@ class ProjectSnapshot:
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
-        """Repeat all readings of the previous snapshot."""
         with self._reading:
             self._earlier = dict(before._read)
             for read in self._earlier:
@@ -120,7 +119,6 @@ class ProjectSnapshot:
 
     @cached_property
     def findings(self) -> Findings:
-        """All problems of the project."""
         from duvet.project.validation import validate
 
         return validate(self.project)

@@ -39,8 +39,6 @@ CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(Struct, frozen=True, kw_only=True):
-    """The services and limits of tool calls."""
-
     services: Mapping[str, Any] = field(default_factory=dict)  # Services for handlers by name.
     observers: Sequence[audit.CallObserver] = ()  # Take the record of each finished call.
     keepers: Sequence[audit.CallKeeper] = ()
@@ -71,7 +69,6 @@ class ToolDispatcher:
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
-        """Return the tools that are enabled now."""
         await self._readings.caught_up()
         return self.registry
 

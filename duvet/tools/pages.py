@@ -36,7 +36,6 @@ class PageListRow(Struct, frozen=True):
 
 
 def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
-    """Return the pages with their links."""
     earlier = context.earlier(load_page_collection)
     project = context.project
     shelf = catalogue.load_pages(project, find_page_files(project), earlier.store if earlier else None)
@@ -44,7 +43,6 @@ def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
 
 
 def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
-    """Return the pages with the words in them."""
     return search.PageIndex(
         context.read(load_page_collection), lambda page: read_page_body(context, page), context.earlier(load_page_index)
     )

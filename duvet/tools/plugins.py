@@ -140,8 +140,6 @@ class UnloadedPack(Struct, frozen=True):
 
 
 class PluginPacks(Struct, frozen=True):
-    """The packs of other distributions."""
-
     packs: Sequence[Pack] = ()
     unloaded: Sequence[UnloadedPack] = ()
 

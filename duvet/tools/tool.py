@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class ErrorCode(StrEnum):
-    """The kind of a failure."""
-
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
     INVALID_IDENTIFIER = "invalid_identifier"  # A node name that is malformed.
@@ -39,8 +37,6 @@ class ErrorCode(StrEnum):
 
 
 class ToolError(Exception):
-    """A failure that the caller can act on."""
-
     def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
         """`details` are for programs: a plain value."""
         super().__init__(message)
@@ -118,8 +114,6 @@ class ArgumentShortcut(Struct, frozen=True):
 
 
 class WithheldReason(Struct, frozen=True):
-    """The reason why nobody can call a tool here."""
-
     code: ErrorCode
     message: str
     hint: str
@@ -169,8 +163,6 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 
 
 class Pack(Struct, frozen=True):
-    """Tools that are enabled together."""
-
     name: str
     tools: Sequence[Tool] | Callable[[Mapping[str, Any]], Sequence[Tool]]
     """The tools, or a function that makes them from the settings of the pack."""
@@ -179,8 +171,6 @@ class Pack(Struct, frozen=True):
 
 
 class EnabledPack(Struct, frozen=True):
-    """A pack with the choices of the configuration."""
-
     pack: Pack
     writes: bool = True  # Tools that write are enabled, too.
     switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.

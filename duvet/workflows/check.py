@@ -36,8 +36,6 @@ from duvet.workflows.workflow import (
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
-    """A problem of a workflow, with its place."""
-
     keys: references.ValuePath  # The path from the workflow on, as in a configuration.
     message: str
     hint: str = ""
@@ -63,7 +61,6 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
         return tool in self.tools or find_called_workflow(tool) in self.workflows
 
     def input(self, tool: str) -> type[Struct]:
-        """Return the record of a tool's arguments."""
         workflow = self.workflow(tool)
         return make_input_record(workflow) if workflow else self.tools[tool].input
 

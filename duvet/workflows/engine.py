@@ -87,7 +87,6 @@ class _Run:
         return record
 
     async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
-        """Run everything, and return the failure, if any."""
         try:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
                 raise WorkflowError(FailureCode.INVALID_REQUEST, fault)

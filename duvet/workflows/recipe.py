@@ -181,7 +181,6 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
-    """Return the recipe in a file, or its problems."""
     name = _stem(path)
     found = RecipeFile(name=name, path=path, origin=origin, data=data)
     try:

@@ -62,7 +62,6 @@ class WorkflowClock:
         return datetime.now(UTC)
 
     def clock(self) -> float:
-        """Return monotonic seconds."""
         return monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -242,8 +241,6 @@ class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unkn
 
 
 class StepRunner(Struct, frozen=True):
-    """Runs the calls of steps."""
-
     backend: WorkflowBackend
     timing: WorkflowClock
     scope: references.ValueScope

@@ -33,8 +33,6 @@ class Variable(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """A condition on a result, of the parts that are set."""
-
     path: str
     equals: Any = UNSET
     not_equals: Any = UNSET
@@ -42,15 +40,11 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Capture(Struct, frozen=True):
-    """A part of a result to keep under a name."""
-
     name: str
     path: str
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The common part of all steps."""
-
     id: str
     description: str = ""
     params: Mapping[str, Any] = {}
@@ -139,7 +133,6 @@ class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cause: str = ""  # The code of the tool's or the model's own failure.
 
     def describe(self, name: str) -> str:
-        """Return the message about the workflow or recipe of that name."""
         where = f" in the step {self.step}" if self.step else ""
         return f"{name} failed{where}: {self.message}"
 
@@ -234,7 +227,6 @@ def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
 
 
 def compile_step(table: StepSection | StepTable) -> Step:
-    """Compile a step of the configuration or of a recipe."""
     common: dict[str, Any] = {
         "id": table.id,
         "description": table.description,

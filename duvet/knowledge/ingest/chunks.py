@@ -43,8 +43,6 @@ class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=T
 
 
 class IngestContent(Struct, frozen=True, kw_only=True):
-    """Content of a file."""
-
     digest: str = ""
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
@@ -221,8 +219,6 @@ _MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
 
 
 class OutlineHeading(Struct, frozen=True):
-    """A heading that begins at a character of the text."""
-
     start: int
     level: int
     title: str

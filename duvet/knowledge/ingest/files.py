@@ -27,14 +27,12 @@ def make_warning(message: str, path: str = "", place: Place = Place(), hint: str
 
 
 def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
-    """Return the problems of an error as warnings."""
     if isinstance(error, ProblemsError):
         return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
     return (make_warning(error.message, error.path, Place(error.line), error.hint),)
 
 
 def format_problem_line(problem: Problem) -> str:
-    """Format a problem on one line."""
     place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
     return make_valid_text(place + problem.message)
 
@@ -45,7 +43,6 @@ def make_valid_text(words: str) -> str:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Return the reason why a run failed."""
     if isinstance(error, DuvetError):
         return make_valid_text(str(error))
     # The text of a signal or an interrupt says nothing more than its type.

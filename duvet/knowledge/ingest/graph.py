@@ -23,8 +23,6 @@ _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relatio
 
 
 class KnowledgeGraph(Struct, frozen=True):
-    """All nodes and edges."""
-
     nodes: list[GraphNode]
     edges: list[GraphEdge]
 
@@ -98,8 +96,6 @@ def _subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemInd
 
 
 class _TraceGraph:
-    """The trace as a part of the graph."""
-
     def __init__(self, catalogue: Catalogue, artifacts: Mapping[str, Artifact]) -> None:
         self.catalogue = catalogue
         self._artifacts = artifacts
@@ -164,8 +160,6 @@ class _TraceGraph:
 
 
 class _LinkResolver:
-    """Resolves the links of documents to files, pages and the trace."""
-
     def __init__(
         self, artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
     ) -> None:

@@ -58,8 +58,6 @@ Value = TypeVar("Value")
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
-    """Result of a run."""
-
     run: IngestRun
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -144,14 +142,12 @@ class _Run:
         self._embedder: Embedder | None = None
 
     def look(self, store: Store | None) -> IngestOutcome:
-        """Find out what would change."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
         files, times, _ = self._update_files(store, None, None)
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        """Update the index."""
         self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
         ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
@@ -187,7 +183,6 @@ class _Run:
         return outcome
 
     def failed(self, error: BaseException) -> IngestRun:
-        """Return the record of the failed run."""
         return replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
 
     @property
@@ -265,8 +260,6 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 
 
 class FileChanges(Struct):
-    """The files of a run and their changes."""
-
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)

@@ -242,8 +242,6 @@ def _find_module_paths(path: str, text: str) -> Iterator[str]:
 
 
 class ModuleIndex:
-    """Subsystems by the names of their modules."""
-
     def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
         """`modules` are files with the paths by which they may be imported, `subsystems` those of the files."""
         self._subsystems: dict[str, str] = {}
@@ -383,16 +381,12 @@ class _CatalogueFile(Struct, frozen=True):
 
 
 class SubsystemDependency(Struct, frozen=True):
-    """A subsystem that another one depends on, with its place in the catalogue."""
-
     name: str
     path: str
     place: Place
 
 
 class CatalogueSubsystem(Struct, frozen=True):
-    """A subsystem of the catalogue."""
-
     name: str
     description: str = ""
     criticality: str = ""

@@ -22,8 +22,6 @@ CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
 
 
 class Grammar(Struct, frozen=True):
-    """The declarations of a language."""
-
     name: SymbolLanguage
     package: str
     function: str  # The function of the package that returns the language.

@@ -206,8 +206,6 @@ class PageReferenceFinder:
 
 
 class PageNode(Struct, frozen=True):
-    """A page in a graph."""
-
     id: str
     title: str
     connections: int  # Number of all pages that it is connected to.
@@ -221,15 +219,11 @@ class PageEdge(Struct, frozen=True):
 
 
 class PageGraph(Struct, frozen=True):
-    """Connected pages."""
-
     nodes: tuple[PageNode, ...]
     edges: tuple[PageEdge, ...]
 
 
 class PageCollection:
-    """The pages of a project and their links at one moment."""
-
     def __init__(self, store: PageStore, catalogue: Catalogue) -> None:
         self.store = store
         self.pages = store.pages
@@ -265,7 +259,6 @@ class PageCollection:
         return tuple(dict.fromkeys(link.target for link in links))
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the other pages that link to this one."""
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
@@ -329,16 +322,12 @@ class PageCollection:
 
 
 class PageCitation(Struct, frozen=True):
-    """A citation of a requirement."""
-
     file_path: str
     line_number: int
     type: str
 
 
 class PageRequirement(Struct, frozen=True):
-    """A requirement that a page names, with its citations."""
-
     identifier: str
     full_path: str
     target: str
@@ -348,8 +337,6 @@ class PageRequirement(Struct, frozen=True):
 
 
 class PageRow(Struct, frozen=True, kw_only=True):
-    """A page in a list."""
-
     slug: str
     title: str
     path: str
@@ -358,8 +345,6 @@ class PageRow(Struct, frozen=True, kw_only=True):
 
 
 class PageDetail(PageRow, frozen=True, kw_only=True):
-    """A page with its text, its links and its requirements."""
-
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]

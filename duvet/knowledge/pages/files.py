@@ -29,8 +29,6 @@ class PageFiles(Struct, frozen=True):
 
 
 class PagePatterns(Struct, frozen=True):
-    """The patterns of a project's pages."""
-
     rules: tuple[NotesRule, ...]
     config: Config | None
     root: str
@@ -38,7 +36,6 @@ class PagePatterns(Struct, frozen=True):
     is_of_disk: bool = False  # Whether the project has files on disk, and so links that may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
-        """Return the files that match."""
         problems: list[Problem] = []
         found: dict[str, str] = {}
         inside = FolderMembership(self.root, DiskTree(self.root))

@@ -51,8 +51,6 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):
-    """The content of one file."""
-
     slug: str = ""  # The slug of the front matter; if empty, it follows from the path.
     title: str = ""
     created: float | None = None

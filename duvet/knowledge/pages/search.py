@@ -145,8 +145,6 @@ class PageIndex:
 
 
 class PageHit(Struct, frozen=True):
-    """A page that matches a query."""
-
     slug: str
     title: str
     excerpt: str

@@ -43,15 +43,11 @@ _TURNS = 3  # Turns of the event loop: it notices a connection, reads the reques
 
 
 class TrustSettings(Struct, frozen=True):
-    """Hosts that the server goes by, and tokens that it knows."""
-
     hosts: guards.AllowedHosts
     tokens: AccessTokens
 
 
 class Telemetry(Struct, frozen=True):
-    """Log and metrics of a server."""
-
     log: ServerLog
     metrics: ServerMetrics
 
@@ -217,7 +213,6 @@ class SessionManager(StreamableHTTPSessionManager):
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 
     async def end(self) -> None:
-        """End all sessions."""
         for transport in list(self._server_instances.values()):
             await transport.terminate()
 

@@ -320,8 +320,6 @@ class _TooLargeError(Exception):
 
 
 class _Arrival:
-    """A request whose body is arriving."""
-
     def __init__(self, seconds: float) -> None:
         self.size = 0
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)

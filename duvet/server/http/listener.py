@@ -99,8 +99,6 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
-    """Parts of the application that an HTTP server serves."""
-
     identity: ServerIdentity
     instructions: str | Callable[[], str]
     live: LiveProject
@@ -109,8 +107,6 @@ class ServedApplication(Struct, frozen=True, kw_only=True):
 
 
 class ServingOptions(Struct, frozen=True, kw_only=True):
-    """Address, tokens, names and limits of an HTTP server."""
-
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()
     hosts: tuple[str, ...] = ()  # Names that the server goes by, beside the one it listens at.

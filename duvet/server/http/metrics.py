@@ -92,7 +92,6 @@ class ServerMetrics:
         self._dispatcher = dispatcher
 
     def saw(self, call: CallRecord) -> None:
-        """Count a call."""
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
         ##% tools.

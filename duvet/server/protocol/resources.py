@@ -52,8 +52,6 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    """Serves the resources of the project."""
-
     def __init__(self, live: LiveProject) -> None:
         self._live = live
 

@@ -87,7 +87,6 @@ class DuvetServer(Server[Any]):
 
     @property
     def instructions(self) -> str | None:
-        """The current instructions for agents."""
         return self._get_instructions()
 
     @instructions.setter
@@ -148,8 +147,6 @@ class VersionPin:
 
 
 class ToolsPart:
-    """Lists and calls tools."""
-
     def __init__(self, dispatcher: ToolDispatcher) -> None:
         self._dispatcher = dispatcher
         self._registry: Registry | None = None

@@ -86,7 +86,6 @@ CollectionEntry = (
 
 
 def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocument | list[CollectionEntry]:
-    """Return the whole document of a resource."""
     catalogue = context.catalogue
     match node.kind:
         case NodeKind.SPECIFICATION:
@@ -105,7 +104,6 @@ def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocum
 
 
 def make_entry(context: ProjectSnapshot, collection: ResourceNode, node: ResourceNode) -> CollectionEntry:
-    """Return the entry of a resource in a collection."""
     catalogue = context.catalogue
     match collection.kind:
         case NodeKind.SECTIONS:
@@ -144,8 +142,6 @@ COLLECTIONS = {
 
 
 class ResourceDescription(Struct, frozen=True):
-    """A resource in a list."""
-
     uri: str
     name: str
     title: str
@@ -250,7 +246,6 @@ _LISTED = (
 
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
-    """Return a digest of the document at a URI."""
     try:
         node = find_resource_node(get_resource_tree(context), parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)

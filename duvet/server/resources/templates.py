@@ -26,8 +26,6 @@ _REQUIREMENT = f"{_SECTION}/requirements/{{req_identifier}}"
 
 
 class UriTemplate(Struct, frozen=True):
-    """A template of URIs."""
-
     uri: str
     name: str
     title: str

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 
 class NodeKind(Enum):
-    """Kind of a resource."""
-
     ROOT = auto()
     SPECIFICATIONS = auto()
     SPECIFICATION = auto()
@@ -68,8 +66,6 @@ ALL_CITATIONS = ResourceNode(NodeKind.ALL_CITATIONS)
 
 
 class ResourceTree:
-    """The resources of a catalogue."""
-
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
 
@@ -123,7 +119,6 @@ class ResourceTree:
         return {card.id: index for index, card in enumerate(self.catalogue.specifications)}
 
     def requirement_ids(self, specification: int, section: str) -> dict[str, int]:
-        """Return the requirements of a section by their short ids."""
         return self._requirement_ids.get((specification, section), {})
 
     @cached_property
@@ -203,7 +198,6 @@ _SUFFIXES = {
 
 
 def make_node_path(tree: ResourceTree, node: ResourceNode, spelling: PathSpelling = _PLAIN) -> str:
-    """Return the path of a node."""
     if node.kind in _FIXED_PATHS:
         return _FIXED_PATHS[node.kind]
     if node.specification < 0:
@@ -236,8 +230,6 @@ _LIMIT = re.compile(r"0*[1-9][0-9]{0,8}\Z")
 
 
 class ResourceRequest(Struct, frozen=True):
-    """A parsed URI or path."""
-
     spellings: tuple[tuple[str, bool], ...]
     """The path with whether it is percent-encoded, the likelier reading first."""
     limit: int | None = None

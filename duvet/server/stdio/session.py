@@ -203,8 +203,6 @@ class ResponseBatch:
 
 
 class PendingRequest:
-    """A request without an answer."""
-
     def __init__(
         self, id: MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
     ) -> None:
@@ -218,8 +216,6 @@ class PendingRequest:
 
 
 class PendingRequests:
-    """The requests without an answer."""
-
     def __init__(self) -> None:
         self._requests: list[PendingRequest] = []
         self._short = 0  # How many are not streams.
@@ -337,7 +333,6 @@ class OutboundChannel:
                     await self.send(_to_plain(message))
 
     async def send(self, value: object) -> None:
-        """Write a line."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
         ##% in a line feed, whatever it or a child process prints.

@@ -119,8 +119,6 @@ class _CallProgress(Progress):
 
 
 class _CallStep(CountedStep):
-    """Reports the number of finished parts of a step."""
-
     def __init__(self, progress: _CallProgress, step: str, count: int) -> None:
         super().__init__(progress)
         self._progress = progress
@@ -375,8 +373,6 @@ IngestArgument = Annotated[
 
 
 class StoreFileOutput(Struct, frozen=True, kw_only=True):
-    """The stored file, and the ingest run after it."""
-
     status: str = SUCCESS_STATUS
     stored_path: str
     relative_path: str

@@ -44,8 +44,6 @@ KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements a
 
 
 class ToolUsage(Struct, frozen=True):
-    """The usage of a tool, as `km-help` shows it."""
-
     description: str
     details: str
 

@@ -69,7 +69,6 @@ class SpecCatalogue(Library):
         return self._by_path[self._make_absolute(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
-        """Return a specification of the catalogue with its text."""
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
@@ -117,8 +116,6 @@ class NearestMatch(NamedTuple):
 
 
 class NearestFinder:
-    """Finds the corrections of wrong citations in the specifications of a project."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
         self.catalogue = context.catalogue
@@ -130,7 +127,6 @@ class NearestFinder:
         }
 
     def find(self, code: str, annotation: Annotation) -> NearestMatch:
-        """Return the correction of an annotation with this problem."""
         if len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
             return NearestMatch()
         near = self._by_code.get(code, self._find_specification)(annotation)
@@ -251,8 +247,6 @@ _MAX_MATCHERS = 512
 
 
 class CitationVerdict(Struct, frozen=True, kw_only=True):
-    """The result of checking a citation."""
-
     error: str = ""
     warning: str = ""
     nearest: str = ""

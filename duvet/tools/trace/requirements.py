@@ -35,8 +35,6 @@ _STATUSES = {status.words: status for status in Status}
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
-    """The requested part of a list."""
-
     limit: Annotated[int, Meta(ge=1, le=pagination.MAX_PAGE_ROWS)] | None = None
     cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
 
@@ -246,7 +244,6 @@ def make_list_answer(
 def make_requirement_list_answer(
     context: ProjectSnapshot, name: str, arguments: ListArguments, indexes: Sequence[int], notes: Sequence[str] = ()
 ) -> ToolAnswer:
-    """Return the requested part of a list of requirements."""
     catalogue = context.catalogue
     return make_list_answer(
         context,
@@ -381,8 +378,6 @@ class GetPrioritizedRequirementsInput(RequirementArguments, frozen=True, kw_only
 
 
 class PrioritizedRequirement(Struct, frozen=True):
-    """A requirement with the facts that decide about its rank."""
-
     full_path: str
     level: str
     status: str
