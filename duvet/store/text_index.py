@@ -8,16 +8,8 @@ from heapq import nlargest
 from itertools import chain
 from math import log
 
+from duvet.store import database as db
 from duvet.store import records
-from duvet.store.database import (
-    LABEL_NUMBERS,
-    RELATION_NUMBERS,
-    Database,
-    DatabaseRow,
-    Trait,
-    make_placeholders,
-    read_state,
-)
 from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, ScoredChunks
 from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
@@ -40,8 +32,10 @@ _FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 
-_LINKING = ",".join(str(RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
-_FILE_LABELS = ",".join(str(LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
+_LINKING = ",".join(
+    str(db.RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
+)
+_FILE_LABELS = ",".join(str(db.LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
 # The subsystems, the nodes that belong to them, and the files that are linked to any of these.
 _LINKED = f"""id IN (
 WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
@@ -68,7 +62,7 @@ SqlCondition = tuple[str, Sequence[object]]
 class ChunkIndexer:
     """Adds chunks to the index and removes them, in batches: FTS5 makes each small change expensive."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: db.Database) -> None:
         self.database = database
         self._removed: dict[int, str] = {}
         self._added: dict[int, str] = {}
@@ -137,7 +131,7 @@ class ChunkSearch(StoreTables):
 
     def chunk_total(self) -> int:
         self._settle()
-        return read_state(self.database).total
+        return db.read_state(self.database).total
 
     def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
         self._settle()
@@ -186,7 +180,7 @@ class ChunkSearch(StoreTables):
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same.
-        revision = read_state(self.database).revision
+        revision = db.read_state(self.database).revision
         if self._last_allowed is None or self._last_allowed[:2] != (revision, filters):
             self._last_allowed = (revision, filters, self._find_allowed(filters))
         return self._last_allowed[2]
@@ -211,10 +205,10 @@ class ChunkSearch(StoreTables):
             yield self._subsystem_condition(_fold(filters.subsystems))
         if filters.kinds:
             yield _is_in("artifact.kind", _fold(filters.kinds))
-        for trait, names in ((Trait.NAMESPACE, filters.namespaces), (Trait.TAG, filters.tags)):
+        for trait, names in ((db.Trait.NAMESPACE, filters.namespaces), (db.Trait.TAG, filters.tags)):
             if names:
                 values = _fold(names)
-                yield _TRAIT.format(trait, make_placeholders(values)), values
+                yield _TRAIT.format(trait, db.make_placeholders(values)), values
         if filters.since is not None:
             yield "git_timestamp >= ?", (filters.since,)
 
@@ -222,7 +216,7 @@ class ChunkSearch(StoreTables):
         subsystems = self.database.read(
             lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
-            LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
+            db.LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
         )
         nodes = [
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
@@ -230,15 +224,15 @@ class ChunkSearch(StoreTables):
         ##= man/spec/knowledge.md#search
         ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
         ##% apply to one symbol.
-        own = _TRAIT.format(Trait.SUBSYSTEM, make_placeholders(names))
-        return f"({own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
+        own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
+        return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 
 
 class _Ranking:
-    def __init__(self, database: Database, allowed: Sequence[int] | None) -> None:
+    def __init__(self, database: db.Database, allowed: Sequence[int] | None) -> None:
         self.database = database
         self.allowed = None if allowed is None else frozenset(allowed)
-        self.total = read_state(database).total
+        self.total = db.read_state(database).total
         self.scores: dict[int, float] = {}
 
     def count(self, words: Iterable[str]) -> int:
@@ -306,14 +300,14 @@ def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
 
 
 def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
-    return f"{column} IN ({make_placeholders(values)})", values
+    return f"{column} IN ({db.make_placeholders(values)})", values
 
 
 def _fold(names: Iterable[str]) -> Sequence[object]:
     return [records.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
 
 
-def _decode_number(row: DatabaseRow) -> int:
+def _decode_number(row: db.DatabaseRow) -> int:
     return records.decode_count(*row)
 
 

@@ -17,22 +17,8 @@ from duvet.tools.arguments import describe_conversion_error, find_unknown_argume
 from duvet.tools.tool import Tool
 from duvet.trace.locations import suggest_nearest
 from duvet.workflows import references
+from duvet.workflows import workflow as model
 from duvet.workflows.steps import SCOPE_ROOTS, ModelParams, find_nesting_fault, parse_scope_path
-from duvet.workflows.workflow import (
-    MAX_STEPS,
-    RECIPE_ARGUMENT,
-    RECIPE_TOOL,
-    Check,
-    ModelStep,
-    Step,
-    ToolStep,
-    WaitStep,
-    Workflow,
-    find_called_workflow,
-    make_input_record,
-    resolve_variable,
-    tool_name,
-)
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
@@ -52,25 +38,25 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, Workflow]  # By their own names; the tools need not contain theirs.
+    workflows: Mapping[str, model.Workflow]  # By their own names; the tools need not contain theirs.
     models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
-    recipes: Mapping[str, Workflow] = {}  # By their own names; faulty ones as far as they could be read.
+    recipes: Mapping[str, model.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
     faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
     def __contains__(self, tool: str) -> bool:
-        return tool in self.tools or find_called_workflow(tool) in self.workflows
+        return tool in self.tools or model.find_called_workflow(tool) in self.workflows
 
     def input(self, tool: str) -> type[Struct]:
         workflow = self.workflow(tool)
-        return make_input_record(workflow) if workflow else self.tools[tool].input
+        return model.make_input_record(workflow) if workflow else self.tools[tool].input
 
-    def workflow(self, tool: str) -> Workflow | None:
-        return self.workflows.get(find_called_workflow(tool))
+    def workflow(self, tool: str) -> model.Workflow | None:
+        return self.workflows.get(model.find_called_workflow(tool))
 
-    def inner(self, step: Step) -> Workflow | None:
+    def inner(self, step: model.Step) -> model.Workflow | None:
         """Return the workflow or recipe that a step calls, if that is known before the run."""
         tool = find_step_tool(step)
-        name = step.params.get(RECIPE_ARGUMENT) if tool == RECIPE_TOOL else None
+        name = step.params.get(model.RECIPE_ARGUMENT) if tool == model.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
@@ -87,17 +73,17 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
                 yield self.tools[name]
 
 
-def find_step_tool(step: Step) -> str:
+def find_step_tool(step: model.Step) -> str:
     """Return the name of the tool that a step calls; empty for a model step."""
-    return step.tool if isinstance(step, ToolStep | WaitStep) else ""
+    return step.tool if isinstance(step, model.ToolStep | model.WaitStep) else ""
 
 
-def list_step_tools(workflow: Workflow) -> Iterator[str]:
+def list_step_tools(workflow: model.Workflow) -> Iterator[str]:
     """Yield the names of the tools that the steps call."""
-    return (step.tool for step in workflow.steps if isinstance(step, ToolStep | WaitStep))
+    return (step.tool for step in workflow.steps if isinstance(step, model.ToolStep | model.WaitStep))
 
 
-def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
+def check_workflow(workflow: model.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """Return all faults, in the order of the workflow."""
     ##= man/spec/workflows.md#checks
     ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
@@ -110,7 +96,7 @@ def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[Workf
     ]
 
 
-def _check_sizes(workflow: Workflow) -> Iterator[WorkflowFault]:
+def _check_sizes(workflow: model.Workflow) -> Iterator[WorkflowFault]:
     for keys, value in _list_values(workflow):
         try:
             references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
@@ -118,7 +104,7 @@ def _check_sizes(workflow: Workflow) -> Iterator[WorkflowFault]:
             yield WorkflowFault(keys=keys, message=error.message)
 
 
-def _list_values(workflow: Workflow) -> Iterator[tuple[references.ValuePath, object]]:
+def _list_values(workflow: model.Workflow) -> Iterator[tuple[references.ValuePath, object]]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             yield ("variables", name, "default"), variable.default
@@ -127,33 +113,33 @@ def _list_values(workflow: Workflow) -> Iterator[tuple[references.ValuePath, obj
         yield (*_params_path(step, at), "params"), step.params
         yield (*at, "expect"), step.expect
         checks = [((*at, "assert", place), check) for place, check in enumerate(step.asserts)]
-        if isinstance(step, WaitStep):
+        if isinstance(step, model.WaitStep):
             checks.append(((*at, "wait", "until"), step.until))
         for keys, check in checks:
             yield keys, [one for one in (check.equals, check.not_equals) if one is not UNSET]
-        if isinstance(step, ModelStep):
+        if isinstance(step, model.ModelStep):
             yield (*at, "prompt"), step.prompt
             yield (*at, "system"), step.system
     yield ("outputs",), workflow.outputs
 
 
-def _params_path(step: Step, keys: references.ValuePath) -> references.ValuePath:
+def _params_path(step: model.Step, keys: references.ValuePath) -> references.ValuePath:
     """Return the path of the table that contains the tool and its arguments."""
-    return (*keys, "wait") if isinstance(step, WaitStep) else keys
+    return (*keys, "wait") if isinstance(step, model.WaitStep) else keys
 
 
-def _check_defaults(workflow: Workflow) -> Iterator[WorkflowFault]:
+def _check_defaults(workflow: model.Workflow) -> Iterator[WorkflowFault]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             try:
-                resolve_variable(name, variable, variable.default)
+                model.resolve_variable(name, variable, variable.default)
             except references.WorkflowError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
 
 
-def _check_ids(workflow: Workflow) -> Iterator[WorkflowFault]:
-    if len(workflow.steps) > MAX_STEPS:
-        message = f"there are {len(workflow.steps)} steps; {MAX_STEPS} is the most"
+def _check_ids(workflow: model.Workflow) -> Iterator[WorkflowFault]:
+    if len(workflow.steps) > model.MAX_STEPS:
+        message = f"there are {len(workflow.steps)} steps; {model.MAX_STEPS} is the most"
         yield WorkflowFault(keys=("steps",), message=message, hint="let one workflow call another")
     ids = set[str]()
     for number, step in enumerate(workflow.steps):
@@ -162,7 +148,7 @@ def _check_ids(workflow: Workflow) -> Iterator[WorkflowFault]:
         ids.add(step.id)
 
 
-def _check_steps(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_steps(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
         keys: references.ValuePath = ("steps", number)
@@ -171,9 +157,9 @@ def _check_steps(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[Wor
     yield from scope.check_value(workflow.outputs, ("outputs",))
 
 
-def _check_calls(step: Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Check the tool or model of a step, and its arguments."""
-    if isinstance(step, ModelStep):
+    if isinstance(step, model.ModelStep):
         # A provider has any model.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
             hint = _suggest(step.model, sorted(known.models)) or "name a provider, or a task of routing"
@@ -183,11 +169,11 @@ def _check_calls(step: Step, keys: references.ValuePath, known: WorkflowEnvironm
     at = _params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
-        hint = _suggest(tool, sorted({*known.tools, *map(tool_name, known.workflows)}))
+        hint = _suggest(tool, sorted({*known.tools, *map(model.tool_name, known.workflows)}))
         yield WorkflowFault(keys=(*at, "tool"), message=f"there is no tool {_quote(tool)}", hint=hint)
         return
     yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
-    if isinstance(step, WaitStep) and not all(one.only_reads for one in known.reached([tool])):
+    if isinstance(step, model.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
         message = f"{tool} writes, and is called again and again"
         yield WorkflowFault(keys=(*at, "tool"), message=message, hint="wait for one that only reads", is_warning=True)
 
@@ -212,7 +198,7 @@ def _check_arguments(
             yield WorkflowFault(keys=keys, message=f"{tool} needs the argument {name}")
 
 
-def _find_self_calls(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _find_self_calls(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Find the steps through which the workflow calls itself, or nests too deep."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
@@ -221,7 +207,7 @@ def _find_self_calls(workflow: Workflow, known: WorkflowEnvironment) -> Iterator
 
 
 def _find_deeper_fault(
-    step: Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
+    step: model.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
     """Return the fault of calling the step's workflow from these callers; each workflow is seen once per depth."""
     workflow = known.inner(step)
@@ -239,7 +225,7 @@ def _find_deeper_fault(
 class _ReferenceScope:
     """The names that references may use, step by step."""
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: model.Workflow) -> None:
         self.names = {"vars": [*workflow.variables], "steps": list[str](), "captures": list[str]()}
         self.later = {
             "vars": list[str](),
@@ -247,12 +233,12 @@ class _ReferenceScope:
             "captures": [capture.name for step in workflow.steps for capture in step.capture],
         }
 
-    def check_step(self, step: Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
+    def check_step(self, step: model.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         """Check the references of the next step, which counts as done afterwards."""
         yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
-        if isinstance(step, WaitStep):
+        if isinstance(step, model.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
-        if isinstance(step, ModelStep):
+        if isinstance(step, model.ModelStep):
             yield from self.check_value(step.prompt, (*keys, "prompt"))
             yield from self.check_value(step.system, (*keys, "system"))
         for path, value in step.expect.items():
@@ -279,7 +265,7 @@ class _ReferenceScope:
             for reference in found:
                 yield from self._check_reference(reference.path, reference.text, where, has_result)
 
-    def _check_condition(self, check: Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
+    def _check_condition(self, check: model.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
         yield from self.check_value(check.equals, (*keys, "equals"), has_result=True)
         yield from self.check_value(check.not_equals, (*keys, "notEquals"), has_result=True)

@@ -26,21 +26,9 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from duvet.server import messages as jsonrpc
 from duvet.server.backpressure import limit_answers
 from duvet.server.live_project import LiveProject
-from duvet.server.messages import (
-    INVALID_REQUEST,
-    LISTEN_METHOD,
-    TOO_MUCH_CODE,
-    InvalidMessageError,
-    MessageId,
-    ServerIdentity,
-    check_message,
-    decode_message,
-    encode_message,
-    make_error_response,
-    unwrap_array,
-)
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
@@ -60,7 +48,7 @@ InboundItem = SessionMessage | Exception
 def serve_client(
     wire: ClientPipes,
     opening: SessionOpening,
-    identity: ServerIdentity,
+    identity: jsonrpc.ServerIdentity,
     instructions: str | Callable[[], str],
     live: LiveProject,
     dispatcher: ToolDispatcher,
@@ -204,14 +192,14 @@ class ResponseBatch:
 
 class PendingRequest:
     def __init__(
-        self, id: MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
+        self, id: jsonrpc.MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
     ) -> None:
         self.id = id
         self.size = size
         self.batch = batch
         self.is_answered = is_answered  # Whether the client has its answer already, and gets no other.
         self.is_handshake = method == "initialize"
-        self.is_stream = method == LISTEN_METHOD
+        self.is_stream = method == jsonrpc.LISTEN_METHOD
         self.settled = anyio.Event()
 
 
@@ -229,7 +217,7 @@ class PendingRequests:
         if request.batch:
             request.batch.pending.append(request)
 
-    def find(self, id: MessageId | None) -> PendingRequest | None:
+    def find(self, id: jsonrpc.MessageId | None) -> PendingRequest | None:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
@@ -289,7 +277,7 @@ class CountingSendStream:
         self._unread = unread
 
     async def send(self, item: SessionMessage, /) -> None:
-        size = len(encode_message(item.message.result)) if isinstance(item.message, JSONRPCResponse) else 0
+        size = len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, JSONRPCResponse) else 0
         self._unread.add(size)
         try:
             await self._stream.send(item)
@@ -336,14 +324,14 @@ class OutboundChannel:
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
         ##% in a line feed, whatever it or a child process prints.
-        line = encode_message(value)
+        line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
                 await self._stream.write(line)
             except OSError as error:
                 raise ClientGoneError from error
 
-    async def _answer(self, id: MessageId | None, answer: dict[str, Any]) -> None:
+    async def _answer(self, id: jsonrpc.MessageId | None, answer: dict[str, Any]) -> None:
         request = self._requests.find(id)
         if request is None:
             await self.send(answer)
@@ -356,11 +344,11 @@ class OutboundChannel:
             await self.send(answer)
         await self.settle(request)
 
-    def _collect(self, batch: ResponseBatch, id: MessageId | None, answer: dict[str, Any]) -> None:
-        size = len(encode_message(answer))
+    def _collect(self, batch: ResponseBatch, id: jsonrpc.MessageId | None, answer: dict[str, Any]) -> None:
+        size = len(jsonrpc.encode_message(answer))
         if self._collected + size > MAX_UNREAD_BYTES:
-            answer = make_error_response(
-                TOO_MUCH_CODE, "The answers to the batch are too large: ask in smaller ones", id
+            answer = jsonrpc.make_error_response(
+                jsonrpc.TOO_MUCH_CODE, "The answers to the batch are too large: ask in smaller ones", id
             )
             size = 0
         batch.answers.append(answer)
@@ -382,7 +370,7 @@ class OutboundChannel:
 
 def _to_plain(message: JSONRPCMessage) -> dict[str, Any]:
     if isinstance(message, JSONRPCResponse):
-        return {"jsonrpc": message.jsonrpc, "id": message.id, "result": unwrap_array(message.result)}
+        return {"jsonrpc": message.jsonrpc, "id": message.id, "result": jsonrpc.unwrap_array(message.result)}
     return message.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -410,7 +398,7 @@ class InboundChannel:
             async for line in self._read_lines():
                 try:
                     await self._take_line(server, line)
-                except InvalidMessageError as error:
+                except jsonrpc.InvalidMessageError as error:
                     await self._outbound.send(error.answer)
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
@@ -433,34 +421,42 @@ class InboundChannel:
         ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured
         ##% with 413, without reading it all.
         if line is None:
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes")
-        value = decode_message(line)
+            raise jsonrpc.InvalidMessageError(
+                jsonrpc.INVALID_REQUEST, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes"
+            )
+        value = jsonrpc.decode_message(line)
         if isinstance(value, list):
             await self._take_batch(server, value, len(line))
         else:
-            await self._take_message(server, check_message(value), len(line), None)
+            await self._take_message(server, jsonrpc.check_message(value), len(line), None)
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
         ##% in all others, over HTTP too.
         if self._outbound.version not in BATCH_VERSIONS:
-            raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: this version of the protocol has no batches")
+            raise jsonrpc.InvalidMessageError(
+                jsonrpc.INVALID_REQUEST, "Invalid Request: this version of the protocol has no batches"
+            )
         if not 0 < len(values) <= MAX_BATCH_SIZE:
-            raise InvalidMessageError(
-                INVALID_REQUEST, f"Invalid Request: a batch has from 1 to {MAX_BATCH_SIZE} messages"
+            raise jsonrpc.InvalidMessageError(
+                jsonrpc.INVALID_REQUEST, f"Invalid Request: a batch has from 1 to {MAX_BATCH_SIZE} messages"
             )
         batch = ResponseBatch()
         for value in values:
             try:
-                message = check_message(value)
+                message = jsonrpc.check_message(value)
                 id = message.get("id")
                 if message.get("method") == "initialize":
-                    raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id)
+                    raise jsonrpc.InvalidMessageError(
+                        jsonrpc.INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id
+                    )
                 if any(pending.id == id for pending in batch.pending):
-                    raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id)
+                    raise jsonrpc.InvalidMessageError(
+                        jsonrpc.INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id
+                    )
                 await self._take_message(server, message, size // len(values), batch)
-            except InvalidMessageError as error:
+            except jsonrpc.InvalidMessageError as error:
                 batch.answers.append(error.answer)
         batch.is_read = True
         await self._outbound.finish(batch)

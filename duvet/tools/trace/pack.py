@@ -16,21 +16,10 @@ from duvet.text import join_names
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, Pack, QueryTool, ToolAnswer, ToolError, check_requirements_known
+from duvet.tools.trace import requirements as requirement_tools
 from duvet.tools.trace.citation_checker import SpecCatalogue
 from duvet.tools.trace.citations import GET_CITATION_CONTEXT, SUGGEST_CITATION, VALIDATE_CITATION, VALIDATE_CITATIONS
 from duvet.tools.trace.invalid_citations import LIST_INVALID_CITATIONS, SPECIFICATION_NOT_FOUND
-from duvet.tools.trace.requirements import (
-    GET_PRIORITIZED_REQUIREMENTS,
-    GET_REQUIREMENT,
-    GET_REQUIREMENT_STATUS,
-    LIST_UNCITED_REQUIREMENTS,
-    NO_LEVEL,
-    SEARCH_REQUIREMENTS,
-    RequirementSummary,
-    SpecArgument,
-    group_requirements_by_section,
-    summarize_requirement,
-)
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import (
     list_known_ids,
@@ -42,7 +31,7 @@ from duvet.trace.locations import (
 
 
 class CoverageSummaryInput(Struct, frozen=True):
-    spec: SpecArgument | None = None
+    spec: requirement_tools.SpecArgument | None = None
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -86,7 +75,7 @@ def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
 
 
 def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
-    levels = tuple(_copy_counts(one, level=one.level or NO_LEVEL) for one in count_by_level(cards))
+    levels = tuple(_copy_counts(one, level=one.level or requirement_tools.NO_LEVEL) for one in count_by_level(cards))
     return _copy_counts(count_requirements(cards), id=id, levels=levels)
 
 
@@ -143,7 +132,7 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     full_path: str
     target: str
-    requirements: tuple[RequirementSummary, ...] | None = None
+    requirements: tuple[requirement_tools.RequirementSummary, ...] | None = None
     next_offset: int | None = None
 
 
@@ -206,12 +195,16 @@ def _read_text(context: ProjectSnapshot, section: SectionRef) -> str:
     return format_section_text(known.sections[known.by_id[section.section]])
 
 
-def _list_requirements(context: ProjectSnapshot, section: SectionRef) -> tuple[RequirementSummary, ...]:
-    indexes = context.once(group_requirements_by_section).get((section.specification, section.section), [])
+def _list_requirements(
+    context: ProjectSnapshot, section: SectionRef
+) -> tuple[requirement_tools.RequirementSummary, ...]:
+    indexes = context.once(requirement_tools.group_requirements_by_section).get(
+        (section.specification, section.section), []
+    )
     cards = [context.catalogue.requirements[index] for index in indexes]
-    rows = [summarize_requirement(card) for card in cards]
+    rows = [requirement_tools.summarize_requirement(card) for card in cards]
     if len(json.encode(rows)) > MAX_PAGE_BYTES // 2:
-        rows = [summarize_requirement(card, _SHORT_TEXT) for card in cards]
+        rows = [requirement_tools.summarize_requirement(card, _SHORT_TEXT) for card in cards]
     return tuple(take_fitting_rows(rows, MAX_PAGE_BYTES // 2))
 
 
@@ -276,15 +269,15 @@ TRACE = Pack(
     "trace",
     (
         VALIDATE_CITATION,
-        SEARCH_REQUIREMENTS,
-        GET_REQUIREMENT_STATUS,
-        LIST_UNCITED_REQUIREMENTS,
+        requirement_tools.SEARCH_REQUIREMENTS,
+        requirement_tools.GET_REQUIREMENT_STATUS,
+        requirement_tools.LIST_UNCITED_REQUIREMENTS,
         LIST_INVALID_CITATIONS,
         GET_CITATION_CONTEXT,
         RESOLVE_SPEC_ID,
-        GET_PRIORITIZED_REQUIREMENTS,
+        requirement_tools.GET_PRIORITIZED_REQUIREMENTS,
         VALIDATE_CITATIONS,
-        GET_REQUIREMENT,
+        requirement_tools.GET_REQUIREMENT,
         GET_SECTION,
         SUGGEST_CITATION,
         COVERAGE_SUMMARY,
