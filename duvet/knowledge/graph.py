@@ -253,12 +253,7 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
 
     def rank(node: GraphNode) -> tuple[float, bool, bool, str]:
         names = [name.casefold() for name in (node.name, node.key) if name]
-        return (
-            -_SCORES[node.label],
-            folded not in names,
-            not any(name.startswith(folded) for name in names),
-            node.id,
-        )
+        return (-_SCORES[node.label], folded not in names, not any(name.startswith(folded) for name in names), node.id)
 
     found = sorted({node.id: node for node in nodes}.values(), key=rank)[:limit]
     return tuple(FoundNode(node.id, node.label.value, _SCORES[node.label], _make_snippet(node)) for node in found)

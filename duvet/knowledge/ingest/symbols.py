@@ -78,12 +78,7 @@ _GO = Grammar(
     "go",
     "tree_sitter_go",
     "language",
-    {
-        "function_declaration": FUNCTION,
-        "method_declaration": METHOD,
-        "type_spec": TYPE,
-        "type_alias": TYPE,
-    },
+    {"function_declaration": FUNCTION, "method_declaration": METHOD, "type_spec": TYPE, "type_alias": TYPE},
     frozenset(("source_file", "type_declaration")),
 )
 _JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript", "language", _SCRIPT, _IN_SCRIPTS)

@@ -77,10 +77,7 @@ _BAD_HOST = HttpRefusal(
     hint="duvet mcp --allow-host NAME",
 )
 _BAD_ORIGIN = HttpRefusal(
-    status=403,
-    code=ErrorCode.FORBIDDEN,
-    message="Pages of that origin may not ask",
-    hint="duvet mcp --allow-host NAME",
+    status=403, code=ErrorCode.FORBIDDEN, message="Pages of that origin may not ask", hint="duvet mcp --allow-host NAME"
 )
 
 

@@ -127,10 +127,7 @@ def serve_over_http(
 
     try:
         # Until the server handles signals, they end the preparation.
-        with (
-            _handle_signals(stop),
-            open_listener(options.address, anywhere=bool(options.tokens)) as listener,
-        ):
+        with _handle_signals(stop), open_listener(options.address, anywhere=bool(options.tokens)) as listener:
             # Reading the project takes longest, so it begins first.
             application.live.begin()
             # The command line switches garbage collection off for short runs; imported modules stay anyway.

@@ -190,11 +190,7 @@ _FIXED_PATHS = {
     NodeKind.ALL_REQUIREMENTS: "/requirements",
     NodeKind.ALL_CITATIONS: "/citations",
 }
-_SUFFIXES = {
-    NodeKind.SECTIONS: "/sections",
-    NodeKind.REQUIREMENTS: "/requirements",
-    NodeKind.CITATIONS: "/citations",
-}
+_SUFFIXES = {NodeKind.SECTIONS: "/sections", NodeKind.REQUIREMENTS: "/requirements", NodeKind.CITATIONS: "/citations"}
 
 
 def make_node_path(tree: ResourceTree, node: ResourceNode, spelling: PathSpelling = _PLAIN) -> str:
