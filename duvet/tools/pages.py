@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct, json
@@ -23,6 +24,8 @@ from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
 from duvet.tools.trace.requirements import ListArguments
+
+_declare = partial(tool.declare_tool, labels=("pages",))
 
 PageFacts = TypeVar("PageFacts")
 Result = TypeVar("Result")
@@ -85,8 +88,9 @@ class AskPagesOutput(Struct, frozen=True):
     sources: tuple[PageListRow, ...]
 
 
+@_declare("ask", "Ask the pages", AskPagesInput, AskPagesOutput)
 async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Let a model answer from the most relevant pages."""
+    """What a model answers from the pages, with the pages that it was shown as its sources."""
     question = require_argument("question", arguments.question, "ask something")
     router: StaticRouter | None = ctx.services.get(tool.MODELS_SERVICE)
     try:
@@ -128,17 +132,6 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
 
 
-ASK = tool.Tool(
-    name="ask",
-    title="Ask the pages",
-    description="What a model answers from the pages, with the pages that it was shown as its sources.",
-    input=AskPagesInput,
-    output=AskPagesOutput,
-    handler=ask_pages,
-    labels=("pages",),
-)
-
-
 PAGES_HINT = "list_pages has the slugs"
 
 
@@ -161,7 +154,9 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_offset: int | None = None
 
 
+@_declare("get_page", "Page", GetPageInput, GetPageOutput)
 async def get_page(arguments: GetPageInput, ctx: CallContext) -> tool.ToolAnswer:
+    """A page with its text, its links, the requirements that it names and the code that cites these."""
     ##= man/spec/pages.md#tools
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
     ##% argument.
@@ -211,17 +206,6 @@ def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     return rest.encode()[:MAX_PAGE_BYTES].decode(errors="ignore")
 
 
-GET_PAGE = tool.Tool(
-    name="get_page",
-    title="Page",
-    description="A page with its text, its links, the requirements that it names and the code that cites these.",
-    input=GetPageInput,
-    output=GetPageOutput,
-    handler=get_page,
-    labels=("pages",),
-)
-
-
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
     slug: SlugArgument
 
@@ -239,7 +223,9 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     requirements: tuple[catalogue.PageRequirement, ...] | None = None
 
 
+@_declare("get_connections", "Connections of a page", GetConnectionsInput, GetConnectionsOutput)
 async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> tool.ToolAnswer:
+    """The pages that a page is linked with, as a small graph, and the requirements that it names."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
@@ -258,18 +244,10 @@ async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> t
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-GET_CONNECTIONS = tool.Tool(
-    name="get_connections",
-    title="Connections of a page",
-    description="The pages that a page is linked with, as a small graph, and the requirements that it names.",
-    input=GetConnectionsInput,
-    output=GetConnectionsOutput,
-    handler=get_connections,
-    labels=("pages",),
-)
-
-
+@_declare("list_pages", "List pages", ListArguments, tuple[PageListRow, ...])
 async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAnswer:
+    """The design notes, decisions and runbooks of the project, the newest first."""
+
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         size = 0 if ctx.caller.face == tool.REST_SOURCE else context.page_size
         list_question = ("list_pages", replace(arguments, limit=None, cursor=None))
@@ -282,22 +260,14 @@ async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAns
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-LIST_PAGES = tool.Tool(
-    name="list_pages",
-    title="List pages",
-    description="The design notes, decisions and runbooks of the project, the newest first.",
-    input=ListArguments,
-    output=tuple[PageListRow, ...],
-    handler=list_pages,
-    labels=("pages",),
-)
-
-
 class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="Words, or parts of words")]
 
 
+@_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
 async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool.ToolAnswer:
+    """The pages with all words of a query in their title or text, the best 20, each with the place around the first
+    one. For requirements there is search_requirements."""
     query = require_argument("query", arguments.query, "give a word")
 
     def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
@@ -307,20 +277,8 @@ async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool
     return await answer_from_pages(ctx, load_page_index, question)
 
 
-SEARCH_PAGES = tool.Tool(
-    name="search",
-    title="Search pages",
-    description="The pages with all words of a query in their title or text, the best 20, each with the place around "
-    "the first one. For requirements there is search_requirements.",
-    input=SearchPagesInput,
-    output=tuple[search.PageHit, ...],
-    handler=run_page_search,
-    labels=("pages",),
-)
-
-
 PAGES = tool.Pack(
     "pages",
-    (LIST_PAGES, GET_PAGE, SEARCH_PAGES, ASK, GET_CONNECTIONS),
+    (list_pages, get_page, run_page_search, ask_pages, get_connections),
     "Notes that link to one another and to requirements",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field, to_builtins
@@ -160,6 +161,23 @@ class QueryTool(Tool, frozen=True, kw_only=True):
     """A tool that only reads the project: its handler takes a snapshot, and runs again if that is outdated."""
 
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
+
+
+def declare_tool(
+    name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
+) -> Callable[[Callable[[Any, Any], Any]], Tool]:
+    """Return a decorator that makes a tool of its handler, whose docstring describes the tool."""
+
+    def declare(handler: Callable[[Any, Any], Any]) -> Tool:
+        description = " ".join((handler.__doc__ or "").split())
+        return kind(
+            name=name, title=title, description=description, input=input, output=output, handler=handler, **options
+        )
+
+    return declare
+
+
+declare_query = partial(declare_tool, kind=QueryTool)
 
 
 class Pack(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 from msgspec import Meta
@@ -15,12 +16,12 @@ from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, 
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext, get_loop_limiter
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError
+from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError, declare_tool
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
-TOOL_LABELS = ("knowledge",)
+declare_knowledge_tool = partial(declare_tool, labels=("knowledge",))
 _REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "nothing was taken in of this project yet"
 MAX_HISTORY = 100

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, to_builtins
 from msgspec.structs import asdict, replace
@@ -25,7 +26,7 @@ from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
-from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, make_store_refusal
+from duvet.tools.knowledge.index import ask_knowledge, declare_knowledge_tool, make_store_refusal
 from duvet.tools.knowledge.search import FEEDBACK_TOOL
 from duvet.tools.tool import (
     RECIPES_SERVICE,
@@ -33,7 +34,6 @@ from duvet.tools.tool import (
     UPKEEP_SERVICE,
     ErrorCode,
     Scope,
-    Tool,
     ToolAnswer,
     ToolError,
     make_tool_error,
@@ -41,8 +41,12 @@ from duvet.tools.tool import (
 from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
+if TYPE_CHECKING:
+    from duvet.workflows.recipes import RecipeRunner
+
 Result = TypeVar("Result")
 
+_declare = partial(declare_knowledge_tool, scope=Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
@@ -145,7 +149,16 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     size: int
 
 
+@_declare(
+    "km-backup-trigger",
+    "Back up what is known",
+    KmBackupTriggerInput,
+    KmBackupTriggerOutput,
+    accountable=("destination",),
+)
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> ToolAnswer:
+    """Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are
+    answered meanwhile, and a run may go on."""
     upkeep = require_maintenance(ctx)
     found = await run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, upkeep.places.root)
@@ -186,21 +199,6 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
         raise
 
 
-BACKUP_TRIGGER = Tool(
-    name="km-backup-trigger",
-    title="Back up what is known",
-    description="Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are "
-    "answered meanwhile, and a run may go on.",
-    input=KmBackupTriggerInput,
-    output=KmBackupTriggerOutput,
-    handler=trigger_backup,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    accountable=("destination",),
-)
-
-
 _REQUEST = "The request_id of the metadata that km-search has answered"
 _CHUNK = "The chunk_id of one of the results"
 _MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
@@ -229,7 +227,15 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
     source: str
 
 
+@_declare(
+    FEEDBACK_TOOL,
+    "Feedback on a result",
+    KmFeedbackSubmitInput,
+    KmFeedbackSubmitOutput,
+    accountable=("request_id", "chunk_id", "vote"),
+)
 async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
+    """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
     request = _require_id("request_id", arguments.request_id, _REQUEST)
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
     if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
@@ -276,20 +282,6 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
         return True
 
 
-FEEDBACK_SUBMIT = Tool(
-    name=FEEDBACK_TOOL,
-    title="Feedback on a result",
-    description="Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both.",
-    input=KmFeedbackSubmitInput,
-    output=KmFeedbackSubmitOutput,
-    handler=submit_feedback,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    accountable=("request_id", "chunk_id", "vote"),
-)
-
-
 _PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
 
 
@@ -321,7 +313,17 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     run: RunRow
 
 
+@_declare(
+    "km-ingest-trigger",
+    "Take the project in",
+    KmIngestTriggerInput,
+    KmIngestTriggerOutput,
+    safety_notes=("It replaces what is known of the project.",),
+    accountable=("profile", "dry_run", "use_dummy_embeddings"),
+)
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
+    """Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is
+    changed."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
@@ -339,22 +341,6 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
         warning="; ".join(run.warnings),
         next_step="" if run.success else "What was known before is as it was.",
     )
-
-
-INGEST_TRIGGER = Tool(
-    name="km-ingest-trigger",
-    title="Take the project in",
-    description="Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is "
-    "changed.",
-    input=KmIngestTriggerInput,
-    output=KmIngestTriggerOutput,
-    handler=trigger_ingest,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    safety_notes=("It replaces what is known of the project.",),
-    accountable=("profile", "dry_run", "use_dummy_embeddings"),
-)
 
 
 DestinationArgument = Annotated[
@@ -448,7 +434,19 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
+@_declare(
+    "km-storetext",
+    "Write a text down",
+    KmStoretextInput,
+    StoreFileOutput,
+    replaces=True,
+    safety_notes=("With overwrite it replaces a file.",),
+    accountable=("destination", "overwrite", "ingest"),
+    longest=_MAX_TEXT_BYTES,
+)
 async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
+    """Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata before
+    it, and takes the project in where that is wanted."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
@@ -476,24 +474,6 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswe
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
-STORETEXT = Tool(
-    name="km-storetext",
-    title="Write a text down",
-    description="Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata "
-    "before it, and takes the project in where that is wanted.",
-    input=KmStoretextInput,
-    output=StoreFileOutput,
-    handler=store_text,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    safety_notes=("With overwrite it replaces a file.",),
-    accountable=("destination", "overwrite", "ingest"),
-    longest=_MAX_TEXT_BYTES,
-)
-
-
 _SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
 
 
@@ -504,7 +484,17 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
+@_declare(
+    "km-upload",
+    "Hand a file in",
+    KmUploadInput,
+    StoreFileOutput,
+    replaces=True,
+    safety_notes=("With overwrite it replaces a file.",),
+    accountable=("source_path", "destination", "overwrite", "ingest"),
+)
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
+    """Copies a file below the content root, where it is taken in, and takes the project in where that is wanted."""
     source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), require_maintenance(ctx)
 
     def copy() -> StoredFile:
@@ -516,30 +506,7 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
-UPLOAD = Tool(
-    name="km-upload",
-    title="Hand a file in",
-    description="Copies a file below the content root, where it is taken in, and takes the project in where that is wanted.",
-    input=KmUploadInput,
-    output=StoreFileOutput,
-    handler=upload_file,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    safety_notes=("With overwrite it replaces a file.",),
-    accountable=("source_path", "destination", "overwrite", "ingest"),
-)
-
-
 _NAME = "The name of the recipe, such as daily-health"
-
-
-class RecipeExecutor(Protocol):
-    """The service that runs recipes."""
-
-    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> WorkflowRun:
-        """Return the record of the run; ToolError if it can't be started."""
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -567,8 +534,19 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     error: WorkflowFailure | UnsetType = UNSET
 
 
+@_declare(
+    "km-recipe-run",
+    "Run a recipe",
+    KmRecipeRunInput,
+    KmRecipeRunOutput,
+    replaces=True,
+    accountable=("recipe",),
+    failures=(ErrorCode.RECIPE_NOT_FOUND, ErrorCode.TOOL_FAILED, ErrorCode.ASSERT_FAILED, ErrorCode.TIMEOUT),
+)
 async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> ToolAnswer:
-    recipes: RecipeExecutor | None = ctx.services.get(RECIPES_SERVICE)
+    """Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit or
+    subsystem-freshness, and tells what came of each and of all."""
+    recipes: RecipeRunner | None = ctx.services.get(RECIPES_SERVICE)
     if recipes is None:
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
     name = require_argument("recipe", arguments.recipe, _NAME)
@@ -599,20 +577,3 @@ def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:
         warnings=tuple(run.warnings),
         error=run.error or UNSET,
     )
-
-
-RECIPE_RUN = Tool(
-    name="km-recipe-run",
-    title="Run a recipe",
-    description="Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit "
-    "or subsystem-freshness, and tells what came of each and of all.",
-    input=KmRecipeRunInput,
-    output=KmRecipeRunOutput,
-    handler=run_recipe_tool,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    accountable=("recipe",),
-    failures=(ErrorCode.RECIPE_NOT_FOUND, ErrorCode.TOOL_FAILED, ErrorCode.ASSERT_FAILED, ErrorCode.TIMEOUT),
-)

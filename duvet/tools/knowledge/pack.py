@@ -11,7 +11,7 @@ from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import environment, knowledge_template
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import TOOL_LABELS
+from duvet.tools.knowledge.index import declare_knowledge_tool
 from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 
@@ -19,24 +19,24 @@ from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
 def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
     # Most servers don't enable this pack, and its imports take time.
     from duvet.tools.knowledge import maintenance
-    from duvet.tools.knowledge.reports import INGEST_STATUS, KM_COVERAGE_SUMMARY, LIFECYCLE_REPORT
-    from duvet.tools.knowledge.search import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM, KM_SEARCH
+    from duvet.tools.knowledge.reports import report_coverage, report_lifecycle, show_ingest_status
+    from duvet.tools.knowledge.search import search_everything, search_graph, show_graph_node, show_subsystem
 
     return (
-        KM_HELP,
-        KM_SEARCH,
-        GRAPH_NODE,
-        GRAPH_SUBSYSTEM,
-        GRAPH_SEARCH,
-        KM_COVERAGE_SUMMARY,
-        LIFECYCLE_REPORT,
-        INGEST_STATUS,
-        maintenance.INGEST_TRIGGER,
-        maintenance.FEEDBACK_SUBMIT,
-        maintenance.BACKUP_TRIGGER,
-        maintenance.RECIPE_RUN,
-        maintenance.UPLOAD,
-        maintenance.STORETEXT,
+        show_help,
+        search_everything,
+        show_graph_node,
+        show_subsystem,
+        search_graph,
+        report_coverage,
+        report_lifecycle,
+        show_ingest_status,
+        maintenance.trigger_ingest,
+        maintenance.submit_feedback,
+        maintenance.trigger_backup,
+        maintenance.run_recipe_tool,
+        maintenance.upload_file,
+        maintenance.store_text,
     )
 
 
@@ -83,7 +83,9 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     spec: str | UnsetType = UNSET
 
 
+@declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
+    """How one of the km-tools is used, or all of them; with include_spec their whole document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
@@ -96,14 +98,3 @@ async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
         message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "name one of them, or none for all")
     return ToolAnswer(value=KmHelpOutput(tool=name, usage=describe_usage(tools[name]), spec=spec))
-
-
-KM_HELP = Tool(
-    name="km-help",
-    title="Help",
-    description="How one of the km-tools is used, or all of them; with include_spec their whole document.",
-    input=KmHelpInput,
-    output=KmHelpOutput,
-    handler=show_help,
-    labels=TOOL_LABELS,
-)

@@ -14,7 +14,7 @@ from duvet.store.database import StoreMissingError
 from duvet.store.records import IngestRun
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
 from duvet.tools.knowledge import index
-from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
 
 def _read_clock(ctx: CallContext) -> float:
@@ -54,7 +54,10 @@ class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
     limit: index.EntryCount | None = None
 
 
+@index.declare_knowledge_tool("km-coverage-summary", "Coverage of the files", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
+    """How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched and
+    why, and which are gone."""
     now = _read_clock(ctx)
 
     def question(known: OpenStore) -> reports.CoverageReport:
@@ -79,22 +82,23 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
-KM_COVERAGE_SUMMARY = Tool(
-    name="km-coverage-summary",
-    title="Coverage of the files",
-    description="How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched "
-    "and why, and which are gone.",
-    input=ReportInput,
-    output=reports.CoverageReport,
-    handler=report_coverage,
-    labels=index.TOOL_LABELS,
-)
-
-
 _LISTS = 5
 
 
+@index.declare_knowledge_tool(
+    "km-lifecycle-report",
+    "Lifecycle",
+    ReportInput,
+    reports.LifecycleReport,
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
+    ##% `read-only` pack.
+    scope=Scope.MAINTAINER,
+    reads=True,
+)
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
+    """Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files that
+    are gone, and requirements whose citing files have all grown old."""
     now = _read_clock(ctx)
 
     def question(known: OpenStore) -> reports.LifecycleReport:
@@ -121,23 +125,6 @@ async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnsw
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
-LIFECYCLE_REPORT = Tool(
-    name="km-lifecycle-report",
-    title="Lifecycle",
-    description="Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files "
-    "that are gone, and requirements whose citing files have all grown old.",
-    input=ReportInput,
-    output=reports.LifecycleReport,
-    handler=report_lifecycle,
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
-    ##% `read-only` pack.
-    scope=Scope.MAINTAINER,
-    reads=True,
-    labels=index.TOOL_LABELS,
-)
-
-
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description="Of runs with this profile alone, such as `local`")] | None = None
     history: index.HistoryCount = 0
@@ -162,7 +149,17 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
     history: tuple[reports.RunRow, ...] | UnsetType = UNSET
 
 
+@index.declare_knowledge_tool(
+    "km-ingest-status",
+    "Status of taking in",
+    KmIngestStatusInput,
+    KmIngestStatusOutput,
+    scope=Scope.MAINTAINER,
+    reads=True,
+)
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
+    """How the last run went that took in the project: when, with which profile, how many files and pieces, at which
+    commit."""
     profile = (arguments.profile or "").strip() or None
     limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
     runs: Sequence[IngestRun] = ()
@@ -181,17 +178,3 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)
-
-
-INGEST_STATUS = Tool(
-    name="km-ingest-status",
-    title="Status of taking in",
-    description="How the last run went that took in the project: when, with which profile, how many files and pieces, at which "
-    "commit.",
-    input=KmIngestStatusInput,
-    output=KmIngestStatusOutput,
-    handler=show_ingest_status,
-    scope=Scope.MAINTAINER,
-    reads=True,
-    labels=index.TOOL_LABELS,
-)

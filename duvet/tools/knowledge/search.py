@@ -14,7 +14,7 @@ from duvet.text import shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
-from duvet.tools.tool import ArgumentShortcut, ErrorCode, Tool, ToolAnswer
+from duvet.tools.tool import ArgumentShortcut, ErrorCode, ToolAnswer
 
 _MIN_TEXT = 200  # Characters of a result's text if there is no more room.
 _TEXTS = (1000, 500)  # Characters if there is some room.
@@ -82,7 +82,21 @@ FEEDBACK_TOOL = "km-feedback-submit"
 _PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
 
 
+@index.declare_knowledge_tool(
+    "km-search",
+    "Search everything",
+    search_query.SearchRequest,
+    search_query.SearchResponse,
+    record_of=search_query.parse_search_request,
+    shortcuts=(
+        ArgumentShortcut("symbol", "filters", "symbols"),
+        ArgumentShortcut("kind", "filters", "symbol_kinds"),
+        ArgumentShortcut("lang", "filters", "symbol_languages"),
+    ),
+)
 async def search_everything(request: search_query.SearchRequest, ctx: CallContext) -> ToolAnswer:
+    """Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs
+    to and which requirements it cites."""
     found = await index.ask_knowledge(ctx, lambda known: known.engine.search(request))
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
@@ -118,24 +132,6 @@ async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext
     return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
 
 
-KM_SEARCH = Tool(
-    name="km-search",
-    title="Search everything",
-    description="Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs "
-    "to and which requirements it cites.",
-    input=search_query.SearchRequest,
-    output=search_query.SearchResponse,
-    handler=search_everything,
-    record_of=search_query.parse_search_request,
-    labels=index.TOOL_LABELS,
-    shortcuts=(
-        ArgumentShortcut("symbol", "filters", "symbols"),
-        ArgumentShortcut("kind", "filters", "symbol_kinds"),
-        ArgumentShortcut("lang", "filters", "symbol_languages"),
-    ),
-)
-
-
 _DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 
@@ -153,7 +149,12 @@ class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     relationships: tuple[graph.Relationship, ...]
 
 
+@index.declare_knowledge_tool(
+    "km-graph-node", "Node of the graph", KmGraphNodeInput, KmGraphNodeOutput, failures=(ErrorCode.INVALID_IDENTIFIER,)
+)
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
+    """A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that connect
+    it: what belongs to what, tests, describes, links to or cites it."""
     name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
     selection = graph.EdgeSelection(arguments.relationships)
     found = await index.ask_knowledge(ctx, lambda known: graph.find_node_edges(known.store, name, selection, limit))
@@ -170,19 +171,6 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
 
 
-GRAPH_NODE = Tool(
-    name="km-graph-node",
-    title="Node of the graph",
-    description="A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that "
-    "connect it: what belongs to what, tests, describes, links to or cites it.",
-    input=KmGraphNodeInput,
-    output=KmGraphNodeOutput,
-    handler=show_graph_node,
-    labels=index.TOOL_LABELS,
-    failures=(ErrorCode.INVALID_IDENTIFIER,),
-)
-
-
 _MAX_NODES = 50
 _TERM = "A part of a name or a path, or of the text of a requirement"
 
@@ -196,22 +184,13 @@ class KmGraphSearchOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     results: tuple[graph.FoundNode, ...]
 
 
+@index.declare_knowledge_tool("km-graph-search", "Search the graph", KmGraphSearchInput, KmGraphSearchOutput)
 async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
+    """Subsystems, specifications, sections, requirements and files by a part of what they are called."""
     term, limit = require_argument("term", arguments.term, _TERM), index.cap_count(arguments.limit, _MAX_NODES)
     found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
     step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
-
-
-GRAPH_SEARCH = Tool(
-    name="km-graph-search",
-    title="Search the graph",
-    description="Subsystems, specifications, sections, requirements and files by a part of what they are called.",
-    input=KmGraphSearchInput,
-    output=KmGraphSearchOutput,
-    handler=search_graph,
-    labels=index.TOOL_LABELS,
-)
 
 
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
@@ -246,7 +225,10 @@ class KmGraphSubsystemOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     artifacts: tuple[graph.NodeView, ...]
 
 
+@index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, KmGraphSubsystemOutput)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
+    """A subsystem with its files, and with what is reached from it: each node with how far away it is and the way
+    there. Parts of the list come page by page."""
     name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
     space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
@@ -272,15 +254,3 @@ async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> 
         next_step=more if related.cursor else "",
         warning=cut if len(artifacts) < len(found.artifacts) else "",
     )
-
-
-GRAPH_SUBSYSTEM = Tool(
-    name="km-graph-subsystem",
-    title="Subsystem",
-    description="A subsystem with its files, and with what is reached from it: each node with how far away it is and the way "
-    "there. Parts of the list come page by page.",
-    input=KmGraphSubsystemInput,
-    output=KmGraphSubsystemOutput,
-    handler=show_subsystem,
-    labels=index.TOOL_LABELS,
-)

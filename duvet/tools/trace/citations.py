@@ -16,7 +16,7 @@ from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.sources.glob import PatternError, compile_pattern, match_any
 from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project
-from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
 from duvet.tools.trace import invalid_citations
 from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
 from duvet.trace.locations import (
@@ -56,7 +56,9 @@ _AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its se
 _WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 
 
+@declare_query("validate_citation", "Validate a citation", ValidateCitationInput, ValidateCitationOutput)
 def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot) -> ToolAnswer:
+    """Whether a citation leads to a specification, its section, and the text it quotes."""
     verdict = context.once(CitationChecker).check(arguments.citation)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
 
@@ -82,16 +84,6 @@ def _suggest_step(verdict: CitationVerdict) -> str:
     return verdict.hint or _STEPS.get(phrase, _WRITE)
 
 
-VALIDATE_CITATION = QueryTool(
-    name="validate_citation",
-    title="Validate a citation",
-    description="Whether a citation leads to a specification, its section, and the text it quotes.",
-    input=ValidateCitationInput,
-    output=ValidateCitationOutput,
-    handler=validate_citation,
-)
-
-
 _ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
 _MAX_NUMBERS = 10
@@ -101,7 +93,9 @@ class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
     citations: Annotated[list[CitationText], Meta(min_length=1, max_length=50, description="Whole comments")]
 
 
+@declare_query("validate_citations", "Validate citations", ValidateCitationsInput, tuple[ValidateCitationOutput, ...])
 def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapshot) -> ToolAnswer:
+    """validate_citation for many at once; answers in their order."""
     checker, left = context.once(CitationChecker), _MAX_COMPARED
     verdicts: list[CitationVerdict] = []
     for citation in arguments.citations:
@@ -123,16 +117,6 @@ def _summarize_verdicts(verdicts: list[CitationVerdict]) -> str:
     return f"{len(wrong)} of {len(verdicts)} invalid: number {join_names(wrong, _MAX_NUMBERS)}. {step}"
 
 
-VALIDATE_CITATIONS = QueryTool(
-    name="validate_citations",
-    title="Validate citations",
-    description="validate_citation for many at once; answers in their order.",
-    input=ValidateCitationsInput,
-    output=tuple[ValidateCitationOutput, ...],
-    handler=validate_citations,
-)
-
-
 _COMMENT_WIDTH = 100
 _KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
 
@@ -151,8 +135,9 @@ class SuggestCitationOutput(Struct, frozen=True, omit_defaults=True):
     line_number: int | None = None
 
 
+@declare_query("suggest_citation", "Suggest a citation", SuggestCitationInput, SuggestCitationOutput)
 def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the comment that cites a requirement in a file, as `duvet cite` would write it."""
+    """The comment to paste into a file to cite a requirement, in the file's style. Writes nothing."""
     cited, line = find_citable(context.catalogue, context.find(arguments.requirement)), arguments.line
     path, styles = _find_source(context, arguments.file)
     style = choose_style(styles, _KINDS.get(arguments.type or ""))
@@ -206,16 +191,6 @@ def _matches(patterns: tuple[str, ...], path: str) -> bool:
         return False
 
 
-SUGGEST_CITATION = QueryTool(
-    name="suggest_citation",
-    title="Suggest a citation",
-    description="The comment to paste into a file to cite a requirement, in the file's style. Writes nothing.",
-    input=SuggestCitationInput,
-    output=SuggestCitationOutput,
-    handler=suggest_citation,
-)
-
-
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
@@ -248,7 +223,9 @@ class _Location(NamedTuple):
     text: SourceText
 
 
+@declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
 def get_citation_context(arguments: GetCitationContextInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The lines of code around a citation. Use it to see whether the code does what it cites."""
     path, (first, last), text = _locate(context, arguments.citation_id)
     around = arguments.context_lines
     # Without a number, the code below is shown however long the comment is.
@@ -319,13 +296,3 @@ def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Locatio
     text = context.files.text(path)
     lines = find_annotation_lines(catalogue, numbers, text)
     return [_Location(path, invalid_citations.LineStretch(one.first, one.last), text) for one in lines]
-
-
-GET_CITATION_CONTEXT = QueryTool(
-    name="get_citation_context",
-    title="Code around a citation",
-    description="The lines of code around a citation. Use it to see whether the code does what it cites.",
-    input=GetCitationContextInput,
-    output=GetCitationContextOutput,
-    handler=get_citation_context,
-)

@@ -16,7 +16,7 @@ from duvet.model import Problem, Severity
 from duvet.sources.comments import SourceStyle, find_runs, make_finder, split_blocks, tokenize_run
 from duvet.text import trim
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import QueryTool, ToolAnswer
+from duvet.tools.tool import ToolAnswer, declare_query
 from duvet.tools.trace.requirements import ListArguments, make_list_answer
 from duvet.trace.locations import SourceText, find_last_line, read_comment
 
@@ -160,7 +160,9 @@ class InvalidCitation(Struct, frozen=True):
     error: str
 
 
+@declare_query("list_invalid_citations", "Invalid citations", ListArguments, tuple[InvalidCitation, ...])
 def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -> ToolAnswer:
+    """Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed."""
     rows = context.once(_find_invalid)
     note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
     return make_list_answer(
@@ -203,13 +205,3 @@ def _describe_errors(problems: Iterable[Problem], target: str) -> str:
     # An unknown target has a lower code than a wrong quote.
     found = sorted(problems, key=attrgetter("code"))
     return "; ".join(dict.fromkeys(describe_citation_error(one, target) for one in found))
-
-
-LIST_INVALID_CITATIONS = QueryTool(
-    name="list_invalid_citations",
-    title="Invalid citations",
-    description="Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed.",
-    input=ListArguments,
-    output=tuple[InvalidCitation, ...],
-    handler=list_invalid_citations,
-)

@@ -15,11 +15,11 @@ from duvet.queries.references import CitationRef, RequirementRef, ResolvedRefere
 from duvet.text import join_names
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import ErrorCode, Pack, QueryTool, ToolAnswer, ToolError, check_requirements_known
+from duvet.tools.tool import ErrorCode, Pack, ToolAnswer, ToolError, check_requirements_known, declare_query
 from duvet.tools.trace import requirements as requirement_tools
 from duvet.tools.trace.citation_checker import SpecCatalogue
-from duvet.tools.trace.citations import GET_CITATION_CONTEXT, SUGGEST_CITATION, VALIDATE_CITATION, VALIDATE_CITATIONS
-from duvet.tools.trace.invalid_citations import LIST_INVALID_CITATIONS, SPECIFICATION_NOT_FOUND
+from duvet.tools.trace.citations import get_citation_context, suggest_citation, validate_citation, validate_citations
+from duvet.tools.trace.invalid_citations import SPECIFICATION_NOT_FOUND, list_invalid_citations
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import (
     list_known_ids,
@@ -55,7 +55,9 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
     specifications: tuple[CoverageCounts, ...] = ()
 
 
+@declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
+    """How many requirements are done, by specification and level; what is left out is 0. Use it for an overview."""
     if arguments.spec is None:
         return context.once(_summarize_all)
     whole, catalogue = context.once(_count_all), context.catalogue
@@ -104,16 +106,6 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
 
 
-COVERAGE_SUMMARY = QueryTool(
-    name="coverage_summary",
-    title="Coverage",
-    description="How many requirements are done, by specification and level; what is left out is 0. Use it for an overview.",
-    input=CoverageSummaryInput,
-    output=CoverageSummaryOutput,
-    handler=summarize_coverage,
-)
-
-
 _MAX_LIMIT = 200_000
 _SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
 _MAX_SECTIONS = 8
@@ -136,7 +128,9 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     next_offset: int | None = None
 
 
+@declare_query("get_section", "Get a section", GetSectionInput, GetSectionOutput)
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The text of a section, and its requirements with their status."""
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]
@@ -223,16 +217,6 @@ def _estimate_cost(text: str) -> int:
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
-GET_SECTION = QueryTool(
-    name="get_section",
-    title="Get a section",
-    description="The text of a section, and its requirements with their status.",
-    input=GetSectionInput,
-    output=GetSectionOutput,
-    handler=get_section,
-)
-
-
 class ResolveSpecIdInput(Struct, frozen=True):
     url: Annotated[str, Meta(description="URL, path or name of a specification")]
 
@@ -242,7 +226,9 @@ class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
+@declare_query("resolve_spec_id", "Resolve a specification", ResolveSpecIdInput, ResolveSpecIdOutput)
 def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources."""
     catalogue = context.catalogue
     found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
@@ -255,31 +241,21 @@ def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> 
     return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")
 
 
-RESOLVE_SPEC_ID = QueryTool(
-    name="resolve_spec_id",
-    title="Resolve a specification",
-    description="The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources.",
-    input=ResolveSpecIdInput,
-    output=ResolveSpecIdOutput,
-    handler=resolve_spec_id,
-)
-
-
 TRACE = Pack(
     "trace",
     (
-        VALIDATE_CITATION,
-        requirement_tools.SEARCH_REQUIREMENTS,
-        requirement_tools.GET_REQUIREMENT_STATUS,
-        requirement_tools.LIST_UNCITED_REQUIREMENTS,
-        LIST_INVALID_CITATIONS,
-        GET_CITATION_CONTEXT,
-        RESOLVE_SPEC_ID,
-        requirement_tools.GET_PRIORITIZED_REQUIREMENTS,
-        VALIDATE_CITATIONS,
-        requirement_tools.GET_REQUIREMENT,
-        GET_SECTION,
-        SUGGEST_CITATION,
-        COVERAGE_SUMMARY,
+        validate_citation,
+        requirement_tools.search_requirements,
+        requirement_tools.get_requirement_status,
+        requirement_tools.list_uncited_requirements,
+        list_invalid_citations,
+        get_citation_context,
+        resolve_spec_id,
+        requirement_tools.get_prioritized_requirements,
+        validate_citations,
+        requirement_tools.get_requirement,
+        get_section,
+        suggest_citation,
+        summarize_coverage,
     ),
 )

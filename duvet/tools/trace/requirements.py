@@ -21,7 +21,7 @@ from duvet.queries.search import SearchQuery, describe_answer, find_hits, sugges
 from duvet.text import quote_text, shorten_text
 from duvet.tools import pagination
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
 from duvet.trace.locations import parse_resource
 from duvet.trace.records import Status
@@ -116,7 +116,9 @@ _STEPS = {
 }
 
 
+@declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
+    """All about one requirement: text, level, status and why, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)
@@ -189,16 +191,6 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     if len(json.encode(shown)) > room:
         shown = [replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
     return list(pagination.take_fitting_rows(shown, room))
-
-
-GET_REQUIREMENT = QueryTool(
-    name="get_requirement",
-    title="Get a requirement",
-    description="All about one requirement: text, level, status and why, places, citations with code, neighbours.",
-    input=GetRequirementInput,
-    output=GetRequirementOutput,
-    handler=get_requirement,
-)
 
 
 _Item = TypeVar("_Item")
@@ -279,7 +271,12 @@ _NEXT = {
 }
 
 
+@declare_query(
+    "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
+)
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
+    """How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you have
+    cited it."""
     catalogue = context.catalogue
     indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
@@ -309,23 +306,15 @@ def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
     raise NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
 
 
-GET_REQUIREMENT_STATUS = QueryTool(
-    name="get_requirement_status",
-    title="Status of a requirement",
-    description='How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you '
-    "have cited it.",
-    input=GetRequirementStatusInput,
-    output=GetRequirementStatusOutput,
-    handler=get_requirement_status,
-)
-
-
 class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(description='Words, "a phrase", an id, file:line or spec#section')]
     status: StatusWord | None = None
 
 
+@declare_query("search_requirements", "Search requirements", SearchRequirementsInput, tuple[ListedRequirement, ...])
 def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
+    """Requirements by the words in them, or by what names them, the best first. Use it to find out which requirement
+    some code is about."""
     question = SearchQuery(arguments.query, make_filter(arguments, arguments.status))
     found = find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
@@ -342,18 +331,9 @@ def _open_index(context: ProjectSnapshot) -> RequirementIndex:
     return RequirementIndex(context.catalogue, context.memory)
 
 
-SEARCH_REQUIREMENTS = QueryTool(
-    name="search_requirements",
-    title="Search requirements",
-    description="Requirements by the words in them, or by what names them, the best first. Use it to find out which "
-    "requirement some code is about.",
-    input=SearchRequirementsInput,
-    output=tuple[ListedRequirement, ...],
-    handler=search_requirements,
-)
-
-
+@declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
+    """Requirements that no code cites yet, in the order of the specifications. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), make_filter(arguments))
     note = "suggest_citation writes the comment for one of them." if indexes else "Nothing is uncited here."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
@@ -361,16 +341,6 @@ def list_uncited_requirements(arguments: RequirementArguments, context: ProjectS
 
 def _find_uncited(context: ProjectSnapshot) -> tuple[int, ...]:
     return find_gaps(context.catalogue, RequirementFilter(), Gap.CITATION).indexes
-
-
-LIST_UNCITED_REQUIREMENTS = QueryTool(
-    name="list_uncited_requirements",
-    title="Uncited requirements",
-    description="Requirements that no code cites yet, in the order of the specifications. Use it for an audit.",
-    input=RequirementArguments,
-    output=tuple[ListedRequirement, ...],
-    handler=list_uncited_requirements,
-)
 
 
 class GetPrioritizedRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
@@ -384,7 +354,15 @@ class PrioritizedRequirement(Struct, frozen=True):
     todo_count: int
 
 
+@declare_query(
+    "get_prioritized_requirements",
+    "What to work on next",
+    GetPrioritizedRequirementsInput,
+    tuple[PrioritizedRequirement, ...],
+)
 def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
+    """All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what to
+    work on; what is done comes last in its level."""
     catalogue, ranked = context.catalogue, context.once(_rank)
     indexes = filter_requirements(catalogue, list(ranked), make_filter(arguments))
     if arguments.status:
@@ -413,17 +391,6 @@ def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}
-
-
-GET_PRIORITIZED_REQUIREMENTS = QueryTool(
-    name="get_prioritized_requirements",
-    title="What to work on next",
-    description="All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what "
-    "to work on; what is done comes last in its level.",
-    input=GetPrioritizedRequirementsInput,
-    output=tuple[PrioritizedRequirement, ...],
-    handler=get_prioritized_requirements,
-)
 
 
 def group_requirements_by_section(context: ProjectSnapshot) -> Mapping[tuple[int, str], list[int]]:
