@@ -15,9 +15,7 @@ from msgspec import DecodeError, Struct, json
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
-from duvet.store import database
-from duvet.store.location import GITIGNORE_NAME, open_store
-from duvet.store.records import Store
+from duvet.store import database, location, records
 from duvet.tree.files import leads_into_folder
 from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output
 from duvet.version import VERSION
@@ -170,9 +168,9 @@ def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple
 
 
 @contextmanager
-def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
+def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Store | None]:
     try:
-        store = open_store(places.store)
+        store = location.open_store(places.store)
     except database.StoreMissingError:
         if is_needed:
             raise
@@ -182,7 +180,7 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None
         yield store
 
 
-def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
+def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
     ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
     ##% manifest with versions and digests.
@@ -201,7 +199,7 @@ def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datet
     return (MANIFEST_NAME, *files)
 
 
-def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
+def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
     """Copy the store and the history of its reports, and return its revision."""
     path = os.path.join(folder, STORE_MEMBER)
     try:
@@ -210,7 +208,7 @@ def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
         # The disk has no room for the copy.
         raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
     try:
-        with closing(open_store(path)) as copy:
+        with closing(location.open_store(path)) as copy:
             for name, kind in REPORT_MEMBERS.items():
                 _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
             return copy.revision
@@ -265,7 +263,7 @@ def _make_first(place: str, others: Sequence[str]) -> str:
         with report_write_errors(place):
             folder = os.path.join(place, make_unfinished_name(_SCRATCH_PREFIX))
             os.mkdir(folder, 0o700)
-            with open(os.path.join(folder, GITIGNORE_NAME), "xb") as file:
+            with open(os.path.join(folder, location.GITIGNORE_NAME), "xb") as file:
                 file.write(b"*\n")
             return folder
     except OutputError:

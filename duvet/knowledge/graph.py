@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
@@ -168,7 +167,7 @@ def _add_text(store: Store, node: GraphNode) -> GraphNode:
     numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
     for chunk in store.chunks(numbers):
         more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
-        return replace(node, properties={**node.properties, **more})
+        return structs.replace(node, properties={**node.properties, **more})
     return node
 
 

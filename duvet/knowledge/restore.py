@@ -15,8 +15,7 @@ from blake3 import blake3
 from msgspec import Struct
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
-from duvet.knowledge import backup
-from duvet.knowledge.feedback import append_lines, iterate_lines
+from duvet.knowledge import backup, feedback
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.store.database import (
     StoreBusyError,
@@ -79,15 +78,15 @@ def restore_backup(
         ##= man/spec/gateway.md#indexing-and-feedback
         ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
         ##% restored backup.
-        present = {blake3(line).digest() for line in iterate_lines(places.feedback)}
+        present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
         missing = (
             line
-            for line in iterate_lines(os.path.join(folder, backup.FEEDBACK_MEMBER))
+            for line in feedback.iterate_lines(os.path.join(folder, backup.FEEDBACK_MEMBER))
             if blake3(line).digest() not in present
         )
         votes = 0
         while some := list(islice(missing, _VOTES_AT_ONCE)):
-            append_lines(places.make(places.feedback), some)
+            feedback.append_lines(places.make(places.feedback), some)
             votes += len(some)
         if backup.STORE_MEMBER in manifest.files:
             # On the same disk, so that it is moved and not copied.

@@ -8,8 +8,7 @@ from string import Formatter
 from urllib.parse import quote
 from uuid import uuid4
 
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Struct, structs
 
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.errors import DuvetError
@@ -196,7 +195,7 @@ class SearchEngine:
             if votes is not None:
                 scores = relevance.apply_vote(scores, votes.get(chunk.id, 0.0))
             score = scores.vector_score if by_vector else scores.adjusted_score
-            found.append((score, chunk, context, replace(scores, mode=mode)))
+            found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
         ##% `sort_by_vector` by vectors alone.
@@ -217,14 +216,14 @@ class SearchEngine:
                 "km-graph-node has all"
             )
         both = snapshot.vectors is not None
-        filters = {name: value for name, value in asdict(request.filters).items() if value not in ((), None)}
+        filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
         metadata = search_query.SearchMetadata(
             result_count=len(results),
             graph_context_included=request.include_graph,
             warnings=tuple(warnings),
             scoring_mode=mode,
             weight_profile=self._profile.name,
-            weights=asdict(self._profile.weights),
+            weights=structs.asdict(self._profile.weights),
             hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,
@@ -248,7 +247,7 @@ class SearchEngine:
             git_timestamp=artifact.git_timestamp,
             symbols=tuple(
                 search_query.FoundSymbol(
-                    **asdict(symbol),
+                    **structs.asdict(symbol),
                     id=f"{artifact.path}::{symbol.qualified_name}",
                     editor_uri=self._format_uri(artifact.path, symbol) if self._format_uri else UNSET,
                 )

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert
-from msgspec.structs import fields
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
 
 from duvet.errors import QueryError
 from duvet.knowledge.graph import NodeView, Relationship
@@ -155,7 +154,7 @@ class SearchResponse(Struct, frozen=True, kw_only=True):
     metadata: SearchMetadata
 
 
-_LISTS = tuple(field.name for field in fields(SearchFilters) if field.default == ())
+_LISTS = tuple(field.name for field in structs.fields(SearchFilters) if field.default == ())
 _CLOSED_LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "artifact_types": ("artifact type", get_args(ArtifactType)),
     "symbol_kinds": ("symbol kind", get_args(SymbolKind)),

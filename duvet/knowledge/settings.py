@@ -7,11 +7,9 @@ import re
 
 from msgspec import Struct
 
+from duvet import errors, text
 from duvet.config.settings import IngestRule, SearchRule, StoreSection
-from duvet.errors import QueryError
-from duvet.store.database import list_store_files
-from duvet.store.location import check_plain_file, make_store_folder
-from duvet.text import quote_text, shorten_text
+from duvet.store import database, location
 
 FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
 BACKUP_PREFIX, BACKUP_ENDINGS = "km-backup-", (".tgz", ".tar.gz")
@@ -44,7 +42,7 @@ def require_profile(name: str) -> str:
     """Return a valid name of a profile; raise QueryError for others."""
     if not _PROFILE.fullmatch(name):
         hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
+        raise errors.QueryError(f"{text.quote_text(text.shorten_text(name))} can't be the name of a profile", hint=hint)
     return name
 
 
@@ -77,12 +75,12 @@ class StorePaths(Struct, frozen=True):
     @property
     def own(self) -> tuple[str, ...]:
         """All of these files, which are not part of the project."""
-        return (*list_store_files(self.store), self.feedback, self.audit, self.backups)
+        return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
         """Make the folder of a file beside the store, with its `.gitignore`; raise StoreError if the store is a link."""
-        check_plain_file(self.store)
-        make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
+        location.check_plain_file(self.store)
+        location.make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path
 
 

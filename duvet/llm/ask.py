@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Literal
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest, shorten_to_line, strip_invisible
 from duvet.llm.router import Router
 from duvet.model import Specification
-from duvet.queries.full_text import RequirementIndex
-from duvet.queries.records import format_section_text, make_requirement_row
+from duvet.queries import full_text, records
 from duvet.queries.search import SearchQuery, find_hits
 from duvet.templates import ask_template, environment
 from duvet.text import escape_line_ends, make_text_id
@@ -148,7 +146,7 @@ def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS
         overhead = _SOURCE_OVERHEAD + len(title.encode())
         text = _cut(text, room - overhead)
         if text:
-            fitting.append(replace(source, number=len(fitting) + 1, title=title, text=text))
+            fitting.append(structs.replace(source, number=len(fitting) + 1, title=title, text=text))
             room -= len(text.encode()) + overhead
     return tuple(fitting)
 
@@ -165,7 +163,7 @@ class ProjectRetriever:
     def __init__(
         self,
         catalogue: Catalogue,
-        index: Callable[[], RequirementIndex],
+        index: Callable[[], full_text.RequirementIndex],
         files: ProjectFiles,
         load: SpecificationLoader,
     ) -> None:
@@ -186,7 +184,7 @@ class ProjectRetriever:
         return fit_sources([*requirements, *sections, *self._citations(cards)])
 
     def _requirement(self, card: RequirementCard) -> AnswerSource:
-        row = make_requirement_row(self.catalogue, card)
+        row = records.make_requirement_row(self.catalogue, card)
         level = f"{row.level}, " if row.level else ""
         return AnswerSource(
             number=0,
@@ -216,7 +214,7 @@ class ProjectRetriever:
                 full_path=card.section_path(section),
                 file_path=card.path,
                 line_number=loaded.data.count(b"\n", 0, whole.heading[0]) + 1,
-                text=format_section_text(whole),
+                text=records.format_section_text(whole),
             )
             yield from fit_sources([source], room)
 

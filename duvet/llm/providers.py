@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-from msgspec import DecodeError, Struct, ValidationError, json
-from msgspec.structs import replace
+from msgspec import DecodeError, Struct, ValidationError, json, structs
 
 from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.errors import DuvetError
@@ -163,7 +162,7 @@ class ClientModel:
         self.sampler = sampler
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
-        return _require_text(self.name, await self.sampler(replace(request, model=model or None)))
+        return _require_text(self.name, await self.sampler(structs.replace(request, model=model or None)))
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         return ()

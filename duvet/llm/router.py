@@ -7,11 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
-from duvet.config.fields import did_you_mean
-from duvet.config.service_tables import ProviderKind, ProviderSection, RouteSection
+from duvet.config import fields, service_tables
 from duvet.http_client import Clock, SystemClock
 from duvet.llm import records
 from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
@@ -121,7 +119,7 @@ class ModelDiscovery:
         ##= man/spec/ask.md#discovery
         ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and
         ##% keep the hints in it out of prompts.
-        keyless = replace(endpoint, key=None)
+        keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
 
@@ -155,8 +153,8 @@ class StaticRouter:
 
     def __init__(
         self,
-        providers: Mapping[str, ProviderSection],
-        routing: Mapping[str, RouteSection],
+        providers: Mapping[str, service_tables.ProviderSection],
+        routing: Mapping[str, service_tables.RouteSection],
         environ: Mapping[str, str],
         *,
         clock: Clock | None = None,
@@ -168,7 +166,7 @@ class StaticRouter:
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
-        self.providers = {name: replace(section, api_key=None) for name, section in providers.items()}
+        self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
         self.log = log
         clock = clock or SystemClock()
@@ -227,7 +225,7 @@ class StaticRouter:
             return "there is no such provider"
         if backend.trouble:
             return backend.trouble
-        needs_model = backend.section.kind is not ProviderKind.CLIENT
+        needs_model = backend.section.kind is not service_tables.ProviderKind.CLIENT
         return "it has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
 
     def _parse_choice(self, name: str) -> records.ModelChoice:
@@ -244,7 +242,7 @@ class StaticRouter:
         for provider in (name.partition("/")[0] for name in names):
             backend = self._backends.get(provider)
             if backend is None and self.providers:
-                return did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
+                return fields.did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
             if backend is not None and backend.hint:
                 return backend.hint
             if backend is not None and not backend.trouble:
@@ -255,7 +253,7 @@ class StaticRouter:
         listed = self._discovery.listing(self._backends[choice.provider]).models
         if not listed or not choice.model or choice.model in listed:
             return []
-        near = did_you_mean(choice.model, listed)
+        near = fields.did_you_mean(choice.model, listed)
         return [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
 
     async def invoke(
@@ -318,6 +316,6 @@ class StaticRouter:
             ##% list the model.
             earlier = found.setdefault((one.provider, one.model), one)
             if one.note and not earlier.note:
-                found[one.provider, one.model] = replace(earlier, note=one.note, url=one.url)
+                found[one.provider, one.model] = structs.replace(earlier, note=one.note, url=one.url)
         order = {name: index for index, name in enumerate(self.providers)}
         return tuple(sorted(found.values(), key=lambda one: order[one.provider]))

@@ -13,15 +13,13 @@ from operator import attrgetter
 from threading import Thread
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
 from duvet.project.changes import RecordedAnswers
 from duvet.project.project import Project
-from duvet.server.backpressure import current_backpressure
+from duvet.server import backpressure, staleness
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
-from duvet.server.staleness import ChangeDetector, open_descriptor
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
@@ -66,7 +64,7 @@ class ProjectReader:
         read: Callable[[Project], Catalogue],
         page_size: int | Callable[[Project], int],
         today: Callable[[], date],
-        detector: ChangeDetector,
+        detector: staleness.ChangeDetector,
         patience: float = _PATIENCE,
     ) -> None:
         self._open = open_project
@@ -97,7 +95,7 @@ class ProjectReader:
         if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
             self.last = self._read_again()
         else:
-            self.last = replace(last, number=self.checks)
+            self.last = structs.replace(last, number=self.checks)
 
     def _have_days_passed(self) -> bool:
         self._day = self._today()
@@ -119,7 +117,7 @@ class ProjectReader:
             if is_of_one_moment:
                 return reading
             if time.monotonic() > deadline:
-                return replace(self.last or reading, number=self.checks)
+                return structs.replace(self.last or reading, number=self.checks)
             self.detector.calm(_CALM_MILLISECONDS)
 
     def _try_reading(self) -> tuple[ProjectReading, bool]:
@@ -177,9 +175,9 @@ class LiveProject:
         *,
         read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
         today: Callable[[], date] = date.today,
-        detector: ChangeDetector | None = None,
+        detector: staleness.ChangeDetector | None = None,
     ) -> None:
-        detector = detector or ChangeDetector(open_descriptor({}))
+        detector = detector or staleness.ChangeDetector(staleness.open_descriptor({}))
         self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -228,7 +226,7 @@ class LiveProject:
     async def _context_with_room(self) -> ProjectSnapshot:
         """Return a reading once there is room for an answer; no other task runs in between."""
         while True:
-            context, unread = await self.context(), current_backpressure()
+            context, unread = await self.context(), backpressure.current_backpressure()
             if unread is None or unread.is_left:
                 return context
             await unread.eased()

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
-from duvet.server.resources.documents import COLLECTIONS
-from duvet.server.resources.templates import TEMPLATES
+from duvet.server.resources import documents, templates
 from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
 
@@ -162,10 +161,10 @@ PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
 
 def list_resource_kinds() -> Iterator[ResourceKind]:
     """Yield every list of a project, each followed by the resources below it."""
-    for name, _, description in COLLECTIONS.values():
+    for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
         yield ResourceKind(before, description)
-        for template in TEMPLATES:
+        for template in templates.TEMPLATES:
             path = template.uri.removeprefix(RESOURCE_SCHEME)
             if path.startswith(f"/{name}/"):
                 is_below = path.startswith(before)

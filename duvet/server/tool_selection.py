@@ -11,9 +11,7 @@ from duvet.config.service_tables import Access
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.pages.files import load_page_patterns
 from duvet.server.application import ApplicationSettings
-from duvet.tools import packs
-from duvet.tools.gateway import GatewayConnection, make_forwarding_pack
-from duvet.tools.plugins import PluginPacks, find_plugins, load_plugins
+from duvet.tools import gateway, packs, plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
 from duvet.workflows.pack import WORKFLOWS_PACK, WorkflowTools, make_workflow_tools
 from duvet.workflows.workflow import Workflow, make_configured_workflow
@@ -24,7 +22,7 @@ PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 class ToolSelection:
     """The tools that a configuration and further packs switch on."""
 
-    def __init__(self, settings: ApplicationSettings, service: Service, line: GatewayConnection | None) -> None:
+    def __init__(self, settings: ApplicationSettings, service: Service, line: gateway.GatewayConnection | None) -> None:
         self._settings = settings
         self._service = service
         self._packs = (*service.packs, *settings.packs)
@@ -44,7 +42,7 @@ class ToolSelection:
         """Tools of built-in packs, without a look at installed ones."""
         names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
         settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
-        return self._require_known(packs.choose_packs(names, settings, PluginPacks(), self._forwarded)).registry
+        return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> WorkflowTools:
@@ -76,12 +74,12 @@ class ToolSelection:
 
     @property
     def _forwarded(self) -> Sequence[Pack]:
-        return () if self._line is None else (make_forwarding_pack(self._line),)
+        return () if self._line is None else (gateway.make_forwarding_pack(self._line),)
 
     @cached_property
-    def _plugins(self) -> PluginPacks:
+    def _plugins(self) -> plugins.PluginPacks:
         settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
-        return load_plugins(find_plugins(), [*packs.BUILT_IN_PACKS, WORKFLOWS_PACK], settings)
+        return plugins.load_plugins(plugins.find_plugins(), [*packs.BUILT_IN_PACKS, WORKFLOWS_PACK], settings)
 
     def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
         if choice.misnamed:

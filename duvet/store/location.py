@@ -11,8 +11,7 @@ from urllib.parse import quote
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
 from duvet.store import database as db
-from duvet.store.records import Store
-from duvet.store.sqlite import SqliteStore
+from duvet.store import records, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
@@ -24,7 +23,7 @@ _INDEX_MEMORY = 8 << 20  # Bytes of the full-text index that are collected in me
 _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
-def open_store(path: str, *, create: bool = False) -> Store:
+def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open the store in a file; without `create`, a missing one is a StoreMissingError."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
@@ -57,7 +56,7 @@ def open_store(path: str, *, create: bool = False) -> Store:
     except BaseException:
         database.close()
         raise
-    return SqliteStore(database)
+    return sqlite.SqliteStore(database)
 
 
 def check_plain_file(path: str) -> None:

@@ -10,10 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
 from duvet.store import database as db
-from duvet.store import records
+from duvet.store import records, tables, text_index
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
-from duvet.store.tables import write_graph
-from duvet.store.text_index import ChunkIndexer, ChunkSearch
 from duvet.words import fold_name
 
 _KEPT_RUNS = 1000
@@ -32,7 +30,7 @@ _COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 StoreMoment = tuple[object, ...]  # A token for one state of a store.
 
 
-class SqliteStore(ChunkSearch):
+class SqliteStore(text_index.ChunkSearch):
     """A store in a sqlite file; usable from any thread, but only from one at a time."""
 
     @property
@@ -123,7 +121,7 @@ class SqliteWriter:
     def __init__(self, store: SqliteStore) -> None:
         self.store = store
         self.database = store.database
-        self._indexer = ChunkIndexer(self.database)
+        self._indexer = text_index.ChunkIndexer(self.database)
         self._texts = db.TextWriter(self.database)
         self._next = db.read_state(self.database).next
         self._forgotten = 0
@@ -182,7 +180,7 @@ class SqliteWriter:
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
         with self._part(changes=False) as database:
-            self._is_changed |= write_graph(database, nodes, edges)
+            self._is_changed |= tables.write_graph(database, nodes, edges)
 
     def put_run(self, run: IngestRun) -> None:
         with self._part(changes=False) as database:

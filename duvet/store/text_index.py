@@ -9,9 +9,8 @@ from itertools import chain
 from math import log
 
 from duvet.store import database as db
-from duvet.store import records
+from duvet.store import records, tables
 from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, ScoredChunks
-from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 # Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
@@ -119,7 +118,7 @@ def _strip_ending(name: str) -> str:
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
-class ChunkSearch(StoreTables):
+class ChunkSearch(tables.StoreTables):
     """The part of a store that finds chunks by words, names and filters."""
 
     _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
@@ -153,7 +152,7 @@ class ChunkSearch(StoreTables):
         self._settle()
         numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
-            lambda row: (records.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
+            lambda row: (records.decode_count(row[0]), tables.decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers

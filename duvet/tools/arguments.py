@@ -6,8 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
-from msgspec import Struct, ValidationError, convert
-from msgspec.structs import fields
+from msgspec import Struct, ValidationError, convert, structs
 
 from duvet.text import quote_text, shorten_text
 from duvet.tools.schemas import input_schema
@@ -65,7 +64,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of all arguments and of the required ones; looking these up takes longer than many a call."""
-    found = fields(record)
+    found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
 

@@ -9,8 +9,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.knowledge.feedback import APPEND_PATIENCE, AuditEntry, append_audit_entry
-from duvet.knowledge.settings import StorePaths
+from duvet.knowledge import feedback, settings
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode
@@ -104,11 +103,11 @@ class AuditLog:
 
     def __init__(
         self,
-        places: Callable[[], StorePaths],
+        places: Callable[[], settings.StorePaths],
         now: Callable[[], datetime],
-        on_entry: Callable[[AuditEntry], None],
+        on_entry: Callable[[feedback.AuditEntry], None],
         on_failure: Callable[[str], None],
-        patience: float = 2 * APPEND_PATIENCE,
+        patience: float = 2 * feedback.APPEND_PATIENCE,
     ) -> None:
         """`on_entry` takes each entry, `on_failure` the reason why one could not be written within `patience` seconds."""
         self._places = places
@@ -122,7 +121,7 @@ class AuditLog:
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return
-        entry = AuditEntry(
+        entry = feedback.AuditEntry(
             timestamp=self._now().isoformat(timespec="milliseconds"),
             tool=call.tool,
             outcome=call.code or ("failure" if call.has_failed else SUCCESS_OUTCOME),
@@ -148,7 +147,7 @@ class AuditLog:
         with anyio.move_on_after(self._patience) as scope:
             try:
                 await to_thread.run_sync(
-                    lambda: append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
+                    lambda: feedback.append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
             except DuvetError as error:
                 self._on_failure(error.message)

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from duvet.tools.plugins import UnloadedPack
 from duvet.tools.tool import Scope, Tool, ToolAnswer
@@ -137,7 +136,7 @@ class CallContext(Struct, frozen=True, kw_only=True):
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
         """Call another tool for the same caller, perhaps by another face and with a shorter time limit."""
-        caller = replace(
+        caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
             journal=self.caller.journal and self.caller.journal.below(),

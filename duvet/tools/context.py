@@ -10,9 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.project.findings import Findings
-from duvet.queries.citations import CitationReader
-from duvet.queries.details import DetailMaterial
-from duvet.queries.references import ResolvedReference, resolve_reference
+from duvet.queries import citations, details, references
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
 from duvet.tree.cache import Cache
@@ -123,12 +121,12 @@ class ProjectSnapshot:
 
         return validate(self.project)
 
-    def find(self, reference: str) -> ResolvedReference:
+    def find(self, reference: str) -> references.ResolvedReference:
         """Resolve a reference; NotFoundError with the nearest names if there is no such thing."""
-        return resolve_reference(self.catalogue, reference, self.files)
+        return references.resolve_reference(self.catalogue, reference, self.files)
 
-    def material(self, around: int = 2) -> DetailMaterial:
+    def material(self, around: int = 2) -> details.DetailMaterial:
         """Return the material of details, with `around` lines of code around each citation."""
-        return DetailMaterial(
-            self.catalogue, CitationReader(self.catalogue, self.files, around), self.project.specification
+        return details.DetailMaterial(
+            self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )

@@ -8,12 +8,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, to_builtins
-from msgspec.structs import fields, replace
+from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, structs, to_builtins
 
-from duvet import http_client
+from duvet import errors, http_client
 from duvet.config.settings import Secret
-from duvet.errors import QueryError
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
@@ -68,13 +66,13 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     base = url.strip().rstrip("/")
     parts = http_client.parse_base_url(base)
     if parts is None:
-        raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     if not http_client.is_safe_address(parts):
         hint = "http:// is for servers on this machine: others would see the tokens"
-        raise QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
     return Gateway(base=base, reader=secrets[0], admin=secrets[1])
 
@@ -226,7 +224,7 @@ def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
     from duvet.tools.knowledge.pack import KNOWLEDGE
 
-    return replace(KNOWLEDGE, tools=partial(_make_tools, connection))
+    return structs.replace(KNOWLEDGE, tools=partial(_make_tools, connection))
 
 
 def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
@@ -251,15 +249,15 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
             from duvet.tools.knowledge.search import add_feedback_hint
 
             if isinstance(answer.value, SearchResponse):
-                return replace(answer, value=await add_feedback_hint(answer.value, ctx))
+                return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 
-    return replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
+    return structs.replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
 
 
 def _list_given(request: Struct) -> dict[str, Any]:
     """Return the arguments that differ from their defaults, which the other server decides about."""
-    values = ((field, getattr(request, field.name)) for field in fields(request))
+    values = ((field, getattr(request, field.name)) for field in structs.fields(request))
     return {
         field.encode_name: to_builtins(value)
         for field, value in values

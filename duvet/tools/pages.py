@@ -8,12 +8,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Annotated, TypeVar
 
-from msgspec import Meta, Struct, json
-from msgspec.structs import replace
+from msgspec import Meta, Struct, json, structs
 
 from duvet.errors import NotFoundError, UnreadableError
-from duvet.knowledge.pages import catalogue, search
-from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages import catalogue, files, search
 from duvet.knowledge.pages.page import Page, decode_page_body
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
@@ -41,7 +39,7 @@ class PageListRow(Struct, frozen=True):
 def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = catalogue.load_pages(project, find_page_files(project), earlier.store if earlier else None)
+    shelf = catalogue.load_pages(project, files.find_page_files(project), earlier.store if earlier else None)
     return catalogue.PageCollection(shelf, context.catalogue)
 
 
@@ -250,7 +248,7 @@ async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAns
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         size = 0 if ctx.caller.face == tool.REST_SOURCE else context.page_size
-        list_question = ("list_pages", replace(arguments, limit=None, cursor=None))
+        list_question = ("list_pages", structs.replace(arguments, limit=None, cursor=None))
         request = PageRequest(list_question, arguments.cursor, arguments.limit, size)
         rows, page = make_result_page(
             pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import Struct, json
-from msgspec.structs import fields
+from msgspec import Struct, json, structs
 
 if TYPE_CHECKING:
     from duvet.tools.tool import Tool
@@ -21,7 +20,7 @@ _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
 def input_schema(tool: Tool) -> Schema:
     """Return the schema of the arguments, with the fields of those that are records."""
     schema = _shorten(_inline(tool.input, depth=1))
-    for field in fields(tool.input):
+    for field in structs.fields(tool.input):
         choices = _list_choices(field.type)
         if choices:
             schema["properties"][field.encode_name]["enum"] = choices

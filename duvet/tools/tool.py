@@ -8,8 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field, to_builtins
-from msgspec.structs import replace
+from msgspec import Struct, field, structs, to_builtins
 
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
 from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
@@ -274,7 +273,7 @@ def answer_query(tool: QueryTool, arguments: object, context: ProjectSnapshot) -
     ##= man/spec/mcp.md#tools
     ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
     ##% leave no requirements.
-    return replace(answer, warning=warning)
+    return structs.replace(answer, warning=warning)
 
 
 def check_requirements_known(context: ProjectSnapshot) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import UNSET, Struct, ValidationError, convert
-from msgspec.structs import fields, replace
+from msgspec import UNSET, Struct, ValidationError, convert, structs
 
 from duvet.config.check import DocumentLocation
 from duvet.config.document import DataDocument
@@ -16,9 +15,8 @@ from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
 from duvet.trace.locations import suggest_nearest
-from duvet.workflows import references
+from duvet.workflows import references, steps
 from duvet.workflows import workflow as model
-from duvet.workflows.steps import SCOPE_ROOTS, ModelParams, find_nesting_fault, parse_scope_path
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
@@ -164,7 +162,7 @@ def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEn
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
             hint = _suggest(step.model, sorted(known.models)) or "name a provider, or a task of routing"
             yield WorkflowFault(keys=(*keys, "model"), message=f"there is no model {_quote(step.model)}", hint=hint)
-        yield from _check_arguments(step.params, ModelParams, (*keys, "params"), "a model")
+        yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _params_path(step, keys)
     tool = find_step_tool(step)
@@ -181,7 +179,7 @@ def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEn
 def _check_arguments(
     params: Mapping[str, Any], record: type[Struct], keys: references.ValuePath, tool: str
 ) -> Iterator[WorkflowFault]:
-    takes = {field.encode_name: field for field in fields(record)}
+    takes = {field.encode_name: field for field in structs.fields(record)}
     ##= man/spec/workflows.md#checks
     ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
     ##% tools that write.
@@ -213,7 +211,7 @@ def _find_deeper_fault(
     workflow = known.inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
-    fault = find_nesting_fault(workflow.name, callers)
+    fault = steps.find_nesting_fault(workflow.name, callers)
     # A circle of others is their own fault.
     if fault:
         return fault if workflow.name == callers[0] or workflow.name not in callers else ""
@@ -272,7 +270,7 @@ class _ReferenceScope:
 
     def _check_path(self, text: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         try:
-            yield from self._check_reference(parse_scope_path(text), text, keys, True)
+            yield from self._check_reference(steps.parse_scope_path(text), text, keys, True)
         except references.UnresolvedError as error:
             yield WorkflowFault(keys=keys, message=error.message, hint=error.hint)
 
@@ -286,7 +284,7 @@ class _ReferenceScope:
                 message = f"{shown} is for what is expected and captured"
                 yield WorkflowFault(keys=keys, message=message, hint="${steps.ID.result} is the result of a step")
         elif root not in self.names:
-            yield WorkflowFault(keys=keys, message=f"{shown} begins with none of {', '.join(SCOPE_ROOTS)}")
+            yield WorkflowFault(keys=keys, message=f"{shown} begins with none of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
             yield from self._check_name(str(root), str(more[0]), shown, keys)
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
@@ -317,7 +315,7 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
     """Return a fault as a problem at a place of its file."""
     problem = at.problem(CONFIG_BAD_VALUE, fault.message, fault.hint)
-    return replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
+    return structs.replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
 
 
 def make_workflow_problems(document: DataDocument, faults: Mapping[str, list[WorkflowFault]]) -> Iterator[Problem]:

@@ -6,19 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
-from msgspec.structs import fields, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field, structs
 
-from duvet import rules
+from duvet import errors, rules
+from duvet.config import document_formats, project_file, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.document_formats import read_document
-from duvet.config.project_file import build_table
 from duvet.config.service_tables import NAME_PATTERN, Name, Seconds
-from duvet.config.settings import NonBlankText, TableError
-from duvet.config.workflow_tables import CaptureSection, check_exactly_one
-from duvet.config.workflow_tables import VariableType as Kind
-from duvet.errors import DuvetError
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text
@@ -48,7 +42,7 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
     """A condition on a result, of all parts that are given."""
 
-    path: NonBlankText
+    path: settings.NonBlankText
     equals: Any = UNSET
     not_equals: Any = UNSET
     exists: bool | UnsetType = UNSET
@@ -57,7 +51,7 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
     """A tool to call until its result meets a condition."""
 
-    tool: NonBlankText
+    tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
     ##= man/spec/gateway.md#recipes
@@ -70,12 +64,12 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
 class StepTable(RecipeTable, frozen=True, kw_only=True):
     id: Name
     description: str = ""
-    tool: NonBlankText | None = None
+    tool: settings.NonBlankText | None = None
     wait: WaitTable | None = None
     params: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
     asserts: tuple[CheckTable, ...] = field(default=(), name="assert")
-    capture: tuple[CaptureSection, ...] = ()
+    capture: tuple[workflow_tables.CaptureSection, ...] = ()
     timeout_seconds: Seconds | None = None
 
 
@@ -112,7 +106,8 @@ def _make_variable(default: Any) -> Variable:
     if default is None:
         return Variable(None)
     # 1.0 is no integer here.
-    kind = Kind.NUMBER if isinstance(default, float) else next(kind for kind in Kind if kind.takes(default))
+    kinds = workflow_tables.VariableType
+    kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
     return Variable(kind, "", default)
 
 
@@ -147,8 +142,8 @@ def _find_step_faults(step: Mapping[str, Any], at: DocumentLocation) -> Iterator
         ##= man/spec/gateway.md#recipes
         ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
         ##% recipe that calls it.
-        check_exactly_one([name for name in actions if step.get(name) is not None], actions)
-    except TableError as error:
+        workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
+    except settings.TableError as error:
         below = at / error.key if error.key else at
         yield below.problem(error.rule, str(error), error.hint)
     if step.get("wait") is not None and step.get("params"):
@@ -187,20 +182,20 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
         ##% expands to more than 100,000 values or 4 Mi characters.
-        document = read_document(data, path)
+        document = document_formats.read_document(data, path)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
-        return replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
+        return structs.replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
     problems = sort_problems(_find_problems(document))
     # The name in the file counts even if the rest is wrong.
     own_name = document.values.get("name")
     if isinstance(own_name, str) and _can_be_name(own_name):
         name = own_name
-    workflow = None if problems else make_recipe_workflow(name, build_table(document.values, Recipe))
-    return replace(found, name=name, document=document, problems=problems, workflow=workflow)
+    workflow = None if problems else make_recipe_workflow(name, project_file.build_table(document.values, Recipe))
+    return structs.replace(found, name=name, document=document, problems=problems, workflow=workflow)
 
 
-def make_broken_recipe(path: str, origin: str, error: DuvetError) -> RecipeFile:
+def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
     """Return the recipe of a file that can't be read."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
@@ -267,7 +262,7 @@ class _DraftReader:
     def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
         """Read a table whose inner tables were read before."""
         raw, values = self._check_table(raw, keys), dict(inner)
-        for key in fields(kind):
+        for key in structs.fields(kind):
             name = key.encode_name
             if key.name in inner or (name not in raw and not key.required):
                 continue
@@ -289,7 +284,7 @@ class _DraftReader:
             until = self._check_table(table["wait"], at).get("until")
             wait = self.read(WaitTable, table["wait"], at, until=self.read(CheckTable, until, (*at, "until")))
         checks = [self.read(CheckTable, *one) for one in self._list_items(table, keys, "assert")]
-        captures = [self.read(CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
+        captures = [self.read(workflow_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
         if not isinstance(table.get("capture", []), list | dict | None) or not all(one.name for one in captures):
             self.vague.add("captures")
         step = self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from duvet import rules
+from duvet import errors, model, rules
 from duvet.config.document import MAX_DOCUMENT_BYTES
-from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Place, Problem, Severity
 from duvet.templates import recipe_file, recipe_names
 from duvet.text import format_count, join_names, quote_text, shorten_text
 from duvet.tools.call_context import CallContext
@@ -46,7 +44,7 @@ class RecipeCatalogue:
         for one in self._read_project():
             before = found.setdefault(one.name, one)
             if before is not one:
-                place = before.document.value_place("name") if before.document else Place()
+                place = before.document.value_place("name") if before.document else model.Place()
                 message = f"{quote_text(before.name)} is the name of the recipe in {one.path}, too"
                 problem = rules.CONFIG_BAD_VALUE.problem(
                     message, before.path, place, hint="give one of them another `name`"
@@ -69,7 +67,7 @@ class RecipeCatalogue:
                 yield self._read(path, recipe.ORIGIN_PROJECT)
             else:
                 hint = "put the recipe itself there"
-                error = UnreadableError("this leads out of the project", path=path, hint=hint)
+                error = errors.UnreadableError("this leads out of the project", path=path, hint=hint)
                 yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def _list_paths(self) -> Iterator[str]:
@@ -82,15 +80,15 @@ class RecipeCatalogue:
             names = [name for name in names if name.endswith(_ENDINGS) and not name.startswith(".")]
             if len(names) > MAX_RECIPE_FILES:
                 message = f"more than {MAX_RECIPE_FILES:,} recipes in a folder"
-                raise DuvetError(message, path=folder, hint="move some elsewhere")
+                raise errors.DuvetError(message, path=folder, hint="move some elsewhere")
             yield from (f"{folder}/{name}" for name in names)
 
     def _read(self, path: str, origin: str) -> recipe.RecipeFile:
         try:
             if self._disk.marks(path).st_size > MAX_DOCUMENT_BYTES:
-                return recipe.make_broken_recipe(path, origin, UnreadableError("larger than 1 MiB", path=path))
+                return recipe.make_broken_recipe(path, origin, errors.UnreadableError("larger than 1 MiB", path=path))
             return recipe.read_recipe(self._disk.read(path), path, origin)
-        except UnreadableError as error:
+        except errors.UnreadableError as error:
             return recipe.make_broken_recipe(path, origin, error)
 
 
@@ -141,9 +139,9 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
     return found
 
 
-def _make_problems_error(problems: Sequence[Problem]) -> ToolError:
+def _make_problems_error(problems: Sequence[model.Problem]) -> ToolError:
     """Return an error with the first error as its message, and all problems as details."""
-    first, more = next(one for one in problems if one.severity is Severity.ERROR), len(problems) - 1
+    first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
     where = f"{first.path}:{first.place.line}" if first.place.line else first.path
     rest = f", and {format_count(more, 'more problem')}" if more else ""
     details = [

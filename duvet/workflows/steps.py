@@ -8,8 +8,7 @@ from time import monotonic
 from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, json
-from msgspec.structs import replace
+from msgspec import UNSET, Meta, Struct, json, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError
@@ -161,7 +160,7 @@ def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
             bounded = _shorten_results(run, excess + _NOTE_ROOM, head)
     if references.measure_value(bounded) > MAX_RECORD_BYTES:
-        return replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
+        return structs.replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
     return bounded
 
 
@@ -178,9 +177,9 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
         if references.measure_value(rest) < len(data):
             cut[key] = rest
             excess -= len(data) - references.measure_value(rest)
-    steps = [replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
+    steps = [structs.replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
     outputs = {name: cut.get(("outputs", name), value) for name, value in run.outputs.items()}
-    return replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))])
+    return structs.replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))])
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:

@@ -14,12 +14,11 @@ from blake3 import blake3
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, UnreadableError
+from duvet import errors, model
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.ingest.symbols import find_symbols
 from duvet.knowledge.pages.page import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
-from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
 from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text
@@ -50,7 +49,7 @@ class IngestContent(Struct, frozen=True, kw_only=True):
     record: FileRecord = FileRecord()
     skipped: str = ""  # The reason why the file is not indexed.
     modified: float | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
 
 
 class IngestReader:
@@ -79,7 +78,7 @@ class IngestReader:
         """Return the content of a file, without a text if it has this digest, or None if the file is gone."""
         try:
             data, seen, modified = self._read_bytes(path)
-        except UnreadableError as error:
+        except errors.UnreadableError as error:
             if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
                 return None
             return IngestContent(skipped="unreadable", problems=make_warnings(error))
@@ -123,11 +122,11 @@ class IngestReader:
 
 
 def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent:
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
     record, start = FileRecord(), find_body_start(text)
     try:
         record = read_document_front(path, text[:start])
-    except DuvetError as error:
+    except errors.DuvetError as error:
         problems = (make_warning(f"its front matter can't be read: {error.message}", path),)
     outline = read_outline(path, text, start)
     trails = HeadingTrails(outline, record.title)

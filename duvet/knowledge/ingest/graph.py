@@ -8,13 +8,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from duvet import model, text
 from duvet.knowledge.ingest.chunks import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
 from duvet.knowledge.pages.catalogue import PageReferenceFinder
 from duvet.knowledge.pages.page import PageLink, normalise_slug
-from duvet.model import Kind
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation
-from duvet.text import shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _MAX_NAME = 80
@@ -127,7 +126,7 @@ class _TraceGraph:
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,
             }
-            name = shorten_text(requirement.text, _MAX_NAME)
+            name = text.shorten_text(requirement.text, _MAX_NAME)
             yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
 
     def edges(self) -> Iterator[GraphEdge]:
@@ -144,7 +143,7 @@ class _TraceGraph:
 
     def _citation_edges(self) -> Iterator[GraphEdge]:
         """Yield one edge for each file and each requirement that it cites."""
-        found: dict[tuple[str, str], tuple[set[Kind], set[int]]] = {}
+        found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)
             if artifact is None:
@@ -154,7 +153,7 @@ class _TraceGraph:
                 kinds.add(citation.kind)
                 lines.add(citation.line)
         for (source, target), (kinds, lines) in found.items():
-            names = ("implementation" if kind is Kind.CITATION else kind.name.lower() for kind in kinds)
+            names = ("implementation" if kind is model.Kind.CITATION else kind.name.lower() for kind in kinds)
             properties = {"kinds": sorted(names), "lines": sorted(lines)}
             yield GraphEdge(source=source, relation=Relation.CITES, target=target, properties=properties)
 

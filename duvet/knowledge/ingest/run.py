@@ -11,11 +11,11 @@ from typing import TypeVar
 from uuid import uuid4
 
 from blake3 import blake3
-from msgspec import DecodeError, Struct, field, msgpack
-from msgspec.structs import replace
+from msgspec import DecodeError, Struct, field, msgpack, structs
 
+from duvet import errors, model
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError
+from duvet.knowledge import reports, settings
 from duvet.knowledge.git_dates import CommitTimes, find_commit_times
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
 from duvet.knowledge.ingest.files import (
@@ -30,9 +30,6 @@ from duvet.knowledge.ingest.files import (
 from duvet.knowledge.ingest.graph import build_graph
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
-from duvet.knowledge.reports import gather_facts, save_reports
-from duvet.knowledge.settings import IngestOptions
-from duvet.model import Problem
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_size
@@ -61,7 +58,7 @@ class IngestOutcome(Struct, frozen=True, kw_only=True):
     run: IngestRun
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
     vectors: str = ""  # The model of the vectors; empty without vectors.
 
 
@@ -69,7 +66,7 @@ def ingest_project(
     project: Project,
     store: Store | None,
     rule: IngestRule,
-    options: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
+    options: settings.IngestOptions = settings.IngestOptions(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,
     own: Sequence[str] = (),
@@ -120,7 +117,7 @@ class _Run:
         self,
         project: Project,
         rule: IngestRule,
-        options: IngestOptions,
+        options: settings.IngestOptions,
         catalogue: Callable[[], Catalogue] | None,
         own: Sequence[str],
     ) -> None:
@@ -129,7 +126,7 @@ class _Run:
         self._options = options
         self._catalogue = catalogue
         self._own = own
-        self._problems: list[Problem] = []
+        self._problems: list[model.Problem] = []
         self._clock = time.perf_counter()
         self._run = IngestRun(
             run_id=options.run_id or uuid4().hex,
@@ -178,12 +175,12 @@ class _Run:
                 writing.keep(key, data)
         outcome = self._outcome(files, times)
         writing.put_run(outcome.run)
-        facts = gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
-        save_reports(writing, facts, time.time())
+        facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
+        reports.save_reports(writing, facts, time.time())
         return outcome
 
     def failed(self, error: BaseException) -> IngestRun:
-        return replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
+        return structs.replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
 
     @property
     def _elapsed(self) -> float:
@@ -220,7 +217,7 @@ class _Run:
             if self._project.config is None:
                 return None
             return self._catalogue() if self._catalogue else self._project.catalogue
-        except DuvetError as error:
+        except errors.DuvetError as error:
             ##= man/spec/knowledge.md#ingest-runs
             ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
             self._problems += make_warnings(error)
@@ -228,7 +225,7 @@ class _Run:
 
     def _outcome(self, files: FileChanges, times: CommitTimes) -> IngestOutcome:
         artifacts = files.artifacts.values()
-        run = replace(
+        run = structs.replace(
             self._run,
             duration_seconds=self._elapsed,
             artifact_counts=dict(sorted(Counter(artifact.kind.value for artifact in artifacts).items())),
@@ -265,7 +262,7 @@ class FileChanges(Struct):
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: tuple[RemovedFile, ...] = ()
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[model.Problem] = field(default_factory=list)
 
 
 class FileUpdater:
@@ -316,7 +313,7 @@ class FileUpdater:
             # The file was deleted since its folder was read.
             return
         if before and record and content.digest and content.digest == before.digest:
-            self._keep(before, replace(record, seen=content.record.seen), content.modified)
+            self._keep(before, structs.replace(record, seen=content.record.seen), content.modified)
         else:
             self._put(path, kind, content)
 
@@ -351,7 +348,7 @@ class FileUpdater:
         """Return the artifact with what may change without the file: its subsystem and its last commit."""
         membership = self._subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
         commit = self._times.of(artifact.path)
-        return replace(
+        return structs.replace(
             artifact,
             subsystem=membership.subsystem,
             criticality=membership.criticality,

@@ -13,12 +13,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet import rules
+from duvet import errors, rules
+from duvet.config import document_formats, project_file
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.document_formats import read_document
-from duvet.config.project_file import build_table
-from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.model import Place, Problem
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
@@ -339,7 +337,7 @@ def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
     try:
         data = tree.read(path)
         return tomllib.loads(data.decode()) if len(data) <= _MAX_MANIFEST_BYTES else {}
-    except (DuvetError, ValueError, RecursionError):
+    except (errors.DuvetError, ValueError, RecursionError):
         # The tools that own the file report its errors.
         return {}
 
@@ -410,14 +408,14 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     if path is None:
         return ()
     try:
-        document = _CatalogueDocument(read_document(tree.read(path), path))
+        document = _CatalogueDocument(document_formats.read_document(tree.read(path), path))
     except DocumentError as error:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
-        raise ProblemsError((problem,)) from None
+        raise errors.ProblemsError((problem,)) from None
     root = DocumentLocation(document, {})
     _raise_any(check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
-    entries = build_table(document.values, _CatalogueFile).subsystems
+    entries = project_file.build_table(document.values, _CatalogueFile).subsystems
     found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
     _raise_any(_find_faults(at, found))
     return tuple(found.values())
@@ -425,7 +423,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
 
 def _raise_any(problems: Iterable[Problem]) -> None:
     if found := sort_problems(problems):
-        raise ProblemsError(found)
+        raise errors.ProblemsError(found)
 
 
 class _CatalogueDocument(DataDocument):

@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 
-from duvet import rules
-from duvet.errors import NotFoundError
+from duvet import errors, model, rules
 from duvet.knowledge.git_dates import FirstCommitDates, find_first_commits
 from duvet.knowledge.pages.files import PageFiles, find_modification_time, find_page_files
 from duvet.knowledge.pages.page import (
@@ -27,7 +25,6 @@ from duvet.knowledge.pages.page import (
     normalise_slug,
     read_page,
 )
-from duvet.model import Problem
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text
@@ -47,7 +44,7 @@ class PageStore(Struct, frozen=True):
     """The pages, newest first, and the problems of their files."""
 
     pages: tuple[Page, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[model.Problem, ...]
     rows: _Rows  # The content and the stamp of each file.
     dates: FirstCommitDates
     read_paths: frozenset[str]  # Files that were read.
@@ -128,7 +125,7 @@ class _PageReader:
         return self._tree.seen.get(path) if isinstance(self._tree, RecordedTree) else None
 
 
-def _make_clash_problem(slug: str, other: str, path: str) -> Problem:
+def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
     ##% and report two pages with the same slug.
@@ -238,7 +235,7 @@ class PageCollection:
             ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty
             ##% required argument.
             hint = self.suggest(slug) or "the list of pages has all slugs"
-            raise NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
+            raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
 
     def suggest(self, slug: str) -> str:
@@ -358,7 +355,7 @@ def make_page_row(page: Page) -> PageRow:
 
 def make_page_detail(collection: PageCollection, page: Page, content: str) -> PageDetail:
     return PageDetail(
-        **asdict(make_page_row(page)),
+        **structs.asdict(make_page_row(page)),
         content=content,
         outlinks=collection.outlinks(page),
         backlinks=collection.backlinks(page),
@@ -412,7 +409,7 @@ def find_page_problems(project: Project) -> PageFindings:
     return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
 
 
-def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> Problem:
+def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
     ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
     ##% slug.

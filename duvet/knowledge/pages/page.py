@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet import rules
+from duvet import errors, rules
 from duvet.config.document import DataDocument, DocumentError, check_document_size
-from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Place, Problem
 from duvet.text import BOM, decode_utf8, shorten_text
 from duvet.tree.files import Tree
@@ -76,7 +75,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     try:
         data = tree.read(path)
         text = decode_page(data, path)
-    except DuvetError as error:
+    except errors.DuvetError as error:
         hint = error.hint or "save it as UTF-8, or name it in `exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
@@ -106,7 +105,7 @@ def decode_page(data: bytes, path: str) -> str:
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
-        raise UnreadableError("it is binary", path=path)
+        raise errors.UnreadableError("it is binary", path=path)
     return decode_utf8(data, path).removeprefix(BOM)
 
 

@@ -23,8 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
-from duvet.server.http import guards
-from duvet.server.http.batches import MessageSplitter
+from duvet.server.http import batches, guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.responses import ERROR_HANDLERS, send_json
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
@@ -65,7 +64,7 @@ class HttpApplication:
         rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
         reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
-            MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
+            MCP_PATH: batches.MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
             REST_PATH: RestEndpoint(server.dispatcher, server.identity),
             **dict.fromkeys(REPORT_PATHS, reports),
         }

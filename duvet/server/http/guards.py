@@ -16,14 +16,12 @@ from ipaddress import IPv6Address, ip_address
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server.backpressure import set_caller
+from duvet.server import backpressure, messages
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
-from duvet.server.messages import LISTEN_METHOD
 from duvet.tools.tool import ErrorCode
 
 
@@ -220,7 +218,7 @@ class Authentication:
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
-        with set_caller(holder.scopes, holder.name):
+        with backpressure.set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
 
@@ -352,14 +350,14 @@ class BodyLimit:
                 f"it may have {self._limits.body:,} bytes: "
                 "send less at once, and text as UTF-8, which is shorter than escapes"
             )
-            await send_refusal(scope, send, replace(_TOO_LARGE, hint=hint))
+            await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
         finally:
             self._arriving.pop(arrival, None)
         if arrival.scope.cancelled_caught:
             ##= man/spec/mcp.md#limits
             ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
-            refusal = replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
+            refusal = structs.replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
             await send_refusal(scope, send, refusal)
         elif body is not None:
             await self._app(scope, replay_body(body, receive), send)
@@ -491,6 +489,6 @@ class ConcurrencyLimit:
 
 
 def _is_stream(scope: Scope) -> bool:
-    if get_headers(scope, b"mcp-method") == [LISTEN_METHOD]:
+    if get_headers(scope, b"mcp-method") == [messages.LISTEN_METHOD]:
         return True
     return bool(scope["method"] == "GET") and not scope["path"].startswith(API_PREFIX)

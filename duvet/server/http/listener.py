@@ -23,18 +23,16 @@ from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from duvet.errors import DuvetError, QueryError
+from duvet.server import live_project, messages
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.metrics import ServerMetrics
 from duvet.server.http.responses import make_error_body
 from duvet.server.http.tokens import AccessTokens
-from duvet.server.live_project import LiveProject
 from duvet.server.log import ServerLog, forward_logging
-from duvet.server.messages import ServerIdentity, encode_message
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.audit import CallObserver
+from duvet.tools import audit, tool
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.tool import ErrorCode
 from duvet.version import VERSION
 
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
@@ -99,10 +97,10 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
-    identity: ServerIdentity
+    identity: messages.ServerIdentity
     instructions: str | Callable[[], str]
-    live: LiveProject
-    make_dispatcher: Callable[[Sequence[CallObserver]], ToolDispatcher]
+    live: live_project.LiveProject
+    make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
     """Makes the dispatcher of tools, with observers of every call."""
 
 
@@ -260,7 +258,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
-        body = encode_message(make_error_body("", ErrorCode.INVALID_REQUEST, message))
+        body = messages.encode_message(make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),

@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from duvet.server.http.responses import send_body
 from duvet.store.database import StoreError
-from duvet.tools.audit import CallRecord
+from duvet.tools import audit, packs
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class ServerMetrics:
         """Report the tools and the index of this dispatcher, too."""
         self._dispatcher = dispatcher
 
-    def saw(self, call: CallRecord) -> None:
+    def saw(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
         ##% tools.
@@ -138,7 +137,7 @@ class KnowledgeMetrics(Collector):
         self._figures: Mapping[str, float] | None = None
         registry.register(self)
 
-    def count(self, call: CallRecord) -> None:
+    def count(self, call: audit.CallRecord) -> None:
         ##= man/spec/gateway.md#telemetry
         ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and
         ##% without labels that callers choose.
@@ -155,7 +154,7 @@ class KnowledgeMetrics(Collector):
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
-    def _declare_tools(self, registry: Registry) -> bool:
+    def _declare_tools(self, registry: packs.Registry) -> bool:
         tools = [tool for tool in registry.usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
         for tool in tools:
             self._seconds.labels(tool.name)

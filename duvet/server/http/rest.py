@@ -13,16 +13,13 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.backpressure import current_caller
+from duvet.server import backpressure, messages
 from duvet.server.http import responses
-from duvet.server.messages import InvalidMessageError, ServerIdentity, decode_message
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
-from duvet.tools.call_context import Caller
+from duvet.tools import call_context, gateway, schemas
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.gateway import AUDIENCE_HEADER
 from duvet.tools.knowledge.index import NOTHING_INGESTED
-from duvet.tools.schemas import input_schema
 from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, Tool, ToolError, split_answer
 
 REST_PATH = "/api/mcp"
@@ -35,7 +32,7 @@ _SHAPE = 'send {"tool": NAME, "input": {...}}'
 class RestEndpoint:
     """Lists the tools, and calls them."""
 
-    def __init__(self, dispatcher: ToolDispatcher, identity: ServerIdentity) -> None:
+    def __init__(self, dispatcher: ToolDispatcher, identity: messages.ServerIdentity) -> None:
         self._dispatcher = dispatcher
         self._identity = identity
 
@@ -65,7 +62,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = current_caller().scopes, await self._dispatcher.tools()
+        granted, registry = backpressure.current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -78,7 +75,7 @@ class RestEndpoint:
                     "name": tool.name,
                     "title": tool.title,
                     "description": tool.description,
-                    "inputSchema": {"properties": {}, "required": [], **input_schema(tool)},
+                    "inputSchema": {"properties": {}, "required": [], **schemas.input_schema(tool)},
                     "scope": tool.scope.value,
                 }
                 for tool in registry.usable()
@@ -91,9 +88,9 @@ class RestEndpoint:
         ##= man/spec/knowledge.md#answers
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
-        is_forwarded = responses.get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        identity = current_caller()
-        caller = Caller(
+        is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        identity = backpressure.current_caller()
+        caller = call_context.Caller(
             scopes=identity.scopes,
             face=REST_SOURCE,
             behind=MCP_SOURCE if is_forwarded else "",
@@ -106,7 +103,7 @@ class RestEndpoint:
         ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
         return {"status": "ok", **split_answer(answer)}
 
-    async def _require(self, name: str, arguments: dict[str, Any], caller: Caller) -> Tool:
+    async def _require(self, name: str, arguments: dict[str, Any], caller: call_context.Caller) -> Tool:
         try:
             return await self._dispatcher.require(name, arguments, caller)
         except ToolError as error:
@@ -148,8 +145,8 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     try:
-        call = decode_message(body)
-    except InvalidMessageError as error:
+        call = messages.decode_message(body)
+    except messages.InvalidMessageError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
     if not isinstance(call, dict):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
@@ -188,7 +185,7 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = Caller(scopes=current_caller().scopes, face=REST_SOURCE)
+        caller = call_context.Caller(scopes=backpressure.current_caller().scopes, face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 

@@ -25,8 +25,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
-from duvet.server.live_project import LiveProject, WatchedResources
-from duvet.server.messages import LISTEN_METHOD, TOO_MUCH_CODE, wrap_array
+from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
 from duvet.server.resources import documents
 from duvet.server.resources.templates import TEMPLATES
@@ -52,7 +51,7 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    def __init__(self, live: LiveProject) -> None:
+    def __init__(self, live: live_project.LiveProject) -> None:
         self._live = live
 
     def register(self, server: Server[Any]) -> None:
@@ -92,7 +91,7 @@ class ResourcesPart:
             raise QueryError("give a `path` or a `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
-        return wrap_array(plain) if isinstance(plain, list) else plain
+        return messages.wrap_array(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
         with _report_missing(request, reference):
@@ -200,11 +199,11 @@ _MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one s
 class Subscriptions:
     """Notifies clients of changes, in the way of their version of the protocol."""
 
-    def __init__(self, live: LiveProject, dispatcher: ToolDispatcher) -> None:
+    def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
         self._dispatcher = dispatcher
         self._registry = dispatcher.registry
-        self._watched = WatchedResources()
+        self._watched = live_project.WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
@@ -217,7 +216,7 @@ class Subscriptions:
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
-        server.add_request_handler(LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
+        server.add_request_handler(messages.LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
 
     @property
@@ -260,7 +259,7 @@ class Subscriptions:
         _check_uris(uris)
         if self._open_streams >= MAX_SUBSCRIPTIONS:
             hint = {"hint": "one stream can tell of many resources"}
-            raise MCPError(code=TOO_MUCH_CODE, message="Too many streams are open", data=hint)
+            raise MCPError(code=messages.TOO_MUCH_CODE, message="Too many streams are open", data=hint)
         self._open_streams += 1
         try:
             self._watched.add(uris, await self._context() if uris else None)

@@ -26,9 +26,8 @@ from mcp_types import (
 )
 from pydantic import ValidationError
 
+from duvet.server import backpressure, live_project
 from duvet.server import messages as jsonrpc
-from duvet.server.backpressure import limit_answers
-from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
@@ -50,7 +49,7 @@ def serve_client(
     opening: SessionOpening,
     identity: jsonrpc.ServerIdentity,
     instructions: str | Callable[[], str],
-    live: LiveProject,
+    live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
 ) -> None:
     """Continue after the opening until the input ends."""
@@ -85,7 +84,7 @@ async def converse(
             tasks.start_soon(run_to_end, outbound.run(from_server))
             tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
             unread = UnreadAnswers()
-            with limit_answers(unread):
+            with backpressure.limit_answers(unread):
                 options = server.create_initialization_options()
                 await server.run(incoming, CountingSendStream(outgoing, unread), options)
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS

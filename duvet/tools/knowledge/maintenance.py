@@ -10,13 +10,10 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge import settings
-from duvet.knowledge.backup import Backup, check_backup_name, create_backup
-from duvet.knowledge.feedback import Vote, submit_vote
+from duvet.knowledge import backup, feedback, settings
 from duvet.knowledge.index import Maintenance, OpenStore
 from duvet.knowledge.reports import RunRow, make_run_row
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
@@ -26,8 +23,7 @@ from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
-from duvet.tools.knowledge.index import ask_knowledge, declare_knowledge_tool, make_store_refusal
-from duvet.tools.knowledge.search import FEEDBACK_TOOL
+from duvet.tools.knowledge import index, search
 from duvet.tools.tool import (
     RECIPES_SERVICE,
     SHELL_SOURCE,
@@ -46,7 +42,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_declare = partial(declare_knowledge_tool, scope=Scope.MAINTAINER, is_idempotent=False)
+_declare = partial(index.declare_knowledge_tool, scope=Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
@@ -66,14 +62,14 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
     try:
         return await to_thread.run_sync(work)
     except StoreError as error:
-        raise make_store_refusal(error, ctx) from error
+        raise index.make_store_refusal(error, ctx) from error
 
 
 async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even one that failed; ToolError if it left no record."""
     from uuid import uuid4
 
-    options = replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
+    options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
@@ -167,12 +163,12 @@ async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> T
     return ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
-def _create_backup(upkeep: Maintenance, destination: str) -> Backup:
+def _create_backup(upkeep: Maintenance, destination: str) -> backup.Backup:
     places = upkeep.places
     path = os.path.join(places.root, destination) if destination else places.backups
     _check_backup_path(places, path, destination)
     try:
-        return create_backup(places, path, upkeep.now())
+        return backup.create_backup(places, path, upkeep.now())
     except OutputExistsError as error:
         raise QueryError(f"{quote_text(shorten_text(destination))} is there already", hint=_DESTINATION) from error
 
@@ -185,7 +181,7 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
         hint = "backups go into the project, or below store.backups of the configuration"
         shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside of the project", hint=hint)
-    check_backup_name(path)
+    backup.check_backup_name(path)
     more = "" if path.endswith(settings.BACKUP_ENDINGS) else f"/{settings.BACKUP_PREFIX}"
     try:
         if leads_into_folder(places.backups, path):
@@ -228,7 +224,7 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
 
 
 @_declare(
-    FEEDBACK_TOOL,
+    search.FEEDBACK_TOOL,
     "Feedback on a result",
     KmFeedbackSubmitInput,
     KmFeedbackSubmitOutput,
@@ -242,7 +238,7 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
         message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
     upkeep = require_maintenance(ctx)
-    vote = Vote(
+    vote = feedback.Vote(
         request_id=request,
         chunk_id=chunk,
         vote=arguments.vote,
@@ -253,13 +249,13 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
-    await run_in_thread(ctx, lambda: submit_vote(upkeep.places, vote))
+    await run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
         warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
     if not await _is_known_chunk(ctx, chunk):
         warnings.append("No piece is called so now; what you say of it is kept all the same.")
-    return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
+    return ToolAnswer(value=KmFeedbackSubmitOutput(**structs.asdict(vote)), warning=" ".join(warnings))
 
 
 def _require_id(argument: str, value: str, hint: str) -> str:
@@ -276,7 +272,7 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
         return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
 
     try:
-        return await ask_knowledge(ctx, question)
+        return await index.ask_knowledge(ctx, question)
     except ToolError:
         # The vote is stored, which is the point of the call.
         return True
@@ -334,7 +330,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
     options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
     last = make_run_row(run)
-    flat = {name: value for name, value in asdict(last).items() if value != ""}
+    flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     status = SUCCESS_STATUS if run.success else FAILURE_STATUS
     return ToolAnswer(
         value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
@@ -407,7 +403,7 @@ async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
     """Return a warning if the index doesn't contain the file."""
     path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
     try:
-        if await ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
+        if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
     except ToolError:
         # The run has succeeded, which is the point of the call.

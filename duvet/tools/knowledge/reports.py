@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
-from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
-from duvet.store.database import StoreMissingError
-from duvet.store.records import IngestRun
+from duvet.store import database, records
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
@@ -69,11 +67,11 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
             if count
             else ()
         )
-        return replace(report, history=tuple(past)) if count else report
+        return structs.replace(report, history=tuple(past)) if count else report
 
     whole = await index.ask_knowledge(ctx, question)
     face, limit = ctx.caller.audience, arguments.limit
-    report = replace(
+    report = structs.replace(
         whole,
         artifacts=index.limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
         missing_artifacts=index.limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
@@ -109,12 +107,12 @@ async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnsw
             if count
             else ()
         )
-        return replace(report, history=tuple(past)) if count else report
+        return structs.replace(report, history=tuple(past)) if count else report
 
     whole = await index.ask_knowledge(ctx, question)
     face, limit = ctx.caller.audience, arguments.limit
     share = _LISTS * len(whole.isolated)
-    report = replace(
+    report = structs.replace(
         whole,
         isolated={label: index.limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
         stale_docs=index.limit_rows(whole.stale_docs, limit, face, _LISTS),
@@ -162,19 +160,19 @@ async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -
     commit."""
     profile = (arguments.profile or "").strip() or None
     limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
-    runs: Sequence[IngestRun] = ()
+    runs: Sequence[records.IngestRun] = ()
     try:
         runs = await index.ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
     except ToolError as error:
         # Without a store there was certainly no run.
-        if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, StoreMissingError):
+        if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, database.StoreMissingError):
             raise
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
     last = reports.make_run_row(runs[0])
-    flat = {name: value for name, value in asdict(last).items() if value != ""}
+    flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)

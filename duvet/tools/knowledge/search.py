@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
-from duvet.knowledge import graph, search_query
-from duvet.knowledge.reports import KnowledgeAnswer
+from duvet.knowledge import graph, reports, search_query
 from duvet.text import shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
@@ -144,7 +143,7 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="Edges", extra_json_schema={"maximum": _MAX_EDGES})] = _DEFAULT_EDGES
 
 
-class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
+class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
     node: graph.NodeView
     relationships: tuple[graph.Relationship, ...]
 
@@ -180,7 +179,7 @@ class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
 
 
-class KmGraphSearchOutput(KnowledgeAnswer, frozen=True, kw_only=True):
+class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
     results: tuple[graph.FoundNode, ...]
 
 
@@ -219,7 +218,7 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     ) = None
 
 
-class KmGraphSubsystemOutput(KnowledgeAnswer, frozen=True, kw_only=True):
+class KmGraphSubsystemOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
     subsystem: graph.NodeView
     related: graph.RelatedNodes
     artifacts: tuple[graph.NodeView, ...]

@@ -11,9 +11,7 @@ from msgspec import Meta, Struct
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
-from duvet.sources.comments import SourceStyle
-from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
-from duvet.sources.glob import PatternError, compile_pattern, match_any
+from duvet.sources import comments, editor, glob
 from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
@@ -140,7 +138,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     """The comment to paste into a file to cite a requirement, in the file's style. Writes nothing."""
     cited, line = find_citable(context.catalogue, context.find(arguments.requirement)), arguments.line
     path, styles = _find_source(context, arguments.file)
-    style = choose_style(styles, _KINDS.get(arguments.type or ""))
+    style = editor.choose_style(styles, _KINDS.get(arguments.type or ""))
     kind = _KINDS[arguments.type] if arguments.type else style.kind
     reason = (arguments.reason or "").strip()
     if kind is Kind.EXCEPTION and not reason:
@@ -148,10 +146,10 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     if line is not None and not context.project.tree.exists(path):
         message = f"{path} is not written yet, so it has no line {line}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "leave line out, or write the file first")
-    annotation = NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
+    annotation = editor.NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
     try:
         text = "\n" if line is None else decode_utf8(context.project.tree.read(path), path)
-        lines = insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
+        lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
     except DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it is about" if line is None else f"above line {line}"
@@ -164,7 +162,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     )
 
 
-def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
+def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[comments.SourceStyle, ...]]:
     """Return the path of a source, which need not exist yet, and its comment styles."""
     project = context.project
     known = context.once(invalid_citations.group_styles_by_path)
@@ -176,7 +174,7 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[Source
             return path, known[path]
         matching = (rule for rule in rules if _matches(rule.patterns, path) and not _matches(rule.exclude, path))
         if not project.tree.exists(path):
-            styles = (SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link) for rule in matching)
+            styles = (comments.SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link) for rule in matching)
             if found := tuple(dict.fromkeys(styles)):
                 return path, found
     names = [pattern for rule in rules for pattern in rule.patterns]
@@ -186,8 +184,8 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[Source
 
 def _matches(patterns: tuple[str, ...], path: str) -> bool:
     try:
-        return bool(match_any(compile_pattern(one) for one in patterns)(path))
-    except PatternError:
+        return bool(glob.match_any(glob.compile_pattern(one) for one in patterns)(path))
+    except glob.PatternError:
         return False
 
 

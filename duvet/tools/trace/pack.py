@@ -7,8 +7,7 @@ from functools import lru_cache, partial
 from string import digits
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, json
-from msgspec.structs import replace
+from msgspec import Meta, Struct, json, structs
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
@@ -16,10 +15,8 @@ from duvet.text import join_names
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, Pack, ToolAnswer, ToolError, check_requirements_known, declare_query
+from duvet.tools.trace import citation_checker, citations, invalid_citations
 from duvet.tools.trace import requirements as requirement_tools
-from duvet.tools.trace.citation_checker import SpecCatalogue
-from duvet.tools.trace.citations import get_citation_context, suggest_citation, validate_citation, validate_citations
-from duvet.tools.trace.invalid_citations import SPECIFICATION_NOT_FOUND, list_invalid_citations
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import (
     list_known_ids,
@@ -94,7 +91,7 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     whole = context.once(_count_all)
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
-    plain = CoverageSummaryOutput(whole.total, tuple(replace(one, levels=()) for one in whole.specifications))
+    plain = CoverageSummaryOutput(whole.total, tuple(structs.replace(one, levels=()) for one in whole.specifications))
     note = "Give spec for the levels of one specification."
     if len(json.encode(plain)) <= MAX_PAGE_BYTES:
         return ToolAnswer(value=plain, next_step=note)
@@ -185,7 +182,7 @@ class _SectionCache:
 
 
 def _read_text(context: ProjectSnapshot, section: SectionRef) -> str:
-    known = context.once(SpecCatalogue).known(section.specification)
+    known = context.once(citation_checker.SpecCatalogue).known(section.specification)
     return format_section_text(known.sections[known.by_id[section.section]])
 
 
@@ -237,25 +234,25 @@ def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> 
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
     ##% unknown URL with an `error` and the nearest names.
     near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
-    output = ResolveSpecIdOutput(error=SPECIFICATION_NOT_FOUND)
+    output = ResolveSpecIdOutput(error=invalid_citations.SPECIFICATION_NOT_FOUND)
     return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")
 
 
 TRACE = Pack(
     "trace",
     (
-        validate_citation,
+        citations.validate_citation,
         requirement_tools.search_requirements,
         requirement_tools.get_requirement_status,
         requirement_tools.list_uncited_requirements,
-        list_invalid_citations,
-        get_citation_context,
+        invalid_citations.list_invalid_citations,
+        citations.get_citation_context,
         resolve_spec_id,
         requirement_tools.get_prioritized_requirements,
-        validate_citations,
+        citations.validate_citations,
         requirement_tools.get_requirement,
         get_section,
-        suggest_citation,
+        citations.suggest_citation,
         summarize_coverage,
     ),
 )

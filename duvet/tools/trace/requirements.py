@@ -6,32 +6,26 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct, convert, json
-from msgspec.structs import replace
+from msgspec import Meta, Struct, convert, json, structs
 
-from duvet.errors import NotFoundError
-from duvet.model import Level
-from duvet.queries import references
-from duvet.queries.details import make_detail
-from duvet.queries.full_text import RequirementIndex
+from duvet import errors, model
+from duvet.queries import details, full_text, references, search
 from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
-from duvet.queries.search import SearchQuery, describe_answer, find_hits, suggest_similar
 from duvet.text import quote_text, shorten_text
 from duvet.tools import pagination
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
+from duvet.trace import locations, records
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.locations import parse_resource
-from duvet.trace.records import Status
 
 SpecArgument = Annotated[str, Meta(description="Only of this specification: id, name, URL or path")]
 LevelWord = Literal["MUST", "SHOULD", "MAY", "unspecified"]
 StatusWord = Literal["not started", "in progress", "needs tests", "done"]
 
 NO_LEVEL = "unspecified"
-_STATUSES = {status.words: status for status in Status}
+_STATUSES = {status.words: status for status in records.Status}
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
@@ -48,7 +42,7 @@ def make_filter(arguments: RequirementArguments, status: str | None = None) -> R
     level = arguments.level
     return RequirementFilter(
         specifications=(arguments.spec,) if arguments.spec is not None else (),
-        levels=(Level.AUTO if level == NO_LEVEL else Level[level],) if level else (),
+        levels=(model.Level.AUTO if level == NO_LEVEL else model.Level[level],) if level else (),
         statuses=(_STATUSES[status],) if status else (),
     )
 
@@ -120,7 +114,7 @@ _STEPS = {
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
     """All about one requirement: text, level, status and why, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
-    found = make_detail(context.material(), requirement)
+    found = details.make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
     whole = GetRequirementOutput(
@@ -156,7 +150,7 @@ def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) ->
     count = len(found.citations)
     rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
     notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
-    return ToolAnswer(value=replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
+    return ToolAnswer(value=structs.replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
 
 
 def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
@@ -187,9 +181,9 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     ##% for more, and say how to get the rest.
     shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
-        shown = [replace(one, context_lines=None) for one in shown]
+        shown = [structs.replace(one, context_lines=None) for one in shown]
     if len(json.encode(shown)) > room:
-        shown = [replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
+        shown = [structs.replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
     return list(pagination.take_fitting_rows(shown, room))
 
 
@@ -226,7 +220,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
 ) -> ToolAnswer:
     """Return the requested part of a list, from the tool of that name."""
-    question = (name, replace(arguments, limit=None, cursor=None))
+    question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(question, arguments.cursor, arguments.limit, context.page_size)
     rows, page = pagination.make_result_page(items, request, key=key, row=row)
     words = [*notes, pagination.describe_rest(len(rows), page)]
@@ -265,9 +259,9 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
 
 
 _NEXT = {
-    Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
-    Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+    records.Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
+    records.Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
+    records.Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
 }
 
 
@@ -298,12 +292,12 @@ def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
         found = references.resolve_reference(catalogue, identifier)
         if isinstance(found, references.RequirementRef):
             return found.indexes
-    except NotFoundError as error:
-        if parse_resource(identifier):
+    except errors.NotFoundError as error:
+        if locations.parse_resource(identifier):
             raise
         cause = error
     hint = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
-    raise NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
+    raise errors.NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
 
 
 class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
@@ -315,20 +309,20 @@ class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
 def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
     """Requirements by the words in them, or by what names them, the best first. Use it to find out which requirement
     some code is about."""
-    question = SearchQuery(arguments.query, make_filter(arguments, arguments.status))
-    found = find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
+    question = search.SearchQuery(arguments.query, make_filter(arguments, arguments.status))
+    found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
     ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
     ##% step or a note.
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in describe_answer(found)]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
-        hint = suggest_similar(context.catalogue, arguments.query, context.files)
+        hint = search.suggest_similar(context.catalogue, arguments.query, context.files)
         notes.append(f"Nothing found; {hint}" if hint else "Nothing found.")
     return make_requirement_list_answer(context, "search_requirements", arguments, found.indexes, notes)
 
 
-def _open_index(context: ProjectSnapshot) -> RequirementIndex:
-    return RequirementIndex(context.catalogue, context.memory)
+def _open_index(context: ProjectSnapshot) -> full_text.RequirementIndex:
+    return full_text.RequirementIndex(context.catalogue, context.memory)
 
 
 @declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
