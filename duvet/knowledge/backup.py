@@ -58,7 +58,6 @@ class Manifest(Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
         return sum(entry.size for entry in self.files.values())
 
 
@@ -250,7 +249,15 @@ def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
-        _remove_abandoned(folder)
+        names: Sequence[str] = ()
+        with suppress(OSError):
+            names = os.listdir(folder or ".")
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.startswith(_SCRATCH_PREFIX) and os.path.isdir(path) and not os.path.islink(path):
+                with suppress(OSError):
+                    if is_abandoned(path, _SCRATCH_AGE):
+                        rmtree(path)
     folder = _make_first(place, others)
     try:
         yield folder
@@ -271,19 +278,6 @@ def _make_first(place: str, others: Sequence[str]) -> str:
             with suppress(OutputError):
                 return _make_first(other, ())
         raise
-
-
-def _remove_abandoned(folder: str) -> None:
-    """Remove the scratch folders of killed processes."""
-    names: Sequence[str] = ()
-    with suppress(OSError):
-        names = os.listdir(folder or ".")
-    for name in names:
-        path = os.path.join(folder, name)
-        if name.startswith(_SCRATCH_PREFIX) and os.path.isdir(path) and not os.path.islink(path):
-            with suppress(OSError):
-                if is_abandoned(path, _SCRATCH_AGE):
-                    rmtree(path)
 
 
 @contextmanager

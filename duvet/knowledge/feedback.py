@@ -38,8 +38,6 @@ class Vote(Struct, frozen=True, kw_only=True):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """A call of a tool that changes something."""
-
     timestamp: str  # In ISO 8601.
     tool: str
     outcome: str  # `success`, `failure`, or the code of an error.
@@ -197,7 +195,6 @@ def iterate_lines(path: str) -> Iterator[bytes]:
 
 
 def is_complete_line(line: bytes) -> bool:
-    """Return whether a line is a JSON object."""
     try:
         return isinstance(json.decode(line), dict)
     except LINE_ERRORS:

@@ -139,7 +139,16 @@ def find_node(store: Store, text: str) -> GraphNode:
     for key in identifier.keys:
         node = store.node(identifier.label, key)
         if node is not None:
-            return _add_text(store, node) if node.label is NodeLabel.CHUNK else node
+            if node.label is NodeLabel.CHUNK:
+                ##= man/spec/knowledge.md#graph
+                ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an
+                ##% edge.
+                path, _, ordinal = node.key.rpartition("::")
+                numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
+                for chunk in store.chunks(numbers):
+                    more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
+                    return structs.replace(node, properties={**node.properties, **more})
+            return node
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
     ##% the node of the same path if there is one.
@@ -157,18 +166,6 @@ def find_node(store: Store, text: str) -> GraphNode:
         others = [node for node in nodes if node is not None]
     hint = f"there is {_list_ids(others)}" if others else "km-graph-search finds nodes by a part of their names"
     raise NotFoundError(f"Node '{shorten_text(text.strip())}' not found", hint=hint)
-
-
-def _add_text(store: Store, node: GraphNode) -> GraphNode:
-    """Add the text and the symbols of a chunk to its node."""
-    ##= man/spec/knowledge.md#graph
-    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
-    path, _, ordinal = node.key.rpartition("::")
-    numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
-    for chunk in store.chunks(numbers):
-        more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
-        return structs.replace(node, properties={**node.properties, **more})
-    return node
 
 
 def _list_ids(nodes: Sequence[GraphNode]) -> str:

@@ -35,8 +35,6 @@ class _SubsystemContext(Struct, frozen=True):
 
 
 class FileContext(Struct, frozen=True, kw_only=True):
-    """The surroundings of a file in the graph."""
-
     node: GraphNode | None
     outgoing: Sequence[tuple[GraphEdge, GraphNode]]
     incoming: Sequence[tuple[GraphEdge, GraphNode]]
@@ -54,7 +52,6 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     @property
     def related(self) -> tuple[search_query.RelatedArtifact, ...]:
-        """Documents and tests of the same subsystem."""
         own = self.node.id if self.node else ""
         found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
         return tuple(dict.fromkeys(found))
@@ -306,7 +303,6 @@ def compute_score(
 
 
 def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
-    """Return the score with a mean vote from -1 to 1."""
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.

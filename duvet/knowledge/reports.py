@@ -53,7 +53,6 @@ def gather_facts(
     edges: Iterable[GraphEdge],
     rule: IngestRule,
 ) -> ProjectFacts:
-    """Return the facts of a run that is about to be stored."""
     known = {node.id: node for node in nodes}
     connected, citing = set[str](), dict[str, set[str]]()
     for edge in edges:

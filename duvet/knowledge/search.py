@@ -142,8 +142,6 @@ class _Snapshot(Struct, frozen=True):
 
 
 class SearchEngine:
-    """Searches a store, one request at a time."""
-
     def __init__(
         self,
         store: Store,

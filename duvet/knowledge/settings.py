@@ -57,7 +57,6 @@ class StorePaths(Struct, frozen=True):
 
     @property
     def for_backups(self) -> tuple[str, ...]:
-        """The folders that backups may be written to."""
         return (self.root, self.backups) if self.is_configured else (self.root,)
 
     @property
@@ -74,7 +73,6 @@ class StorePaths(Struct, frozen=True):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """All of these files, which are not part of the project."""
         return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
@@ -101,7 +99,6 @@ def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
 
 
 def is_backup(name: str) -> bool:
-    """Return whether a file has the default name of a backup."""
     return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
 
 

@@ -196,7 +196,6 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named(self) -> bool:
-        """True if a file name can be made of the title."""
         return bool(make_file_slug(self.title))
 
     def file_name(self, now: datetime) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from msgspec import DecodeError, Struct, ValidationError, json, structs
@@ -33,10 +34,7 @@ class Provider(Protocol):
         """Return the names of its models; empty if it can't be asked."""
 
 
-class Sampler(Protocol):
-    """Asks the model of an MCP client, while a call of that client lasts."""
-
-    async def __call__(self, request: ModelRequest) -> ProviderAnswer: ...
+Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks the model of an MCP client during its call.
 
 
 class _Model(Struct):

@@ -25,15 +25,12 @@ _INDENT = " " * 7  # As deep as an item of a numbered list and a block of code i
 
 
 class CitationComment(Struct, frozen=True):
-    """The comments to paste into the files of a source."""
-
     patterns: str
     for_code: str  # Empty if the files are tests.
     for_test: str
 
 
 def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple[CitationComment, ...]:
-    """Return the comments for each style of these sources."""
     styles: dict[comments.SourceStyle, list[str]] = {}
     for rule in rules:
         styles.setdefault(comments.SourceStyle(rule.meta, rule.content, rule.kind), []).extend(rule.patterns)

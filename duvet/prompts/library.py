@@ -34,8 +34,6 @@ class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
-    """The front matter of a prompt."""
-
     name: str
     title: str
     description: str
@@ -98,8 +96,6 @@ class _ToolLine(Struct, frozen=True):
 
 
 def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[ResourceKind]) -> str:
-    """Return the instructions for a server with these tools and resources."""
-
     def tool_for(name: str) -> str:
         return f" (`{name}`)" if name in registry else ""
 

@@ -51,7 +51,6 @@ class ProjectReading(Struct, frozen=True):
 
     @property
     def reads(self) -> int:
-        """Number of files and lists read beside the trace."""
         return self.context.reads if self.context else 0
 
 
@@ -138,7 +137,6 @@ class ProjectReader:
         return reading, self._follow(project, recalled=context is not None)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
-        """Watch what was read; return whether it is of one moment."""
         self._days = {}
         if project is None:
             self.detector.forget()

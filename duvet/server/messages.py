@@ -56,18 +56,18 @@ def encode_message(value: object) -> bytes:
 def check_message(value: object) -> Mapping[str, Any]:
     """Return a value as a message; raise InvalidMessageError if it is none."""
     if not isinstance(value, dict):
-        raise _refused("a message is an object", None)
+        raise make_refusal("a message is an object")
     id = value["id"] if is_message_id(value.get("id")) else None
     if value.get("jsonrpc") != "2.0":
-        raise _refused('jsonrpc has to be "2.0"', id)
+        raise make_refusal('jsonrpc has to be "2.0"', id)
     if "method" not in value and ("result" in value or "error" in value):
         return value
     if not isinstance(value.get("method"), str):
-        raise _refused("method has to be a string", id)
+        raise make_refusal("method has to be a string", id)
     if "id" in value and id is None:
-        raise _refused("id has to be a string or an integer", None)
+        raise make_refusal("id has to be a string or an integer")
     if not isinstance(value.get("params"), dict | None):
-        raise _refused("params has to be an object", id)
+        raise make_refusal("params has to be an object", id)
     return value
 
 
@@ -75,7 +75,7 @@ def is_message_id(value: object) -> bool:
     return isinstance(value, MessageId) and not isinstance(value, bool)
 
 
-def _refused(reason: str, id: MessageId | None) -> InvalidMessageError:
+def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageError:
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
 
 

@@ -278,7 +278,6 @@ class Database:
             self.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
 
     def shrink(self) -> None:
-        """Return unused pages to the file system."""
         with translate_errors(self.path):
             # `execute` would stop after the first page.
             self.connection.executescript("PRAGMA incremental_vacuum")

@@ -45,8 +45,8 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
                     else db.make_damaged_error(database.path, "it is empty")
                 )
             ##= man/spec/knowledge.md#storage
-            ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-            ##% and not the index of a newer version.
+            ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other
+            ##% file and not the index of a newer version.
             database.patiently(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
         elif version > db.SCHEMA_VERSION:
             raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
@@ -157,7 +157,6 @@ def _read_version(database: db.Database) -> int | None:
 
 
 def _create_tables(database: db.Database) -> None:
-    """Create all tables, and drop those of an older version."""
     ##= man/spec/knowledge.md#ingest-runs
     ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     if _read_version_at_once(database) == db.SCHEMA_VERSION:

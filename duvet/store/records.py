@@ -99,8 +99,6 @@ class Symbol(Struct, frozen=True, kw_only=True):
 
 
 class TextPiece(Struct, frozen=True, kw_only=True):
-    """The place of a chunk in its file."""
-
     start: int  # The offset of the first character.
     end: int  # The offset after the last character.
     line_start: int  # The first line is 1.
@@ -109,8 +107,6 @@ class TextPiece(Struct, frozen=True, kw_only=True):
 
 
 class Chunk(Struct, frozen=True, kw_only=True):
-    """A part of a file, as search returns it."""
-
     number: int  # The key in the store, valid until the next run.
     ordinal: int
     piece: TextPiece
@@ -169,8 +165,6 @@ class GraphHop(Struct, frozen=True):
 
 
 class RemovedFile(Struct, frozen=True, kw_only=True):
-    """A file of the previous run that is gone."""
-
     path: str
     kind: FileKind
     subsystem: str = ""

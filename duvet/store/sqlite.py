@@ -215,7 +215,6 @@ class SqliteWriter:
                 database.run("UPDATE state SET revision = ?", secrets.token_hex(8))
 
     def _find(self, path: str) -> tuple[int, range] | None:
-        """Return the row id of a file and the numbers of its chunks."""
         return self.database.read_one(
             lambda row: (records.decode_count(row[0]), records.decode_piece_range(*row[1:])),
             "SELECT id, first, count FROM artifact WHERE path = ?",
@@ -263,7 +262,6 @@ def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
 
 
 def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
-    """Encode what files are filtered by."""
     if artifact.subsystem:
         yield db.Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
     if artifact.namespace:

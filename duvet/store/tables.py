@@ -194,7 +194,6 @@ class StoreTables:
         return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
 
     def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
-        """Return the first chunks of a file with this label."""
         kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
         query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
         return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())

@@ -119,8 +119,6 @@ def _strip_ending(name: str) -> str:
 
 
 class ChunkSearch(tables.StoreTables):
-    """The part of a store that finds chunks by words, names and filters."""
-
     _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
     _last_allowed: tuple[str, ChunkFilters, Sequence[int] | None] | None = None
 
@@ -135,8 +133,8 @@ class ChunkSearch(tables.StoreTables):
     def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
         self._settle()
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters
-        ##% or 64 words.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         ranking = _Ranking(self.database, self.allowed(filters))
         counts = {word: ranking.count([word]) for word in words}
@@ -241,7 +239,6 @@ class _Ranking:
         return int(count)
 
     def add_all(self, counts: Mapping[str, int]) -> None:
-        """Score the chunks that contain every word."""
         # Most queries of many words match nothing, which one count tells.
         if len(counts) > 1 and not self.count(counts):
             return

@@ -77,7 +77,6 @@ def find_step_tool(step: model.Step) -> str:
 
 
 def list_step_tools(workflow: model.Workflow) -> Iterator[str]:
-    """Yield the names of the tools that the steps call."""
     return (step.tool for step in workflow.steps if isinstance(step, model.ToolStep | model.WaitStep))
 
 
@@ -319,7 +318,6 @@ def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
 
 
 def make_workflow_problems(document: DataDocument, faults: Mapping[str, list[WorkflowFault]]) -> Iterator[Problem]:
-    """Yield the faults of configured workflows as problems of their file."""
     for name, found in faults.items():
         for fault in found:
             keys = ("workflows", name, *fault.keys)

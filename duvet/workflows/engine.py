@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import msgspec
 from msgspec import Struct
 
@@ -69,13 +71,11 @@ class _Run:
         self.started_at, self.start = timing.now(), timing.clock()
 
     async def run(self, given: Mapping[str, object]) -> WorkflowRun:
-        from anyio import get_cancelled_exc_class
-
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
             failure = await self._run_all(given, callers)
-        except get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
             ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
             self.log(self._make_record(self._make_failure(FailureCode.CANCELLED, "it was cancelled")))
@@ -98,8 +98,6 @@ class _Run:
                 raise WorkflowError(FailureCode.INVALID_REQUEST, message)
             self.scope["vars"] = resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
-            from anyio.lowlevel import checkpoint
-
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
             total = len(self.workflow.steps)
@@ -108,7 +106,7 @@ class _Run:
                 ##% The engine MUST announce each step before it begins, and the end of the run.
                 await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
                 # A tool may have swallowed its cancellation.
-                await checkpoint()
+                await anyio.lowlevel.checkpoint()
                 await self._run_step(step)
             await self.progress(total, total, "done")
             self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
@@ -120,8 +118,6 @@ class _Run:
 
     async def _run_step(self, step: Step) -> None:
         """Run one step, and record it even if it fails."""
-        from anyio import get_cancelled_exc_class
-
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
@@ -141,7 +137,7 @@ class _Run:
         except (WorkflowError, UnresolvedError) as error:
             message = error.message
             raise
-        except get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class():
             message = "it was cancelled"
             raise
         finally:
@@ -157,15 +153,13 @@ class _Run:
 
     async def _limit_step(self, step: Step) -> steps.StepResult:
         """Return the result of a step within its time limit."""
-        from anyio import move_on_after
-
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)
         late = limit <= 0
         if not late:
             try:
-                with move_on_after(limit) as scope:
+                with anyio.move_on_after(limit) as scope:
                     found = await self._runner.run(step, begun + limit)
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:

@@ -99,7 +99,6 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> Workflow:
 
 
 def _make_variable(default: Any) -> Variable:
-    """Return a variable of the type of its default."""
     ##= man/spec/gateway.md#recipes
     ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
     ##% the file is null.
@@ -336,7 +335,6 @@ def _draft(found: RecipeFile) -> RecipeDraft | None:
 
 
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:
-    """Return all problems of a recipe, in the order of its file."""
     if found.document is None:
         return found.problems
     draft = None if found.workflow else _draft(found)
@@ -370,7 +368,6 @@ def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
 
 
 def _check_called_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Find calls of missing and faulty recipes."""
     for number, step in enumerate(workflow.steps):
         name = step.params.get(RECIPE_ARGUMENT) if find_step_tool(step) == RECIPE_TOOL else None
         if not isinstance(name, str) or not references.is_constant(name):

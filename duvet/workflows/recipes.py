@@ -16,7 +16,6 @@ from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import FolderMembership
 from duvet.workflows import recipe
-from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import CallerBackend
 from duvet.workflows.references import WorkflowError
 from duvet.workflows.steps import discard_run
@@ -96,14 +95,14 @@ _MAX_NAMES = 20
 
 
 class RecipeRunner:
-    """Runs recipes, as they are on disk at that moment."""
-
     def __init__(self, disk: DiskTree) -> None:
         self._catalogue = RecipeCatalogue(disk)
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> WorkflowRun:
         """Run the recipe and return its record; ToolError if it can't be started."""
         from anyio import to_thread
+
+        from duvet.workflows.engine import run_workflow
 
         recipes = await to_thread.run_sync(self._catalogue.every)
         found = require_recipe(name, recipes)

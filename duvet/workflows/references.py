@@ -42,7 +42,6 @@ _PATH_HINT = 'write it as in result.items[0]["a.b"]'
 
 
 def parse_path(text: str) -> ValuePath:
-    """Parse a text that is a path as a whole."""
     path, end = parse_path_at(text, 0)
     if not path or end < len(text):
         raise UnresolvedError(f"{quote_text(text)} is no path", hint=_PATH_HINT)
@@ -159,7 +158,6 @@ def measure_value(value: object) -> int:
 
 
 def digest_value(value: object) -> str:
-    """Return a digest of a value of records and plain values."""
     return blake3(repr(value).encode(errors="replace")).hexdigest(length=8)
 
 

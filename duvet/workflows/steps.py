@@ -38,8 +38,6 @@ class StepResult(Struct, frozen=True):
 
 
 class WorkflowBackend(Protocol):
-    """Calls tools and models for the engine."""
-
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         """Return the answer of a tool; ToolError if it fails.
 
@@ -124,7 +122,6 @@ def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys:
 
 
 def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
-    """Return the captured parts of the result in the scope by name."""
     ##= man/spec/workflows.md#steps
     ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     found = {}
@@ -225,12 +222,6 @@ class WaitAttempts(Struct):
         return f"not as wanted after {times}: {self.reason}" if self.calls else ""
 
 
-def _compute_last_wait(took: float, left: float) -> float:
-    """Return the seconds until a last call must begin to end within the time that is left."""
-    least = min(_MARGIN * took, left)
-    return left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
-
-
 MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
 
 
@@ -298,7 +289,8 @@ class StepRunner(Struct, frozen=True):
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            room = _compute_last_wait(took, left)
+            least = min(_MARGIN * took, left)
+            room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
 

@@ -169,7 +169,6 @@ _VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
 
 
 def make_input_record(workflow: Workflow) -> type[Struct]:
-    """Return the record of the arguments of the workflow's tool."""
     fields = []
     for number, (name, variable) in enumerate(workflow.variables.items()):
         kind: Any = _VARIABLE_TYPES[variable.kind][0]

@@ -53,8 +53,6 @@ class IngestContent(Struct, frozen=True, kw_only=True):
 
 
 class IngestReader:
-    """Reads the files of a project that have changed."""
-
     def __init__(self, project: Project, max_bytes: int, *, finds_symbols: bool, now: int | None = None) -> None:
         self._project = project
         self._max_bytes = max_bytes
@@ -354,8 +352,6 @@ _MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class SymbolTrails:
-    """The symbols around and in each range of code."""
-
     def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
         """The symbols are in the order of their first lines, outer ones first."""
         self._lines = line_starts(text)

@@ -106,8 +106,6 @@ def _writing(store: Store, progress: Progress, patience: float) -> Iterator[Stor
 
 
 class _Memo(Struct, frozen=True, array_like=True):
-    """The files of the last run."""
-
     reader: str = ""  # The version and the settings of the reader.
     files: dict[str, FileRecord] = {}
 

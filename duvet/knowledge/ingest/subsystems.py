@@ -109,7 +109,6 @@ class SubsystemIndex:
         return ""
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
-        """Return the subsystem that a test or a document is about."""
         ##= man/spec/knowledge.md#subsystems
         ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
         ##% otherwise to that of its imports or of the requirements that it cites.
@@ -123,7 +122,6 @@ class SubsystemIndex:
 
     @cached_property
     def _top_modules(self) -> dict[str, str]:
-        """The subsystems of modules directly in a root, by their names."""
         found: dict[str, str] = {}
         for path, name in self._code.items():
             folder, _, file = path.rpartition("/")
@@ -172,7 +170,6 @@ class CitationNeighbours:
 
     @cached_property
     def _subsystems(self) -> dict[int, list[str]]:
-        """The subsystem of each citation of a requirement."""
         names = {path: self._find_subsystem(path) for path in self._requirements}
         found: dict[int, list[str]] = {}
         for citation in self._citations:

@@ -80,8 +80,8 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             if created is None:
                 created = find_modification_time(project, path)
             ##= man/spec/pages.md#files
-            ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
-            ##% slug.
+            ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading
+            ##% or its slug.
             title = parsed.title or slug
             pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools
@@ -297,7 +297,6 @@ class PageCollection:
 
     @cached_property
     def _neighbours(self) -> dict[str, dict[str, PageEdge]]:
-        """The edges of each page, by the slug at the other end."""
         found: dict[str, dict[str, PageEdge]] = {page.slug: {} for page in self.pages}
         for page in self.pages:
             for link in page.links:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from duvet import errors, rules
 from duvet.config.document import DataDocument, DocumentError, check_document_size
 from duvet.model import Place, Problem
+from duvet.specs.markdown import walk_markdown
 from duvet.text import BOM, decode_utf8, shorten_text
 from duvet.tree.files import Tree
 
@@ -245,7 +246,6 @@ def normalise_slug(text: str) -> str:
 
 
 def make_slug(path: str, prefix: str) -> str:
-    """Return the slug of a file without the prefix of its pattern."""
     ##= man/spec/pages.md#files
     ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
     ##% `.md`, and be found in every Unicode form.
@@ -363,43 +363,24 @@ class _MarkdownScan:
         self.title = ""
         self.hidden: list[tuple[int, int]] = []
         self.html: list[tuple[int, int]] = []
-        self._data = data
-        self._heading: list[str] | None = None
-        events: Any = _parser().events_with_range(body)
-        for event, span in events:
-            if isinstance(event, str):
-                self._add_text(" ")
-                continue
-            ((kind, value),) = event.items()
-            if kind == "Text":
-                self._add_text(value)
-            elif kind == "Start":
-                self._start(value, span["start"], span["end"])
-            elif kind == "End":
-                if self._heading is not None and "Heading" in value:
-                    labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(self._heading))
-                    self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
-                    self._heading = None
-                if self.title and stops_at_title:
-                    return
-            elif kind == "Code":
-                ##= man/spec/pages.md#links
-                ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once
-                ##% and in order, and its backlinks the other pages that link to it.
-                self.hidden.append((span["start"], span["end"]))
-                self._add_text(value)
-            elif kind == "InlineHtml" and value.startswith("<!--"):
-                self.hidden.append((span["start"], span["end"]))
-
-    def _add_text(self, text: str) -> None:
-        if self._heading is not None:
-            self._heading.append(text)
-
-    def _start(self, tag: Any, start: int, end: int) -> None:
-        if "CodeBlock" in tag:
-            self.hidden.append((start, end))
-        elif tag == "HtmlBlock":
-            self.html.append((start, end))
-            self.hidden += [found.span() for found in _COMMENT.finditer(self._data, start, end)]
-        elif "Heading" in tag and not self.title and self._heading is None:
-            self._heading = []
+        heading: list[str] | None = None
+        for kind, tag, value, start, end in walk_markdown(_parser(), body):
+            if tag == "CodeBlock" or kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
+                if kind != "End":
+                    ##= man/spec/pages.md#links
+                    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each
+                    ##% once and in order, and its backlinks the other pages that link to it.
+                    self.hidden.append((start, end))
+            elif kind == "Start" and tag == "HtmlBlock":
+                self.html.append((start, end))
+                self.hidden += [found.span() for found in _COMMENT.finditer(data, start, end)]
+            elif kind == "Start" and tag == "Heading" and not self.title and heading is None:
+                heading = []
+            elif kind == "End" and tag == "Heading" and heading is not None:
+                labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(heading))
+                self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
+                heading = None
+            if kind == "End" and self.title and stops_at_title:
+                return
+            if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
+                heading.append(value)

@@ -77,7 +77,6 @@ class _IndexBase(Struct, frozen=True):
     texts: dict[str, bytes]  # Folded texts by their paths.
 
     def find_changed(self, store: PageStore) -> list[str]:
-        """Return the files that differ."""
         rows, before = store.rows, self.store.rows
         found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
         return [*found, *(path for path in before if path not in rows)]

@@ -52,8 +52,6 @@ class Telemetry(Struct, frozen=True):
 
 
 class HttpApplication:
-    """Routes of the server, each behind its guards."""
-
     def __init__(
         self, server: DuvetServer, trust: TrustSettings, telemetry: Telemetry, limits: guards.HttpLimits = _LIMITS
     ) -> None:

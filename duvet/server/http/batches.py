@@ -11,11 +11,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.server.http import guards, responses
 from duvet.server.messages import (
-    INVALID_REQUEST,
     InvalidMessageError,
     check_message,
     decode_message,
     encode_message,
+    make_refusal,
     unwrap_array,
 )
 
@@ -59,9 +59,9 @@ class MessageSplitter:
         ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
         ##% in all others, over HTTP too.
         if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: only {_VERSION_WITH_BATCHES} has batches")
+            raise make_refusal(f"only {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: a batch has 1 to {self._max_batch} messages")
+            raise make_refusal(f"a batch has 1 to {self._max_batch} messages")
         if refusal := self._rates.refuse(scope, len(batch) - 1):
             await responses.send_refusal(scope, send, refusal)
             return
@@ -71,8 +71,7 @@ class MessageSplitter:
             try:
                 message = check_message(value)
                 if message.get("method") == "initialize":
-                    reason = "Invalid Request: initialize comes alone"
-                    raise InvalidMessageError(INVALID_REQUEST, reason, message.get("id"))
+                    raise make_refusal("initialize comes alone", message.get("id"))
                 await self._answer(message, encode_message(message), scope, receive, response)
             except InvalidMessageError as error:
                 answers.append(error.answer)

@@ -140,7 +140,8 @@ def serve_over_http(
             app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
             address = options.address.at(listener.getsockname()[1])
             ##= man/spec/mcp.md#http
-            ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
+            ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot
+            ##% listen.
             running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
             anyio.run(running.serve, [listener])
     except _StoppedError:

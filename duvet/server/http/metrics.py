@@ -69,8 +69,6 @@ _FIGURES = {
 
 
 class ServerMetrics:
-    """Counts calls of tools and requests, and serves `/metrics`."""
-
     def __init__(self, version: str) -> None:
         # The default registry of the package would last as long as the process.
         own = self._registry = CollectorRegistry()

@@ -30,8 +30,6 @@ _SHAPE = 'send {"tool": NAME, "input": {...}}'
 
 
 class RestEndpoint:
-    """Lists the tools, and calls them."""
-
     def __init__(self, dispatcher: ToolDispatcher, identity: messages.ServerIdentity) -> None:
         self._dispatcher = dispatcher
         self._identity = identity

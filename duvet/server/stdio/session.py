@@ -396,7 +396,16 @@ class InboundChannel:
         async with server:
             async for line in self._read_lines():
                 try:
-                    await self._take_line(server, line)
+                    ##= man/spec/mcp.md#limits
+                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
+                    ##% configured with 413, without reading it all.
+                    if line is None:
+                        raise jsonrpc.make_refusal(f"a line has at most {MAX_LINE_BYTES} bytes")
+                    value = jsonrpc.decode_message(line)
+                    if isinstance(value, list):
+                        await self._take_batch(server, value, len(line))
+                    else:
+                        await self._take_message(server, jsonrpc.check_message(value), len(line), None)
                 except jsonrpc.InvalidMessageError as error:
                     await self._outbound.send(error.answer)
             with anyio.move_on_after(self._grace):
@@ -415,45 +424,23 @@ class InboundChannel:
         for line in lines.end():
             yield line
 
-    async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured
-        ##% with 413, without reading it all.
-        if line is None:
-            raise jsonrpc.InvalidMessageError(
-                jsonrpc.INVALID_REQUEST, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes"
-            )
-        value = jsonrpc.decode_message(line)
-        if isinstance(value, list):
-            await self._take_batch(server, value, len(line))
-        else:
-            await self._take_message(server, jsonrpc.check_message(value), len(line), None)
-
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
         ##% in all others, over HTTP too.
         if self._outbound.version not in BATCH_VERSIONS:
-            raise jsonrpc.InvalidMessageError(
-                jsonrpc.INVALID_REQUEST, "Invalid Request: this version of the protocol has no batches"
-            )
+            raise jsonrpc.make_refusal("this version of the protocol has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:
-            raise jsonrpc.InvalidMessageError(
-                jsonrpc.INVALID_REQUEST, f"Invalid Request: a batch has from 1 to {MAX_BATCH_SIZE} messages"
-            )
+            raise jsonrpc.make_refusal(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")
         batch = ResponseBatch()
         for value in values:
             try:
                 message = jsonrpc.check_message(value)
                 id = message.get("id")
                 if message.get("method") == "initialize":
-                    raise jsonrpc.InvalidMessageError(
-                        jsonrpc.INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id
-                    )
+                    raise jsonrpc.make_refusal("a handshake is no part of a batch", id)
                 if any(pending.id == id for pending in batch.pending):
-                    raise jsonrpc.InvalidMessageError(
-                        jsonrpc.INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id
-                    )
+                    raise jsonrpc.make_refusal("the id is used twice in a batch", id)
                 await self._take_message(server, message, size // len(values), batch)
             except jsonrpc.InvalidMessageError as error:
                 batch.answers.append(error.answer)

@@ -40,7 +40,6 @@ class SpecCatalogue(library.Library):
 
     @cached_property
     def reachable(self) -> Tree:
-        """The files that clients may name."""
         return scan.FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
 
     @cached_property
@@ -191,8 +190,6 @@ class _Neighbourhood(Neighbourhood):
 
 
 class _Texts(SpecificationTexts):
-    """Searches texts in the specifications of a catalogue only."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         super().__init__(context.project)
         self.specifications = context.once(SpecCatalogue)

@@ -214,8 +214,6 @@ class GetCitationContextOutput(Struct, frozen=True):
 
 
 class _Location(NamedTuple):
-    """The lines of a citation in its file."""
-
     path: str
     lines: invalid_citations.LineStretch
     text: SourceText

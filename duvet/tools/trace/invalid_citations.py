@@ -91,7 +91,6 @@ def group_styles_by_path(context: ProjectSnapshot) -> StylesByPath:
 
 
 def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: str) -> list[LineStretch]:
-    """Return the lines of all blocks of comments in a source."""
     stretches = []
     for style in styles.get(path, ()):
         for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
