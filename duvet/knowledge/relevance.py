@@ -9,17 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet import words as vocabulary
 from duvet.knowledge import search_query
 from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
-from duvet.words import (
-    MAX_QUERY_CHARACTERS,
-    MAX_QUERY_WORDS,
-    STOP_WORDS,
-    extract_index_words,
-    extract_query_words,
-    join_name,
-)
 
 MAX_RELATED = 10  # Relationships, related files and requirements of a result.
 _MAX_SUPPORTING = MAX_RELATED // 2  # Documents of a subsystem, and tests of it.
@@ -143,7 +136,7 @@ def extract_names(text: str) -> tuple[str, ...]:
     names = [name for name in names if name]
     if len(names) == 1 and names[0] == text.strip():
         return (names[0],)
-    return tuple(dict.fromkeys(name for name in names if len(extract_index_words(name)) > 1))[:_MAX_NAMES]
+    return tuple(dict.fromkeys(name for name in names if len(vocabulary.extract_index_words(name)) > 1))[:_MAX_NAMES]
 
 
 def score_named_chunks(
@@ -160,8 +153,8 @@ def score_named_chunks(
             numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
         for number in numbers:
             scores[number] += _NAMED_SCORE
-        if alone and name.isidentifier() and len(extract_index_words(name)) > 1:
-            for number, _ in store.lexical([join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
+        if alone and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
+            for number, _ in store.lexical([vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
                 scores[number] += _CONTAINED_SCORE
     return scores
 
@@ -181,17 +174,17 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
 def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
     """Split a query into words and names, with a warning about each part that is ignored."""
-    text = request.query[:MAX_QUERY_CHARACTERS]
-    words, is_cut = extract_query_words(request.query)
+    text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
+    words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
     ##% 64 words.
-    terms = [word for word in words if word not in STOP_WORDS] or words
-    parts = [word for word in extract_index_words(text) if word not in STOP_WORDS]
+    terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
+    parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
     warnings = []
     if is_cut:
         warnings.append(
-            f"only the first {MAX_QUERY_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+            f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and {vocabulary.MAX_QUERY_WORDS} words of the query count"
         )
     if not words:
         warnings.append("the query has no word in it")
@@ -203,7 +196,7 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
         names=names,
         is_name=len(names) == 1 and text.strip() == names[0],
         terms=tuple(terms),
-        parts=tuple(dict.fromkeys([*terms, *parts]))[:MAX_QUERY_WORDS],
+        parts=tuple(dict.fromkeys([*terms, *parts]))[: vocabulary.MAX_QUERY_WORDS],
         filters=search_query.make_filters(request.filters, now),
         limit=search_query.compute_result_limit(request),
         warnings=tuple(warnings),
@@ -328,7 +321,7 @@ def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
-    words = {*extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
+    words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)
     stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}
     return sum(1.0 if part in words else 0.5 if stems[part] in text else 0.0 for part in parts) / len(parts)

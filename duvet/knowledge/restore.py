@@ -17,15 +17,7 @@ from msgspec import Struct
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
 from duvet.knowledge import backup, feedback
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
-from duvet.store.database import (
-    StoreBusyError,
-    StoreChangedError,
-    StoreDamagedError,
-    StoreError,
-    StoreMissingError,
-    StoreVersionError,
-    list_store_files,
-)
+from duvet.store import database as db
 from duvet.store.location import GITIGNORE_NAME, can_be_replaced, open_store
 from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store, read_moment
 from duvet.tree.files import DiskTree
@@ -128,7 +120,7 @@ def _check_store(copy: str) -> None:
         with closing(open_store(copy)) as store:
             store.artifacts()
     except DuvetError as error:
-        hint = "take everything in again instead" if isinstance(error, StoreVersionError) else "take another backup"
+        hint = "take everything in again instead" if isinstance(error, db.StoreVersionError) else "take another backup"
         raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
 
 
@@ -151,18 +143,18 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
                 kept = keep()
                 try:
                     overwrite_store(store.database, copy, patience, only=moment)
-                except StoreChangedError:
+                except db.StoreChangedError:
                     # The next try makes another backup with the changes.
                     with suppress(OSError):
                         os.unlink(kept)
                     raise
                 return kept
-        except StoreChangedError:
+        except db.StoreChangedError:
             continue
-        except StoreMissingError:
+        except db.StoreMissingError:
             pass
-        except (StoreDamagedError, StoreVersionError) as error:
-            if isinstance(error, StoreDamagedError) and not can_be_replaced(places.store):
+        except (db.StoreDamagedError, db.StoreVersionError) as error:
+            if isinstance(error, db.StoreDamagedError) and not can_be_replaced(places.store):
                 raise
         kept = _move_aside(places.store, aside, keeps=keep is not None)
         with suppress(OutputExistsError):
@@ -170,12 +162,12 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
                 move_into_place(copy, places.store, replaces=False)
             sync_folder(places.folder)
             return kept
-    raise StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
+    raise db.StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
     """Move the files of a damaged store away, and return their folder unless they are removed."""
-    if not any(map(os.path.lexists, list_store_files(path))):
+    if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     move_store_aside(path, aside)
     if keeps:
@@ -227,9 +219,9 @@ def _measure_backup(places: StorePaths) -> int:
                 for kind in backup.REPORT_MEMBERS.values()
                 for report in store.reports(kind, backup.MAX_BACKUP_REPORTS)
             )
-    except StoreError:
+    except db.StoreError:
         return 0
-    files = (*list_store_files(places.store), places.feedback)
+    files = (*db.list_store_files(places.store), places.feedback)
     return reports + sum(os.path.getsize(path) for path in files if os.path.exists(path))
 
 

@@ -9,14 +9,7 @@ from msgspec import DecodeError, Struct, ValidationError, json, structs
 
 from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.errors import DuvetError
-from duvet.llm.endpoint import (
-    PROVIDER_DEFAULTS,
-    Endpoint,
-    ProviderClient,
-    ProviderKey,
-    is_default_provider,
-    make_endpoint,
-)
+from duvet.llm import endpoint as endpoints
 from duvet.llm.records import MAX_LINE_CHARACTERS, ModelError, ModelFault, ModelRequest, ProviderAnswer, TokenUsage
 
 AnswerType = TypeVar("AnswerType", bound=Struct)
@@ -48,7 +41,7 @@ class _ModelList(Struct):
 class _HttpProvider:
     """A provider at an endpoint; a subclass knows its protocol."""
 
-    def __init__(self, endpoint: Endpoint, http: ProviderClient) -> None:
+    def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
         self.http = http
 
@@ -141,7 +134,7 @@ class OpenAiProvider(_HttpProvider):
         messages = [{"role": "system", "content": request.system}] if request.system else []
         messages += [{"role": one.role, "content": one.text} for one in request.conversation]
         # OpenAI refuses the older name for its newer models; other providers only know that.
-        is_openai = self.endpoint.base == PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
+        is_openai = self.endpoint.base == endpoints.PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
         limit = {"max_completion_tokens" if is_openai else "max_tokens": request.max_tokens}
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
         answer = await self._post("/chat/completions", _OpenAiAnswer, **body)
@@ -183,13 +176,17 @@ class Backend(Struct, frozen=True):
     name: str
     section: ProviderSection
     provider: Provider | None = None
-    endpoint: Endpoint | None = None
+    endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""
 
 
 def make_backend(
-    name: str, section: ProviderSection, key: ProviderKey | None, http: ProviderClient, sampler: Sampler | None
+    name: str,
+    section: ProviderSection,
+    key: endpoints.ProviderKey | None,
+    http: endpoints.ProviderClient,
+    sampler: Sampler | None,
 ) -> Backend:
     if not section.enabled:
         return Backend(name, section, trouble="it is disabled", hint=f"`providers.{name}.enabled` switches it on")
@@ -197,12 +194,12 @@ def make_backend(
         if sampler is None:
             return Backend(name, section, trouble="no client offers its model")
         return Backend(name, section, ClientModel(name, sampler))
-    if key is None and is_default_provider(section):
-        variable = PROVIDER_DEFAULTS[section.kind].variable
+    if key is None and endpoints.is_default_provider(section):
+        variable = endpoints.PROVIDER_DEFAULTS[section.kind].variable
         hint = f"set {variable}, or name another variable as `providers.{name}.apiKey`"
         return Backend(name, section, trouble="it has no key", hint=hint)
     try:
-        endpoint = make_endpoint(name, section, key)
+        endpoint = endpoints.make_endpoint(name, section, key)
     except DuvetError as error:
         return Backend(name, section, trouble=error.message, hint=error.hint)
     provider = AnthropicProvider if section.kind is ProviderKind.ANTHROPIC else OpenAiProvider

@@ -13,17 +13,8 @@ from msgspec import Struct
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
 from duvet.workflows import steps
+from duvet.workflows import workflow as model
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
-from duvet.workflows.workflow import (
-    MAX_STEPS,
-    FailureCode,
-    Step,
-    StepRun,
-    Workflow,
-    WorkflowFailure,
-    WorkflowRun,
-    resolve_variables,
-)
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The running workflows around this call, the outermost first."""
@@ -32,14 +23,14 @@ _MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept 
 
 
 async def run_workflow(
-    workflow: Workflow,
+    workflow: model.Workflow,
     given: Struct | Mapping[str, object],
     backend: steps.WorkflowBackend,
     progress: steps.StepListener = ignore_progress,
     log: steps.RunLog = steps.discard_run,
     journal: CallJournal | None = None,
     timing: steps.WorkflowClock | None = None,
-) -> WorkflowRun:
+) -> model.WorkflowRun:
     """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
     variables = msgspec.to_builtins(given) if isinstance(given, Struct) else given
     run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
@@ -49,7 +40,7 @@ async def run_workflow(
 class _Run:
     def __init__(
         self,
-        workflow: Workflow,
+        workflow: model.Workflow,
         backend: steps.WorkflowBackend,
         progress: steps.StepListener,
         log: steps.RunLog,
@@ -62,7 +53,7 @@ class _Run:
         self.timing = timing
         self.journal = journal
         self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
-        self.steps: list[StepRun] = []
+        self.steps: list[model.StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.results_bytes = 0
@@ -70,7 +61,7 @@ class _Run:
         self._runner = steps.StepRunner(backend, timing, self.scope, steps.WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
-    async def run(self, given: Mapping[str, object]) -> WorkflowRun:
+    async def run(self, given: Mapping[str, object]) -> model.WorkflowRun:
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
@@ -78,7 +69,7 @@ class _Run:
         except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
             ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-            self.log(self._make_record(self._make_failure(FailureCode.CANCELLED, "it was cancelled")))
+            self.log(self._make_record(self._make_failure(model.FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
             _callers.reset(token)
@@ -86,17 +77,17 @@ class _Run:
         self.log(record)
         return record
 
-    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
+    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> model.WorkflowFailure | None:
         try:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
-                raise WorkflowError(FailureCode.INVALID_REQUEST, fault)
+                raise WorkflowError(model.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
             ##% nested more than five deep.
-            if len(self.workflow.steps) > MAX_STEPS:
-                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MAX_STEPS}"
-                raise WorkflowError(FailureCode.INVALID_REQUEST, message)
-            self.scope["vars"] = resolve_variables(self.workflow, given)
+            if len(self.workflow.steps) > model.MAX_STEPS:
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {model.MAX_STEPS}"
+                raise WorkflowError(model.FailureCode.INVALID_REQUEST, message)
+            self.scope["vars"] = model.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
@@ -113,10 +104,10 @@ class _Run:
         except WorkflowError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
-            return self._make_failure(FailureCode.INVALID_REQUEST, error.message, error.hint)
+            return self._make_failure(model.FailureCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
-    async def _run_step(self, step: Step) -> None:
+    async def _run_step(self, step: model.Step) -> None:
         """Run one step, and record it even if it fails."""
         begun = self.timing.clock()
         status, message, result = "error", "", None
@@ -142,7 +133,7 @@ class _Run:
             raise
         finally:
             self.steps.append(
-                StepRun(
+                model.StepRun(
                     id=step.id,
                     status="success" if status == "success" else "error",
                     duration_seconds=self._measure_since(begun),
@@ -151,7 +142,7 @@ class _Run:
                 )
             )
 
-    async def _limit_step(self, step: Step) -> steps.StepResult:
+    async def _limit_step(self, step: model.Step) -> steps.StepResult:
         """Return the result of a step within its time limit."""
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
@@ -164,7 +155,7 @@ class _Run:
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                late = error.code is not model.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
@@ -175,10 +166,10 @@ class _Run:
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            raise WorkflowError(FailureCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise WorkflowError(model.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
-    def _keep_result(self, step: Step, found: steps.StepResult) -> None:
+    def _keep_result(self, step: model.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
         ##% The warnings of tools and models MUST be warnings of the run.
@@ -189,26 +180,28 @@ class _Run:
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
+            raise WorkflowError(model.FailureCode.INVALID_REQUEST, message, hint="ask for less")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
         self.scope["captures"].update(steps.capture_values(step, scope))
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
-    def _make_failure(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
+    def _make_failure(
+        self, code: model.FailureCode, message: str, hint: str = "", cause: str = ""
+    ) -> model.WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
-        return WorkflowFailure(
+        return model.WorkflowFailure(
             code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause
         )
 
-    def _make_record(self, failure: WorkflowFailure | None) -> WorkflowRun:
-        skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
+    def _make_record(self, failure: model.WorkflowFailure | None) -> model.WorkflowRun:
+        skipped = [model.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
         return steps.bound_run(
-            WorkflowRun(
+            model.WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",
                 outputs=self.outputs,
-                steps=[*self.steps, *skipped][:MAX_STEPS],
+                steps=[*self.steps, *skipped][: model.MAX_STEPS],
                 started_at=self.started_at,
                 finished_at=self.timing.now(),
                 duration_seconds=self._measure_since(self.start),

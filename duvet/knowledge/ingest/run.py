@@ -17,16 +17,8 @@ from duvet import errors, model
 from duvet.config.settings import IngestRule
 from duvet.knowledge import reports, settings
 from duvet.knowledge.git_dates import CommitTimes, find_commit_times
+from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
-from duvet.knowledge.ingest.files import (
-    describe_failure,
-    detect_kind,
-    detect_namespace,
-    find_ingest_files,
-    format_problem_line,
-    make_warning,
-    make_warnings,
-)
 from duvet.knowledge.ingest.graph import build_graph
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
@@ -178,7 +170,9 @@ class _Run:
         return outcome
 
     def failed(self, error: BaseException) -> IngestRun:
-        return structs.replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
+        return structs.replace(
+            self._run, success=False, error=ingest_files.describe_failure(error), duration_seconds=self._elapsed
+        )
 
     @property
     def _elapsed(self) -> float:
@@ -192,13 +186,15 @@ class _Run:
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
         earlier_times = _unpack(store.kept(_TIMES_KEY), CommitTimes) if store else None
         progress.begin("Looking for files")
-        found = find_ingest_files(project, self._rule, self._own)
+        found = ingest_files.find_ingest_files(project, self._rule, self._own)
         self._problems += found.problems
         catalogue = read_subsystem_catalogue(project.tree)
         subsystems = SubsystemIndex(catalogue, find_roots(project.tree, found.paths), found.paths, trace)
         times = find_commit_times(project, earlier_times or CommitTimes())
         if times.fault:
-            self._problems.append(make_warning(f"without times of commits, those of the files count: {times.fault}"))
+            self._problems.append(
+                ingest_files.make_warning(f"without times of commits, those of the files count: {times.fault}")
+            )
         progress.end(f"Found {len(found.paths)} files")
         reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
         records = memo.files if memo and memo.reader == self._reader else {}
@@ -218,7 +214,7 @@ class _Run:
         except errors.DuvetError as error:
             ##= man/spec/knowledge.md#ingest-runs
             ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
-            self._problems += make_warnings(error)
+            self._problems += ingest_files.make_warnings(error)
             return None
 
     def _outcome(self, files: FileChanges, times: CommitTimes) -> IngestOutcome:
@@ -231,7 +227,7 @@ class _Run:
             repo_head=times.head,
             changed=len(files.added) + len(files.changed),
             removed=files.removed,
-            warnings=tuple(map(format_problem_line, self._problems)),
+            warnings=tuple(map(ingest_files.format_problem_line, self._problems)),
         )
         return IngestOutcome(
             run=run,
@@ -305,7 +301,7 @@ class FileUpdater:
             if modified is not None:
                 self._keep(before, record, modified)
                 return
-        kind = detect_kind(path)
+        kind = ingest_files.detect_kind(path)
         content = self._reader.read(path, kind, before.digest if before and record else "")
         if content is None:
             # The file was deleted since its folder was read.
@@ -327,7 +323,7 @@ class FileUpdater:
         bare = Artifact(
             path=path,
             kind=kind,
-            namespace=detect_namespace(path),
+            namespace=ingest_files.detect_namespace(path),
             digest=content.digest,
             chunk_count=len(content.pieces),
             skipped=content.skipped,

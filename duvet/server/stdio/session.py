@@ -12,18 +12,11 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import anyio
+import mcp_types as types
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import (
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 
 from duvet.server import backpressure, live_project
@@ -276,7 +269,9 @@ class CountingSendStream:
         self._unread = unread
 
     async def send(self, item: SessionMessage, /) -> None:
-        size = len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, JSONRPCResponse) else 0
+        size = (
+            len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, types.JSONRPCResponse) else 0
+        )
         self._unread.add(size)
         try:
             await self._stream.send(item)
@@ -314,7 +309,7 @@ class OutboundChannel:
         async with messages:
             async for item in messages:
                 message = item.message
-                if isinstance(message, JSONRPCResponse | JSONRPCError):
+                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
                     await self._answer(message.id, _to_plain(message))
                 else:
                     await self.send(_to_plain(message))
@@ -367,8 +362,8 @@ class OutboundChannel:
             await self.send(batch.answers)
 
 
-def _to_plain(message: JSONRPCMessage) -> dict[str, Any]:
-    if isinstance(message, JSONRPCResponse):
+def _to_plain(message: types.JSONRPCMessage) -> dict[str, Any]:
+    if isinstance(message, types.JSONRPCResponse):
         return {"jsonrpc": message.jsonrpc, "id": message.id, "result": jsonrpc.unwrap_array(message.result)}
     return message.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
@@ -456,17 +451,17 @@ class InboundChannel:
     ) -> None:
         if "method" not in message:
             with suppress(ValidationError):
-                await server.send(SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False)))
+                await server.send(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
             return
         method, params = message["method"], message.get("params")
         if "id" not in message:
-            await server.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
+            await server.send(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
             return
         await self._requests.wait_for_room()
         pending = PendingRequest(message["id"], method, size, batch, is_answered=self._is_answered)
         self._is_answered = False
         self._requests.add(pending)
-        request = JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
+        request = types.JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
         metadata = ServerMessageMetadata(on_request_unanswered=partial(self._outbound.settle, pending))
         await server.send(SessionMessage(request, metadata))
         if pending.is_handshake:
