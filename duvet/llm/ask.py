@@ -159,18 +159,11 @@ def _cut(text: str, room: int) -> str:
     return f"{part}…" if part else ""
 
 
-class ProjectRetriever:
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        index: Callable[[], full_text.RequirementIndex],
-        files: ProjectFiles,
-        load: SpecificationLoader,
-    ) -> None:
-        self.catalogue = catalogue
-        self.index = index
-        self.files = files
-        self.load = load
+class ProjectRetriever(Struct, frozen=True):
+    catalogue: Catalogue
+    index: Callable[[], full_text.RequirementIndex]
+    files: ProjectFiles
+    load: SpecificationLoader
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources, numbered; raises a QueryError for a question without words."""

@@ -128,7 +128,7 @@ def _make_error(error: sqlite3.Error, path: str) -> StoreError:
     if code in _READ_ONLY:
         return StoreError(f"it can't be opened or written: {error}", path=path, hint="see who may write to its folder")
     if code in _FOREIGN:
-        return make_foreign_error(path, str(error))
+        return make_damaged_error(path, str(error), is_ours=False)
     if code in _DAMAGED or any(words in str(error) for words in _DAMAGE_MESSAGES):
         return make_damaged_error(path, str(error))
     return StoreError(f"it can't be read or written: {error}", path=path, hint="see whether its disk is well")
@@ -145,26 +145,12 @@ def make_busy_error(path: str) -> StoreBusyError:
     return StoreBusyError("somebody else is writing to it", path=path, hint="try again when that is done")
 
 
-def make_missing_error(path: str) -> StoreMissingError:
-    return StoreMissingError("nothing of this project was taken in yet", path=path, hint="take in what is in it first")
-
-
-def make_damaged_error(path: str, reason: str) -> StoreDamagedError:
-    """Return the error about a store that is damaged, or certainly ours."""
-    return StoreDamagedError(
-        f"it is damaged, or no store of duvet: {reason}",
-        path=path,
-        hint=f"{advise_rebuild(path)}: nothing else is lost",
-    )
-
-
-def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
-    """Return the error about a file that may belong to another program."""
-    return StoreDamagedError(
-        f"it is damaged, or no store of duvet: {reason}",
-        path=path,
-        hint=f"say another place below `store` if this is something else; if it was a store, {advise_rebuild(path)}",
-    )
+def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
+    """Return the error about a store that is damaged, or about a file that may belong to another program."""
+    hint = f"{advise_rebuild(path)}: nothing else is lost"
+    if not is_ours:
+        hint = f"say another place below `store` if this is something else; if it was a store, {advise_rebuild(path)}"
+    return StoreDamagedError(f"it is damaged, or no store of duvet: {reason}", path=path, hint=hint)
 
 
 def advise_rebuild(path: str) -> str:

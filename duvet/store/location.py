@@ -32,7 +32,8 @@ def open_store(path: str, *, create: bool = False) -> records.Store:
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
         if not create:
-            raise db.make_missing_error(path)
+            hint = "take in what is in it first"
+            raise db.StoreMissingError("nothing of this project was taken in yet", path=path, hint=hint)
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)
     try:
@@ -66,7 +67,7 @@ def check_plain_file(path: str) -> None:
         if os.path.islink(place):
             raise db.StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise db.make_foreign_error(path, "it is no file")
+        raise db.make_damaged_error(path, "it is no file", is_ours=False)
 
 
 def make_store_folder(path: str, *names: str) -> None:
@@ -152,7 +153,7 @@ def _read_version(database: db.Database) -> int | None:
     if application == db.APPLICATION_ID and version:
         return int(version)
     if application or version or database.row("SELECT 1 FROM sqlite_schema"):
-        raise db.make_foreign_error(database.path, "it belongs to another program")
+        raise db.make_damaged_error(database.path, "it belongs to another program", is_ours=False)
     return None
 
 

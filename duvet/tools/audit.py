@@ -98,23 +98,14 @@ LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
 _WRITERS = 4
 
 
-class AuditLog:
+class AuditLog(Struct, frozen=True):
     """Writes down the calls of tools that change something."""
 
-    def __init__(
-        self,
-        places: Callable[[], settings.StorePaths],
-        now: Callable[[], datetime],
-        on_entry: Callable[[feedback.AuditEntry], None],
-        on_failure: Callable[[str], None],
-        patience: float = 2 * feedback.APPEND_PATIENCE,
-    ) -> None:
-        """`on_entry` takes each entry, `on_failure` the reason why one could not be written within `patience` seconds."""
-        self._places = places
-        self._now = now
-        self._on_entry = on_entry
-        self._on_failure = on_failure
-        self._patience = patience
+    places: Callable[[], settings.StorePaths]
+    now: Callable[[], datetime]
+    on_entry: Callable[[feedback.AuditEntry], None]
+    on_failure: Callable[[str], None]  # Takes the reason why an entry could not be written in time.
+    patience: float = 2 * feedback.APPEND_PATIENCE  # Seconds to write an entry.
 
     async def saw(self, call: CallRecord) -> None:
         """Write an entry if the call changed something, without blocking other calls."""
@@ -122,7 +113,7 @@ class AuditLog:
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return
         entry = feedback.AuditEntry(
-            timestamp=self._now().isoformat(timespec="milliseconds"),
+            timestamp=self.now().isoformat(timespec="milliseconds"),
             tool=call.tool,
             outcome=call.code or ("failure" if call.has_failed else SUCCESS_OUTCOME),
             face=call.face,
@@ -136,20 +127,20 @@ class AuditLog:
         ##= man/spec/gateway.md#audit
         ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
         ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
-        self._on_entry(entry)
-        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
+        self.on_entry(entry)
+        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return
         import anyio
         from anyio import to_thread
 
         # With a limiter of their own, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
-        with anyio.move_on_after(self._patience) as scope:
+        with anyio.move_on_after(self.patience) as scope:
             try:
                 await to_thread.run_sync(
-                    lambda: feedback.append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
+                    lambda: feedback.append_audit_entry(self.places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
             except DuvetError as error:
-                self._on_failure(error.message)
+                self.on_failure(error.message)
         if scope.cancelled_caught:
-            self._on_failure(f"it takes longer than {self._patience:g} seconds")
+            self.on_failure(f"it takes longer than {self.patience:g} seconds")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Annotated, TypeVar
 
-from msgspec import Meta, Struct, json, structs
+from msgspec import Meta, Struct, json
 
 from duvet.errors import NotFoundError, UnreadableError
 from duvet.knowledge.pages import catalogue, files, search
@@ -20,8 +20,8 @@ from duvet.tools import tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
-from duvet.tools.trace.requirements import ListArguments
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from duvet.tools.trace.requirements import ListArguments, make_list_answer
 
 _declare = partial(tool.declare_tool, labels=("pages",))
 
@@ -247,13 +247,15 @@ async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAns
     """The design notes, decisions and runbooks of the project, the newest first."""
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
-        size = 0 if ctx.caller.face == tool.REST_SOURCE else context.page_size
-        list_question = ("list_pages", structs.replace(arguments, limit=None, cursor=None))
-        request = PageRequest(list_question, arguments.cursor, arguments.limit, size)
-        rows, page = make_result_page(
-            pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)
+        return make_list_answer(
+            context,
+            "list_pages",
+            arguments,
+            pages.pages,
+            key=lambda one: one.slug,
+            row=lambda one: PageListRow(one.slug, one.title),
+            page_size=0 if ctx.caller.face == tool.REST_SOURCE else context.page_size,
         )
-        return tool.ToolAnswer(value=rows, page=page, next_step=describe_rest(len(rows), page))
 
     return await answer_from_pages(ctx, load_page_collection, question)
 

@@ -433,33 +433,20 @@ def _plan_step(step: model.Step, scope: references.ValueScope) -> PlannedStep:
 
 def _expand_known(value: Any, scope: references.ValueScope) -> Any:
     """Expand the references into the scope; the result reads as a recipe with the same meaning."""
-    match value:
-        case str():
-            found = references.split_references(value)
-            if all(isinstance(one, str) or one.path[0] in scope for one in found):
-                return _escape(references.expand_references(value, scope, ("params",)))
-            return "".join(
-                one.text
-                if isinstance(one, references.Reference) and one.path[0] not in scope
-                else references.escape_references(
-                    one if isinstance(one, str) else references.format_value(references.look_up_reference(one, scope))
-                )
-                for one in found
+
+    def expand(text: str) -> Any:
+        found = references.split_references(text)
+        if all(isinstance(one, str) or one.path[0] in scope for one in found):
+            whole = references.expand_references(text, scope, ("params",))
+            return references.map_texts(whole, references.escape_references)
+        return "".join(
+            one.text
+            if isinstance(one, references.Reference) and one.path[0] not in scope
+            else references.escape_references(
+                one if isinstance(one, str) else references.format_value(references.look_up_reference(one, scope))
             )
-        case Mapping():
-            # Keys contain no references.
-            return {references.escape_references(key): _expand_known(inner, scope) for key, inner in value.items()}
-        case list() | tuple():
-            return [_expand_known(inner, scope) for inner in value]
-    return value
+            for one in found
+        )
 
-
-def _escape(value: Any) -> Any:
-    match value:
-        case str():
-            return references.escape_references(value)
-        case Mapping():
-            return {references.escape_references(key): _escape(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_escape(inner) for inner in value]
-    return value
+    # Keys contain no references.
+    return references.map_texts(value, expand, references.escape_references)

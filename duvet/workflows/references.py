@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -196,17 +196,19 @@ def _encode(value: object) -> bytes:
     try:
         return json.encode(value)
     except UnicodeEncodeError:
-        return json.encode(_replace_surrogates(value))
+        return json.encode(map_texts(value, lambda text: text.encode(errors="replace").decode()))
 
 
-def _replace_surrogates(value: Any) -> Any:
+def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
+    """Return a value with its texts changed, and the keys of its objects likewise or as `change_key` says."""
     match value:
         case str():
-            return value.encode(errors="replace").decode()
+            return change(value)
         case Mapping():
-            return {_replace_surrogates(key): _replace_surrogates(inner) for key, inner in value.items()}
+            of_key = change_key or change
+            return {map_texts(key, of_key): map_texts(inner, change, change_key) for key, inner in value.items()}
         case list() | tuple():
-            return [_replace_surrogates(inner) for inner in value]
+            return [map_texts(inner, change, change_key) for inner in value]
     return value
 
 

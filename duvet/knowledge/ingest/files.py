@@ -123,7 +123,7 @@ class DefaultExcludes:
 
     def __init__(self, include: Iterable[str]) -> None:
         self._included = frozenset(map(posixpath.normpath, include))
-        self._above = {folder for path in self._included for folder in _parents(path)}
+        self.above = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return whether a folder with these entries is excluded as a virtual environment."""
@@ -139,9 +139,6 @@ class DefaultExcludes:
             return False
         low = name.casefold()
         return is_inside or bool(_SECRETS.fullmatch(low)) or (is_folder and low in _VENDORED_FOLDERS)
-
-    def contains_included(self, folder: str) -> bool:
-        return folder in self._above
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -208,7 +205,7 @@ class _Walk:
                 if entry.is_symlink() or self._is_excluded(path, entry.name, inner):
                     continue
                 is_hidden = defaults.excludes(path, entry.name, is_folder=inner, is_inside=is_inside)
-                if inner and (not is_hidden or defaults.contains_included(path)):
+                if inner and (not is_hidden or path in defaults.above):
                     todo.append((path, is_hidden))
                 elif not inner and not is_hidden and self._is_included(path):
                     yield path

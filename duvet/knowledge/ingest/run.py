@@ -259,50 +259,41 @@ class FileChanges(Struct):
     problems: list[model.Problem] = field(default_factory=list)
 
 
-class FileUpdater:
+class FileUpdater(Struct, frozen=True):
     """Reads new and changed files, and writes them to the index unless `writing` is None."""
 
-    def __init__(
-        self,
-        before: Mapping[str, Artifact],
-        records: Mapping[str, FileRecord],
-        reader: IngestReader,
-        subsystems: SubsystemIndex,
-        times: CommitTimes,
-        writing: StoreWriter | None,
-    ) -> None:
-        self._before = before
-        self._records = records
-        self._reader = reader
-        self._subsystems = subsystems
-        self._times = times
-        self._writing = writing
-        self._files = FileChanges()
+    before: Mapping[str, Artifact]
+    records: Mapping[str, FileRecord]
+    reader: IngestReader
+    subsystems: SubsystemIndex
+    times: CommitTimes
+    writing: StoreWriter | None
+    files: FileChanges = field(default_factory=FileChanges)
 
     def update(self, paths: Iterable[str], counted: CountedStep) -> FileChanges:
         """Update the files at these paths, and remove all others."""
         for path in paths:
             self._update_file(path)
             counted.advance()
-        files = self._files
-        gone = [artifact for path, artifact in self._before.items() if path not in files.artifacts]
+        files = self.files
+        gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
         files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
-        if self._writing:
+        if self.writing:
             for artifact in gone:
-                self._writing.remove(artifact.path)
+                self.writing.remove(artifact.path)
         return files
 
     def _update_file(self, path: str) -> None:
-        before, record = self._before.get(path), self._records.get(path)
+        before, record = self.before.get(path), self.records.get(path)
         if before is not None and record is not None:
-            modified = self._reader.modified(path, record.seen)
+            modified = self.reader.modified(path, record.seen)
             if modified is not None:
                 self._keep(before, record, modified)
                 return
         kind = ingest_files.detect_kind(path)
-        content = self._reader.read(path, kind, before.digest if before and record else "")
+        content = self.reader.read(path, kind, before.digest if before and record else "")
         if content is None:
             # The file was deleted since its folder was read.
             return
@@ -313,13 +304,13 @@ class FileUpdater:
 
     def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
         artifact = self._describe(before, record, modified)
-        self._files.artifacts[artifact.path] = artifact
-        self._files.records[artifact.path] = record
-        if artifact != before and self._writing:
-            self._writing.touch(artifact)
+        self.files.artifacts[artifact.path] = artifact
+        self.files.records[artifact.path] = record
+        if artifact != before and self.writing:
+            self.writing.touch(artifact)
 
     def _put(self, path: str, kind: FileKind, content: IngestContent) -> None:
-        files = self._files
+        files = self.files
         bare = Artifact(
             path=path,
             kind=kind,
@@ -332,16 +323,16 @@ class FileUpdater:
         files.artifacts[path] = artifact
         files.records[path] = content.record
         files.problems += content.problems
-        (files.changed if path in self._before else files.added).append(path)
-        if self._writing:
-            self._writing.put(
+        (files.changed if path in self.before else files.added).append(path)
+        if self.writing:
+            self.writing.put(
                 IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
         """Return the artifact with what may change without the file: its subsystem and its last commit."""
-        membership = self._subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
-        commit = self._times.of(artifact.path)
+        membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
+        commit = self.times.of(artifact.path)
         return structs.replace(
             artifact,
             subsystem=membership.subsystem,
@@ -377,13 +368,12 @@ _TOLERANCE = 5
 """The space is fitted again when the number of chunks has changed by more than one part in so many."""
 
 
-class VectorUpdate:
+class VectorUpdate(Struct, frozen=True):
     """Makes the vectors of changed files, or of all files if the vector space is fitted again."""
 
-    def __init__(self, store: Store, writing: StoreWriter, embedder: Embedder) -> None:
-        self._store = store
-        self._writing = writing
-        self._embedder = embedder
+    store: Store
+    writing: StoreWriter
+    embedder: Embedder
 
     def update(self, artifacts: Iterable[Artifact], changed: Iterable[str], progress: Progress) -> None:
         todo = [artifact for artifact in artifacts if artifact.chunk_count]
@@ -406,15 +396,15 @@ class VectorUpdate:
         progress.end(f"Made {count} vectors")
 
     def _load_space(self, total: int) -> VectorSpace | None:
-        data = self._store.kept(SPACE_KEY)
-        space = self._embedder.space(data) if data else None
-        size = int.from_bytes(self._store.kept(SPACE_SIZE_KEY) or b"")
+        data = self.store.kept(SPACE_KEY)
+        space = self.embedder.space(data) if data else None
+        size = int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
         return space if space and abs(total - size) * _TOLERANCE <= size else None
 
     def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
-        space = self._embedder.fitted(list(self._sample(artifacts, total)))
-        self._writing.keep(SPACE_KEY, space.data)
-        self._writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
+        space = self.embedder.fitted(list(self._sample(artifacts, total)))
+        self.writing.keep(SPACE_KEY, space.data)
+        self.writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
@@ -425,17 +415,17 @@ class VectorUpdate:
             start = -first % step
             first += artifact.chunk_count
             if start < artifact.chunk_count:
-                numbers = self._store.chunk_numbers(artifact.path)
-                yield from map(_text_of, self._store.chunks(numbers[start::step]))
+                numbers = self.store.chunk_numbers(artifact.path)
+                yield from map(_text_of, self.store.chunks(numbers[start::step]))
 
     def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
-        numbers = [self._store.chunk_numbers(artifact.path) for artifact in batch]
-        chunks = self._store.chunks([number for some in numbers for number in some])
+        numbers = [self.store.chunk_numbers(artifact.path) for artifact in batch]
+        chunks = self.store.chunks([number for some in numbers for number in some])
         rows = space.rows(list(map(_text_of, chunks)))
         size, start = row_size(space.width), 0
         for artifact, some in zip(batch, numbers, strict=True):
             end = start + len(some) * size
-            self._writing.replace_vectors(artifact.path, rows[start:end])
+            self.writing.replace_vectors(artifact.path, rows[start:end])
             start = end
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
@@ -15,16 +15,40 @@ from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
 
-def _read_clock(ctx: CallContext) -> float:
-    facts: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
-    return (facts.clock if facts else get_current_time)().timestamp()
+class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
+    history: index.HistoryCount = 0
+    limit: index.EntryCount | None = None
 
 
-def _require_run(facts: reports.ProjectFacts) -> reports.ProjectFacts:
-    """Return the same facts; ToolError if there was no ingest run."""
-    if facts.run is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, "have the project taken in, and ask again")
-    return facts
+_Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
+_PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
+
+
+async def _make_report(
+    arguments: ReportInput,
+    ctx: CallContext,
+    make: Callable[[reports.ProjectFacts, float], _Report],
+    name: str,
+    past: type[_PastReport],
+    *,
+    graph: bool,
+) -> _Report:
+    """Return the whole report with its history; ToolError if there was no ingest run."""
+    server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
+    now = (server.clock if server else get_current_time)().timestamp()
+
+    def question(known: OpenStore) -> _Report:
+        facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)
+        if facts.run is None:
+            raise ToolError(
+                ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, "have the project taken in, and ask again"
+            )
+        report = make(facts, now)
+        count = index.cap_count(arguments.history, index.MAX_HISTORY)
+        history = reports.read_report_history(known.store, name, past, count)
+        return structs.replace(report, history=tuple(history)) if count else report
+
+    return await index.ask_knowledge(ctx, question)
 
 
 def _describe_cut(whole: Struct, shown: Struct) -> str:
@@ -47,29 +71,13 @@ _ARTIFACTS, _OTHERS = 2, 4
 """The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
 
 
-class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
-    history: index.HistoryCount = 0
-    limit: index.EntryCount | None = None
-
-
 @index.declare_knowledge_tool("km-coverage-summary", "Coverage of the files", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched and
     why, and which are gone."""
-    now = _read_clock(ctx)
-
-    def question(known: OpenStore) -> reports.CoverageReport:
-        facts = _require_run(reports.load_facts(known.store, known.rules.ingest, graph=False))
-        report = reports.make_coverage_report(facts, now)
-        count = index.cap_count(arguments.history, index.MAX_HISTORY)
-        past = (
-            reports.read_report_history(known.store, reports.COVERAGE_NAME, reports.PastCoverage, count)
-            if count
-            else ()
-        )
-        return structs.replace(report, history=tuple(past)) if count else report
-
-    whole = await index.ask_knowledge(ctx, question)
+    whole = await _make_report(
+        arguments, ctx, reports.make_coverage_report, reports.COVERAGE_NAME, reports.PastCoverage, graph=False
+    )
     face, limit = ctx.caller.audience, arguments.limit
     report = structs.replace(
         whole,
@@ -97,19 +105,9 @@ _LISTS = 5
 async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files that
     are gone, and requirements whose citing files have all grown old."""
-    now = _read_clock(ctx)
-
-    def question(known: OpenStore) -> reports.LifecycleReport:
-        report = reports.make_lifecycle_report(_require_run(reports.load_facts(known.store, known.rules.ingest)), now)
-        count = index.cap_count(arguments.history, index.MAX_HISTORY)
-        past = (
-            reports.read_report_history(known.store, reports.LIFECYCLE_NAME, reports.PastLifecycle, count)
-            if count
-            else ()
-        )
-        return structs.replace(report, history=tuple(past)) if count else report
-
-    whole = await index.ask_knowledge(ctx, question)
+    whole = await _make_report(
+        arguments, ctx, reports.make_lifecycle_report, reports.LIFECYCLE_NAME, reports.PastLifecycle, graph=True
+    )
     face, limit = ctx.caller.audience, arguments.limit
     share = _LISTS * len(whole.isolated)
     report = structs.replace(

@@ -218,10 +218,13 @@ def make_list_answer(
     key: Callable[[_Item], str],
     row: Callable[[_Item], Struct],
     notes: Sequence[str] = (),
+    page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested part of a list, from the tool of that name."""
+    """Return the requested part of a list, from the tool of that name; without a size, pages are those of the context."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
-    request = pagination.PageRequest(question, arguments.cursor, arguments.limit, context.page_size)
+    request = pagination.PageRequest(
+        question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
+    )
     rows, page = pagination.make_result_page(items, request, key=key, row=row)
     words = [*notes, pagination.describe_rest(len(rows), page)]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
