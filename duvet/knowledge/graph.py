@@ -49,6 +49,23 @@ _FULL_PATH = re.compile(
     r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z"
 )
 _DIGITS = re.compile(r"[0-9a-f]{4,64}\Z")
+MAX_OTHERS = 100  # Edges of the other direction that are counted.
+_SCORES = {
+    NodeLabel.SUBSYSTEM: 0.95,
+    NodeLabel.SPECIFICATION: 0.9,
+    NodeLabel.DESIGN_DOC: 0.85,
+    NodeLabel.SOURCE_FILE: 0.8,
+    NodeLabel.SECTION: 0.75,
+    NodeLabel.REQUIREMENT: 0.7,
+    NodeLabel.TEST_CASE: 0.65,
+    NodeLabel.CONFIG_FILE: 0.6,
+}
+_SNIPPET_PROPERTIES = ("description", "text", "title")
+_MAX_TERM = 1000
+MAX_SUBSYSTEM_ARTIFACTS = 200
+_MAX_FILE_EDGES = 100_000
+_MAX_CURSOR = 64
+_FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class IdentifierError(QueryError):
@@ -172,9 +189,6 @@ def _list_ids(nodes: Sequence[GraphNode]) -> str:
     return ", ".join(node.id for node in nodes[:5])
 
 
-MAX_OTHERS = 100  # Edges of the other direction that are counted.
-
-
 class EdgeSelection(StrEnum):
     OUTGOING = "outgoing"
     INCOMING = "incoming"
@@ -214,20 +228,6 @@ def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> 
             yield make_relationship(edge, node, EdgeDirection.IN)
 
 
-_SCORES = {
-    NodeLabel.SUBSYSTEM: 0.95,
-    NodeLabel.SPECIFICATION: 0.9,
-    NodeLabel.DESIGN_DOC: 0.85,
-    NodeLabel.SOURCE_FILE: 0.8,
-    NodeLabel.SECTION: 0.75,
-    NodeLabel.REQUIREMENT: 0.7,
-    NodeLabel.TEST_CASE: 0.65,
-    NodeLabel.CONFIG_FILE: 0.6,
-}
-_SNIPPET_PROPERTIES = ("description", "text", "title")
-_MAX_TERM = 1000
-
-
 class FoundNode(Struct, frozen=True):
     id: str
     label: str
@@ -258,12 +258,6 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
 def _make_snippet(node: GraphNode) -> str:
     texts = (node.properties[name] for name in _SNIPPET_PROPERTIES if node.properties.get(name))
     return shorten_text(escape_line_ends(str(next(texts, node.name or node.key))), 200)
-
-
-MAX_SUBSYSTEM_ARTIFACTS = 200
-_MAX_FILE_EDGES = 100_000
-_MAX_CURSOR = 64
-_FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class PathEdge(Struct, frozen=True):

@@ -20,6 +20,19 @@ _MAX_CITED = 100  # Requirements of a file among which those of a chunk's lines 
 _MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
+_MAX_NAMES = 8
+_MAX_CHUNKS_OF_NAME = 100
+_TOKEN = re.compile(r"[\w./:\\-]+")
+_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
+_QUALIFIERS = re.compile(r"[.:]+")
+_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
+"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_SIGNALS_SHARE = 0.03
+"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_VOTE_WEIGHT = 0.3
+_MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
+_PLACES = 6
 
 
 class _SubsystemContext(Struct, frozen=True):
@@ -118,15 +131,6 @@ class FileContextFinder:
             needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
             self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
         return self._subsystems[id]
-
-
-_MAX_NAMES = 8
-_MAX_CHUNKS_OF_NAME = 100
-_TOKEN = re.compile(r"[\w./:\\-]+")
-_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
-_QUALIFIERS = re.compile(r"[.:]+")
-_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
-"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 
 
 def extract_names(text: str) -> tuple[str, ...]:
@@ -233,14 +237,6 @@ def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> Weight
     """Return a profile, with other weights if there are overrides."""
     known = PROFILES[name]
     return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
-
-
-_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03
-"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
-_VOTE_WEIGHT = 0.3
-_MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
-_PLACES = 6
 
 
 def compute_score(

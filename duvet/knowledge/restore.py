@@ -35,6 +35,8 @@ _FREE_SHARE = 2
 """An archive may unpack to one part in so many of the free space, because the store takes as much again."""
 _OVERHEAD = 1 << 16  # More bytes than sqlite and tar headers need besides the content.
 _FORCE_HINT = "make room, or keep no backup of what is there, with --force"
+_MAX_MANIFEST = 1 << 20
+_TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
 
 
 class RestoreResult(Struct, frozen=True):
@@ -253,10 +255,6 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
             if left < 0:
                 raise _make_no_space_error(folder, "what comes there")
             file.write(data)
-
-
-_MAX_MANIFEST = 1 << 20
-_TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
 
 
 class _BoundedReader:

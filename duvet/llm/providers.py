@@ -16,6 +16,7 @@ AnswerType = TypeVar("AnswerType", bound=Struct)
 ANTHROPIC_VERSION = "2023-06-01"
 _MAX_LIST_BYTES = 1024 * 1024
 _MAX_MODELS = 1000
+Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks the model of an MCP client during its call.
 
 
 class Provider(Protocol):
@@ -25,9 +26,6 @@ class Provider(Protocol):
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         """Return the names of its models; empty if it can't be asked."""
-
-
-Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks the model of an MCP client during its call.
 
 
 class _Model(Struct):

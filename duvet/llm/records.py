@@ -11,6 +11,11 @@ from duvet.errors import DuvetError
 from duvet.text import escape_line_ends
 
 MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
+SETUP_HINT = (
+    'name a provider in `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and put its key '
+    "into OPENAI_API_KEY; for a model on this machine give its `baseUrl`, as `http://127.0.0.1:11434/v1`"
+)
+MAX_LINE_CHARACTERS = 200
 
 
 class ModelMessage(Struct, frozen=True):
@@ -88,12 +93,6 @@ class KnownModel(Struct, frozen=True):
     url: str = ""
 
 
-SETUP_HINT = (
-    'name a provider in `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and put its key '
-    "into OPENAI_API_KEY; for a model on this machine give its `baseUrl`, as `http://127.0.0.1:11434/v1`"
-)
-
-
 class NoModelError(DuvetError):
     """No model is usable."""
 
@@ -128,9 +127,6 @@ class TemporaryModelError(ModelError):
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
         self.wait = wait  # The seconds that the provider asks to wait.
-
-
-MAX_LINE_CHARACTERS = 200
 
 
 def strip_invisible(text: str) -> str:

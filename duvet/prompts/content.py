@@ -22,6 +22,13 @@ from duvet.tools.trace.invalid_citations import find_malformed_annotations
 from duvet.trace.locations import list_possible_paths, match_specifications, require_specification, suggest_nearest
 
 _INDENT = " " * 7  # As deep as an item of a numbered list and a block of code in it.
+_Item = TypeVar("_Item")
+
+MAX_PROMPT_CHARACTERS = 7_000
+"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
+MAX_ITEM_CHARACTERS = 1_000  # The most of one text in a list, and of a line of a section before it is broken.
+MAX_ITEM_WIDTH = 160  # The most of a line of code.
+_AROUND = 3
 
 
 class CitationComment(Struct, frozen=True):
@@ -50,14 +57,6 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
     )
 
 
-_Item = TypeVar("_Item")
-
-MAX_PROMPT_CHARACTERS = 7_000
-"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
-MAX_ITEM_CHARACTERS = 1_000  # The most of one text in a list, and of a line of a section before it is broken.
-MAX_ITEM_WIDTH = 160  # The most of a line of code.
-
-
 def fit_items(
     items: Sequence[_Item], text: Callable[[_Item], str], room: int = MAX_PROMPT_CHARACTERS
 ) -> Sequence[_Item]:
@@ -69,9 +68,6 @@ def fit_items(
         if room < 0:
             return items[: max(count, 1)]
     return items
-
-
-_AROUND = 3
 
 
 def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:

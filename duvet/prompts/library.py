@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _FENCE = "---\n"
 REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")
 """The prompts that take a requirement, and nothing else."""
+SYSTEM_PROMPT = "system"
+_DEFAULT_TITLE = ServerRule().title
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,10 +79,6 @@ def render_prompt(name: str, values: Mapping[str, object]) -> str:
 def _split_prompt(text: str) -> tuple[str, str]:
     _, front, body = text.split(_FENCE, 2)
     return front, body
-
-
-SYSTEM_PROMPT = "system"
-_DEFAULT_TITLE = ServerRule().title
 
 
 class ResourceKind(Struct, frozen=True):

@@ -31,6 +31,9 @@ _COALESCE_SECONDS = 0.02  # Changes within this time are reported as one.
 _DAY_CHECK_SECONDS = 60.0
 _POLL_SECONDS = 1.0  # Time between two checks if the system doesn't report changes.
 _DIGESTS_PER_TURN = 20
+Answer = TypeVar("Answer")
+ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
+"""Receives the project as it was, and as it is now."""
 
 
 class ProjectReading(Struct, frozen=True):
@@ -156,11 +159,6 @@ def _copy_error(error: DuvetError) -> DuvetError:
     copy = error.__new__(type(error), *error.args)
     copy.__dict__.update(error.__dict__)
     return copy
-
-
-Answer = TypeVar("Answer")
-ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
-"""Receives the project as it was, and as it is now."""
 
 
 class LiveProject:

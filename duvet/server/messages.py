@@ -23,6 +23,20 @@ TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: 
 LISTEN_METHOD = "subscriptions/listen"
 """Answered only when the client stops listening, so that it counts as a stream."""
 MessageId = int | str
+ARRAY_KEY = "duvet/array"
+CAPABILITIES: Mapping[str, Any] = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "tools": {"listChanged": True},
+}
+"""In alphabetical order, as the SDK sends them."""
+
+
+_DEFAULT = ServerRule()
+_BLOB_NAME = "instructions"
+PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
 
 
 class InvalidMessageError(Exception):
@@ -79,9 +93,6 @@ def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageErro
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
 
 
-ARRAY_KEY = "duvet/array"
-
-
 def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
     return {ARRAY_KEY: list(items)}
 
@@ -90,19 +101,6 @@ def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
     """Return the array if the result wraps one; its other keys are the SDK's."""
     array: list[Any] | None = result.get(ARRAY_KEY)
     return result if array is None else array
-
-
-CAPABILITIES: Mapping[str, Any] = {
-    "completions": {},
-    "logging": {},
-    "prompts": {"listChanged": True},
-    "resources": {"listChanged": True, "subscribe": True},
-    "tools": {"listChanged": True},
-}
-"""In alphabetical order, as the SDK sends them."""
-
-
-_DEFAULT = ServerRule()
 
 
 class ServerIdentity(Struct, frozen=True, kw_only=True):
@@ -121,9 +119,6 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
         description=rule.description,
         protocol_version=rule.protocol_version,
     )
-
-
-_BLOB_NAME = "instructions"
 
 
 class _StoredText(Struct, frozen=True, array_like=True):
@@ -154,9 +149,6 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
 
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())
-
-
-PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
 
 
 def list_resource_kinds() -> Iterator[ResourceKind]:

@@ -22,6 +22,26 @@ if TYPE_CHECKING:
     import sqlite3
     from sqlite3 import Connection
 
+StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
+"""Device, inode, size and time of the store and its log."""
+
+STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
+_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
+"""Error codes of sqlite."""
+_DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
+_FULL_BYTES = 1 << 16  # A disk with less free space is full.
+_CORRUPT = 11
+_DAMAGE_MESSAGES = ("file format", "vtable constructor")
+"""In messages about damaged files with the code of a wrong statement."""
+DatabaseRow = tuple[Any, ...]
+Value = TypeVar("Value")
+BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
+_PAUSE = 0.02
+_BATCH = 500  # Rows, or values of a query, at a time.
+_SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
+"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
+_MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
+
 
 class StoreError(DuvetError):
     """A store that can't be read or written."""
@@ -55,12 +75,6 @@ class StoreDamagedError(StoreError):
     """The file is not a store, or a damaged one."""
 
 
-StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
-"""Device, inode, size and time of the store and its log."""
-
-STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
-
-
 def list_store_files(path: str) -> list[str]:
     return [path + ending for ending in STORE_FILE_ENDINGS]
 
@@ -78,15 +92,6 @@ def read_store_stamp(path: str) -> StoreStamp:
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     return tuple(stamp(file) for file in list_store_files(path)[:2])
-
-
-_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
-"""Error codes of sqlite."""
-_DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
-_FULL_BYTES = 1 << 16  # A disk with less free space is full.
-_CORRUPT = 11
-_DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""In messages about damaged files with the code of a wrong statement."""
 
 
 @contextmanager
@@ -170,13 +175,6 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
         path=path,
         hint="take everything in again: that replaces it, and it holds nothing else",
     )
-
-
-DatabaseRow = tuple[Any, ...]
-Value = TypeVar("Value")
-BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
-_PAUSE = 0.02
-_BATCH = 500  # Rows, or values of a query, at a time.
 
 
 class Database:
@@ -339,11 +337,6 @@ RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.
 
 class Trait(IntEnum):
     SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
-
-
-_SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
-"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
-_MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
 
 
 class TitledText(Struct, frozen=True):

@@ -16,6 +16,13 @@ from msgspec import Struct, field
 SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
 SPACE_KEY = "space"  # The name under which the space of all vectors is kept.
+Value = TypeVar("Value")
+
+_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
+"""Frequent words, which are stored as numbers; their order is part of the schema."""
+_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
+_HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
+MAX_PIECES = 1 << 20  # More than any file has.
 
 
 class FileKind(StrEnum):
@@ -205,15 +212,6 @@ class ChunkFilters(Struct, frozen=True, kw_only=True):
 class VectorSegment(Struct, frozen=True):
     numbers: tuple[int, ...]  # The chunks that the rows belong to, in their order.
     rows: bytes
-
-
-Value = TypeVar("Value")
-
-_WORDS: tuple[str, ...] = (*get_args(SymbolKind), *get_args(SymbolLanguage))
-"""Frequent words, which are stored as numbers; their order is part of the schema."""
-_CODES = {word: number for number, word in enumerate(_WORDS, 1)}
-_HEX = re.compile(r"(?:[0-9a-f]{2}){8,}")
-MAX_PIECES = 1 << 20  # More than any file has.
 
 
 def encode_text(text: str) -> str | bytes:

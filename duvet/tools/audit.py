@@ -18,6 +18,8 @@ _MAX_ARGUMENTS = 12
 _MAX_QUOTED = 300  # Characters of a quoted argument or warning.
 _MAX_READ = 1000  # Characters of an argument that are looked at.
 _OWN_WARNINGS = "knowledge"  # The pack whose warnings quote no text.
+LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
+_WRITERS = 4
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
@@ -92,10 +94,6 @@ def _describe_size(value: object) -> str:
         case list() | tuple() | dict():
             return f"{'object' if isinstance(value, dict) else 'array'}({len(value)})"
     return type(value).__name__
-
-
-LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
-_WRITERS = 4
 
 
 class AuditLog(Struct, frozen=True):

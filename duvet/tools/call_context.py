@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.packs import Registry
 
+Result = TypeVar("Result")
+ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
+"""Takes the amount done, the total, and the current action."""
+FACTS_SERVICE = "facts"  # The service that holds the `ServerFacts`.
+
 
 class KeptStep(Struct, frozen=True):
     result: Any
@@ -69,11 +74,6 @@ class CallJournal:
         """Return the journal of the next call in this step."""
         self._calls += 1
         return CallJournal(self._rounds, f"{self._step}.{self._calls}/")
-
-
-Result = TypeVar("Result")
-ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
-"""Takes the amount done, the total, and the current action."""
 
 
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
@@ -174,9 +174,6 @@ def _make_loop_variable(name: str) -> RunVar[CapacityLimiter | None]:
     from anyio.lowlevel import RunVar
 
     return RunVar(name)
-
-
-FACTS_SERVICE = "facts"  # The service that holds the `ServerFacts`.
 
 
 def get_current_time() -> datetime:

@@ -19,6 +19,8 @@ from duvet.tree.files import leads_into_folder
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
+Value = TypeVar("Value")
+
 
 def make_project_path(root: str, path: str) -> str:
     """Return the absolute path of a file, given from the root of a project."""
@@ -47,9 +49,6 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
     @cached_property
     def _text(self) -> Callable[[str], SourceText]:
         return lru_cache(maxsize=64)(partial(ProjectFiles.text, self))
-
-
-Value = TypeVar("Value")
 
 
 class ProjectSnapshot:

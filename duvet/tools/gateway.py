@@ -19,6 +19,18 @@ from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"give it as https://HOST[:PORT][/PATH]; secrets are told by {READER_TOKEN} and {ADMIN_TOKEN}"
+HIDDEN_TOKEN = "***"
+_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
+_MAX_WORDS = 1000
+_TEMPORARY_STATUSES = (502, 503, 504)
+_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
+GATEWAY_PATH = "/api/mcp"
+AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
+MAX_REPLY_BYTES = 32 << 20  # The limit of our own answers, too.
+MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
+_RETRY_PAUSES = (0.2, 0.6)
+KM_SEARCH_NAME = "km-search"
+LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
@@ -75,13 +87,6 @@ def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
         raise errors.QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
     return Gateway(base=base, reader=secrets[0], admin=secrets[1])
-
-
-HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
-_MAX_WORDS = 1000
-_TEMPORARY_STATUSES = (502, 503, 504)
-_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
 
 
 class TemporaryGatewayError(ToolError):
@@ -157,13 +162,6 @@ def _hide_tokens(text: str, gateway: Gateway) -> str:
     return text
 
 
-GATEWAY_PATH = "/api/mcp"
-AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
-MAX_REPLY_BYTES = 32 << 20  # The limit of our own answers, too.
-MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
-_RETRY_PAUSES = (0.2, 0.6)
-
-
 class GatewayConnection:
     """Calls tools of a gateway; its connections stay open until it is closed."""
 
@@ -214,10 +212,6 @@ class GatewayConnection:
             message = f"the gateway answers more than {MAX_REPLY_BYTES:,} bytes"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "ask for less, such as by `limit`")
         return parse_reply(reply, tool, self.gateway)
-
-
-KM_SEARCH_NAME = "km-search"
-LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
 
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:

@@ -29,6 +29,12 @@ PageFacts = TypeVar("PageFacts")
 Result = TypeVar("Result")
 
 SlugArgument = Annotated[str, Meta(description="The slug of a page, as list_pages has it")]
+AI_UNAVAILABLE = "AI search is not available"
+NO_PAGES_FOUND = "No relevant information found in the knowledge base."
+PAGES_HINT = "list_pages has the slugs"
+
+
+_MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
 class PageListRow(Struct, frozen=True):
@@ -71,10 +77,6 @@ async def answer_from_pages(
 
         await to_thread.run_sync(context.read, read)
     return await ctx.ask(lambda now: question(now, now.read(read)))
-
-
-AI_UNAVAILABLE = "AI search is not available"
-NO_PAGES_FOUND = "No relevant information found in the knowledge base."
 
 
 class AskPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -128,12 +130,6 @@ def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerS
     # Two pages may share a title, but not a path.
     pages = {page.path: page for page in index.collection.pages}
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
-
-
-PAGES_HINT = "list_pages has the slugs"
-
-
-_MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):

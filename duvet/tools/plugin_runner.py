@@ -29,6 +29,7 @@ MAX_ABANDONED_CALLS = 64  # Calls of one pack that run on with nobody waiting fo
 _MAX_WORDS = 1000
 
 Result = TypeVar("Result")
+_Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the time when it ended.
 
 
 class PluginCallContext:
@@ -142,9 +143,6 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
 def _make_text(text: object) -> str:
     """Return a foreign value as text that can be encoded."""
     return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
-
-
-_Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the time when it ended.
 
 
 def _start_thread(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 _NOISE = ("title", "additionalProperties")
 _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
+_BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def input_schema(tool: Tool) -> Schema:
@@ -97,9 +98,6 @@ def _shorten_property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
     if "enum" in found:
         found = {"type": "string", **found, "enum": [one for one in found["enum"] if one is not None]}
     return found
-
-
-_BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 class ArgumentLine(Struct, frozen=True):

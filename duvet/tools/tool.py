@@ -18,6 +18,19 @@ from duvet.trace.locations import NoSectionError
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+# The services that handlers find in their context.
+MODELS_SERVICE = "models"  # The router of models.
+RUNS_SERVICE = "runs"  # The log of workflow runs.
+RECIPES_SERVICE = "recipes"  # The runner of recipes.
+KNOWLEDGE_SERVICE = "knowledge"  # The index.
+UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
+
+# The faces by which calls come.
+MCP_SOURCE = "mcp"  # The one whose readers pay for each word.
+REST_SOURCE = "rest"
+SHELL_SOURCE = "shell"
+WORKFLOW_SOURCE = "workflow"
+
 
 class ErrorCode(StrEnum):
     INVALID_REQUEST = "invalid_request"
@@ -241,20 +254,6 @@ def split_answer(answer: ToolAnswer) -> dict[str, Any]:
 
 def _format_page(page: ResultPage) -> dict[str, Any]:
     return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
-
-
-# The services that handlers find in their context.
-MODELS_SERVICE = "models"  # The router of models.
-RUNS_SERVICE = "runs"  # The log of workflow runs.
-RECIPES_SERVICE = "recipes"  # The runner of recipes.
-KNOWLEDGE_SERVICE = "knowledge"  # The index.
-UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
-
-# The faces by which calls come.
-MCP_SOURCE = "mcp"  # The one whose readers pay for each word.
-REST_SOURCE = "rest"
-SHELL_SOURCE = "shell"
-WORKFLOW_SOURCE = "workflow"
 
 
 def answer_query(tool: QueryTool, arguments: object, context: ProjectSnapshot) -> ToolAnswer:

@@ -33,6 +33,8 @@ from duvet.workflows.workflow import (
     tool_name,
 )
 
+WORKFLOWS_PACK = "workflows"
+
 
 class CallerBackend:
     """Calls tools and models with the rights of the workflow's caller."""
@@ -64,9 +66,6 @@ class CallerBackend:
         )
         response = await router.invoke(model_request)
         return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
-
-
-WORKFLOWS_PACK = "workflows"
 
 
 class WorkflowTools(Struct, frozen=True):

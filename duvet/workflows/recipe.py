@@ -23,6 +23,12 @@ from duvet.workflows import workflow as model
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
 
 RECIPE_VERSION = 1
+_TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
+ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
+"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
+_Table = TypeVar("_Table", bound=Struct)
+_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}
+"""The values of required keys that can't be read."""
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,9 +77,6 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
     steps: Annotated[tuple[StepTable, ...], Meta(min_length=1)]
     outputs: dict[str, Any] = field(default_factory=dict)
     timeout_seconds: Seconds | None = None
-
-
-_TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
 
 
 def make_recipe_workflow(name: str, recipe: Recipe) -> model.Workflow:
@@ -150,10 +153,6 @@ def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterat
         yield (at / "exists").problem(CONFIG_BAD_VALUE, message, "keep `exists` alone")
 
 
-ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
-"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
-
-
 class RecipeFile(Struct, frozen=True, kw_only=True):
     name: str
     path: str
@@ -210,9 +209,6 @@ def _can_be_name(text: str) -> bool:
     return re.search(NAME_PATTERN, text) is not None
 
 
-_Table = TypeVar("_Table", bound=Struct)
-
-
 class RecipeDraft(Struct, frozen=True):
     """The readable parts of a recipe with problems."""
 
@@ -234,10 +230,6 @@ def draft_recipe(name: str, values: Mapping[str, Any]) -> RecipeDraft | None:
     tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
     recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
     return RecipeDraft(make_recipe_workflow(name, recipe), frozenset(reader.unread), frozenset(reader.vague))
-
-
-_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}
-"""The values of required keys that can't be read."""
 
 
 class _DraftReader:

@@ -29,6 +29,7 @@ RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
 _SHIPPED_PREFIX = "duvet:"  # The prefix of the names of duvet's own files.
+_MAX_NAMES = 20
 
 
 class RecipeCatalogue:
@@ -89,9 +90,6 @@ class RecipeCatalogue:
             return recipe.read_recipe(self._disk.read(path), path, origin)
         except errors.UnreadableError as error:
             return recipe.make_broken_recipe(path, origin, error)
-
-
-_MAX_NAMES = 20
 
 
 class RecipeRunner:

@@ -16,6 +16,24 @@ from duvet.text import join_names, quote_text
 if TYPE_CHECKING:
     from duvet.workflows.workflow import FailureCode
 
+ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
+
+_NAME = r"""[^\s.\[\]{}"'$\\]+"""
+_FIRST = re.compile(_NAME)
+_NEXT = re.compile(
+    rf"""\.(?P<name>{_NAME}) | \[(?P<index>[0-9]{{1,9}})\] | \[(?:"(?P<json>(?:[^"\\]|\\.)*)"|'(?P<plain>[^']*)')\]""",
+    re.VERBOSE | re.DOTALL,
+)
+_PATH_HINT = 'write it as in result.items[0]["a.b"]'
+MAX_VALUE_DEPTH = 64
+_MAX_LEVEL = 1_000_000  # The most values on one level; cyclic values would never end.
+MAX_EXPANDED_BYTES = 1_000_000  # The most JSON of a value with its references expanded.
+_MAX_NAMES = 10
+_MARK = re.compile(r"\$\$\{|\$\{")
+_REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
+
+ValueScope = Mapping[str, object]  # The values for references by their first names.
+
 
 class UnresolvedError(DuvetError):
     """A reference to a missing value, or an unusable value."""
@@ -28,17 +46,6 @@ class WorkflowError(DuvetError):
         super().__init__(message, hint=hint)
         self.code = code
         self.cause = cause
-
-
-ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
-
-_NAME = r"""[^\s.\[\]{}"'$\\]+"""
-_FIRST = re.compile(_NAME)
-_NEXT = re.compile(
-    rf"""\.(?P<name>{_NAME}) | \[(?P<index>[0-9]{{1,9}})\] | \[(?:"(?P<json>(?:[^"\\]|\\.)*)"|'(?P<plain>[^']*)')\]""",
-    re.VERBOSE | re.DOTALL,
-)
-_PATH_HINT = 'write it as in result.items[0]["a.b"]'
 
 
 def parse_path(text: str) -> ValuePath:
@@ -96,10 +103,6 @@ def _parse_key(found: re.Match[str]) -> str | int:
         return json.decode(f'"{found["json"]}"', type=str)
     except ValueError as error:
         raise UnresolvedError(f"{quote_text(found[0])} holds no JSON string", hint=_PATH_HINT) from error
-
-
-MAX_VALUE_DEPTH = 64
-_MAX_LEVEL = 1_000_000  # The most values on one level; cyclic values would never end.
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
@@ -210,14 +213,6 @@ def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[st
         case list() | tuple():
             return [map_texts(inner, change, change_key) for inner in value]
     return value
-
-
-MAX_EXPANDED_BYTES = 1_000_000  # The most JSON of a value with its references expanded.
-_MAX_NAMES = 10
-_MARK = re.compile(r"\$\$\{|\$\{")
-_REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
-
-ValueScope = Mapping[str, object]  # The values for references by their first names.
 
 
 class Reference(Struct, frozen=True):

@@ -16,6 +16,21 @@ from duvet.text import join_names
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
 from duvet.workflows import references, workflow
 
+StepListener = Callable[[int, int, str], Awaitable[None]]
+"""Takes the number of finished steps, of all steps, and the next step."""
+
+RunLog = Callable[[workflow.WorkflowRun], None]  # Takes the record of each run, also of a cancelled one.
+SCOPE_ROOTS = ("vars", "steps", "captures", "result")
+MAX_RECORD_BYTES = 200_000
+_MAX_MESSAGE = 500
+_HEADS = (500, 0)  # The bytes that are left of a shortened value; nothing if that is still too much.
+_NOTE_ROOM = 2_000  # Bytes for the warning about it.
+_MAX_NAMES = 5
+MAX_NESTING = 5
+_LAST_CALL = 0.5  # The least seconds that are reserved for the last call.
+_MARGIN = 1.25  # The factor by which the last call may be slower than the one before.
+MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
+
 
 class ModelStepRequest(Struct, frozen=True, kw_only=True):
     model: str  # PROVIDER/MODEL, PROVIDER, or a task.
@@ -48,12 +63,6 @@ class WorkflowBackend(Protocol):
         """Return the answer of a model; ToolError or DuvetError if it fails."""
 
 
-StepListener = Callable[[int, int, str], Awaitable[None]]
-"""Takes the number of finished steps, of all steps, and the next step."""
-
-RunLog = Callable[[workflow.WorkflowRun], None]  # Takes the record of each run, also of a cancelled one.
-
-
 class WorkflowClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -69,9 +78,6 @@ class WorkflowClock:
 
 def discard_run(run: workflow.WorkflowRun) -> None:
     """Log nothing."""
-
-
-SCOPE_ROOTS = ("vars", "steps", "captures", "result")
 
 
 def parse_scope_path(text: str) -> references.ValuePath:
@@ -136,13 +142,6 @@ def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[st
     return found
 
 
-MAX_RECORD_BYTES = 200_000
-_MAX_MESSAGE = 500
-_HEADS = (500, 0)  # The bytes that are left of a shortened value; nothing if that is still too much.
-_NOTE_ROOM = 2_000  # Bytes for the warning about it.
-_MAX_NAMES = 5
-
-
 def clip_message(text: str) -> str:
     """Return the beginning of a message, which may quote a value of any size."""
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
@@ -184,9 +183,6 @@ def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
     return f"cut, for a record has {MAX_RECORD_BYTES:,} bytes at most: {named}"
 
 
-MAX_NESTING = 5
-
-
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     """Return the reason why these callers, the outermost first, must not call the workflow; empty if they may."""
     ##= man/spec/workflows.md#limits
@@ -197,10 +193,6 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
         return f"{name} calls itself: {way}"
     deep = len(callers) + 1
     return f"workflows stand in each other {deep} deep, {MAX_NESTING} is the most: {way}" if deep > MAX_NESTING else ""
-
-
-_LAST_CALL = 0.5  # The least seconds that are reserved for the last call.
-_MARGIN = 1.25  # The factor by which the last call may be slower than the one before.
 
 
 class WaitAttempts(Struct):
@@ -220,9 +212,6 @@ class WaitAttempts(Struct):
         """The reason why the wait has failed; empty if no call has ended."""
         times = "one call" if self.calls == 1 else f"{self.calls} calls"
         return f"not as wanted after {times}: {self.reason}" if self.calls else ""
-
-
-MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
 
 
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):

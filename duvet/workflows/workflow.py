@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS = 100
+WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
+RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
+"""The tool that runs recipes, and its argument for the name."""
+_RECIPE = "recipe "
+_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
+    None: (Any, "a value"),
+    Kind.STRING: (str, "a text"),
+    Kind.INTEGER: (int, "a whole number"),
+    Kind.NUMBER: (float, "a number"),
+    Kind.BOOLEAN: (bool, "true or false"),
+    Kind.ARRAY: (list[Any], "a list"),
+    Kind.OBJECT: (dict[str, Any], "an object"),
+}
 
 
 class Variable(Struct, frozen=True):
@@ -81,12 +94,6 @@ class Workflow(Struct, frozen=True, kw_only=True):
     variables: Mapping[str, Variable] = {}
     outputs: Mapping[str, Any] = {}
     time_limit: float = 600.0  # Seconds after which the workflow fails.
-
-
-WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
-RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
-"""The tool that runs recipes, and its argument for the name."""
-_RECIPE = "recipe "
 
 
 def tool_name(workflow: str) -> str:
@@ -155,17 +162,6 @@ class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     duration_seconds: float
     error: WorkflowFailure | None = None
     warnings: Sequence[str] = ()
-
-
-_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
-    None: (Any, "a value"),
-    Kind.STRING: (str, "a text"),
-    Kind.INTEGER: (int, "a whole number"),
-    Kind.NUMBER: (float, "a number"),
-    Kind.BOOLEAN: (bool, "true or false"),
-    Kind.ARRAY: (list[Any], "a list"),
-    Kind.OBJECT: (dict[str, Any], "an object"),
-}
 
 
 def make_input_record(workflow: Workflow) -> type[Struct]:

@@ -26,6 +26,30 @@ from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
 _BINARY_PROBE = 1024  # Bytes in which a NUL means that a file is not text.
+WINDOW, OVERLAP = 1000, 200  # Characters of a chunk at most, and characters that it shares with the next one.
+_MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
+"""Characters of a chunk at least that ends at a heading or a line end, or else between words."""
+
+TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_ATX_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_SETEXT_UNDERLINE = re.compile(r"=+|-+")
+_NO_PARAGRAPH = re.compile(r"[>|#]|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\s*$")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`).{0,500}?(?<!`)\1(?!`)")
+_LINK = re.compile(
+    r"""\[\[(?P<page>[^\[\]|]{1,300})(?:\|[^\[\]]{0,300})?\]\]
+    | \]\([ \t]{0,9}(?:<(?P<angled>[^<>]{1,1000})>|(?P<plain>[^\s()<>]{1,1000}))
+    | ^\[[^\]]{1,300}\]:[ \t]{0,9}<?(?P<defined>[^\s<>]{1,1000})
+    """,
+    re.VERBOSE,
+)
+_ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
+_RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+_MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
+_MAX_NAMED_SYMBOLS = 4
+_MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
@@ -134,13 +158,6 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
     return replace(found, text=text, pieces=pieces, record=record, problems=problems)
 
 
-WINDOW, OVERLAP = 1000, 200  # Characters of a chunk at most, and characters that it shares with the next one.
-_MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
-"""Characters of a chunk at least that ends at a heading or a line end, or else between words."""
-
-TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
-
-
 def cut_pieces(
     text: str, headings: Sequence[int] = (), title: TitleLookup = lambda start, end: ""
 ) -> Iterator[TextPiece]:
@@ -194,25 +211,6 @@ def read_document_front(path: str, text: str) -> FileRecord:
 
 def _plain_text(value: object) -> str:
     return shorten_text(escape_line_ends(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
-
-
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_ATX_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
-_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_SETEXT_UNDERLINE = re.compile(r"=+|-+")
-_NO_PARAGRAPH = re.compile(r"[>|#]|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\s*$")
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`).{0,500}?(?<!`)\1(?!`)")
-_LINK = re.compile(
-    r"""\[\[(?P<page>[^\[\]|]{1,300})(?:\|[^\[\]]{0,300})?\]\]
-    | \]\([ \t]{0,9}(?:<(?P<angled>[^<>]{1,1000})>|(?P<plain>[^\s()<>]{1,1000}))
-    | ^\[[^\]]{1,300}\]:[ \t]{0,9}<?(?P<defined>[^\s<>]{1,1000})
-    """,
-    re.VERBOSE,
-)
-_ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
-_RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
-_MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
 
 
 class OutlineHeading(Struct, frozen=True):
@@ -345,10 +343,6 @@ class HeadingTrails:
             # Only front matter and the like come before the first heading.
             index = 0
         return self._trails[index] if index >= 0 else self._title
-
-
-_MAX_NAMED_SYMBOLS = 4
-_MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class SymbolTrails:

@@ -21,35 +21,6 @@ from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished
 
-
-def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
-    return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
-
-
-def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
-    if isinstance(error, ProblemsError):
-        return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
-    return (make_warning(error.message, error.path, Place(error.line), error.hint),)
-
-
-def format_problem_line(problem: Problem) -> str:
-    place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
-    return make_valid_text(place + problem.message)
-
-
-def make_valid_text(words: str) -> str:
-    """Escape the parts of file names that are not UTF-8."""
-    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
-
-
-def describe_failure(error: BaseException) -> str:
-    if isinstance(error, DuvetError):
-        return make_valid_text(str(error))
-    # The text of a signal or an interrupt says nothing more than its type.
-    text = str(error) if isinstance(error, Exception) else ""
-    return make_valid_text(f"{type(error).__name__}: {text}".rstrip(": "))
-
-
 _KINDS_BY_FOLDER = {
     **dict.fromkeys(("tests", "test", "__tests__", "testdata", "e2e"), FileKind.TEST),
     **dict.fromkeys(("docs", "doc"), FileKind.DOC),
@@ -81,6 +52,39 @@ _ENDINGS = {
     ),
 }
 _KINDS_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+_SECRETS = re.compile(
+    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
+)
+_VENDORED_FOLDERS = ("node_modules", "__pycache__")
+_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+
+
+def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
+    return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
+
+
+def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
+    if isinstance(error, ProblemsError):
+        return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
+    return (make_warning(error.message, error.path, Place(error.line), error.hint),)
+
+
+def format_problem_line(problem: Problem) -> str:
+    place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
+    return make_valid_text(place + problem.message)
+
+
+def make_valid_text(words: str) -> str:
+    """Escape the parts of file names that are not UTF-8."""
+    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def describe_failure(error: BaseException) -> str:
+    if isinstance(error, DuvetError):
+        return make_valid_text(str(error))
+    # The text of a signal or an interrupt says nothing more than its type.
+    text = str(error) if isinstance(error, Exception) else ""
+    return make_valid_text(f"{type(error).__name__}: {text}".rstrip(": "))
 
 
 def detect_kind(path: str) -> FileKind:
@@ -109,13 +113,6 @@ def detect_namespace(path: str) -> str:
     if not rest:
         return ""
     return rest[0] if first == "src" and len(rest) > 1 else first
-
-
-_SECRETS = re.compile(
-    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
-)
-_VENDORED_FOLDERS = ("node_modules", "__pycache__")
-_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
 
 
 class DefaultExcludes:

@@ -44,6 +44,10 @@ _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
 _READER_VERSION = "2"  # A change makes the next run read all files again.
 
 Value = TypeVar("Value")
+_SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
+_BATCH = 512
+_TOLERANCE = 5
+"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
@@ -360,12 +364,6 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
             status="renamed" if heir else "deleted",
             renamed_to=heir,
         )
-
-
-_SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
-_BATCH = 512
-_TOLERANCE = 5
-"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
 
 
 class VectorUpdate(Struct, frozen=True):

@@ -29,6 +29,32 @@ from duvet.tree.files import Tree
 _USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
 _SOURCE_FOLDER = "src"
 _GENERIC_FOLDERS = frozenset((_SOURCE_FOLDER, *_USUAL_FOLDERS))
+_SUBJECT_FOLDERS = {FileKind.TEST: ("tests", "test", "__tests__"), FileKind.DOC: ("docs", "doc", "man")}
+_TEST_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
+_LAST_PART = re.compile(r"[._-]+[^._-]*\Z")
+_DOTTED_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*(\w*)"
+    r"|(?:import(?:[ \t]+static)?|using|(?:pub[ \t]+)?use)[ \t]+([A-Za-z_][\w.:]*))",
+    re.MULTILINE,
+)
+_QUOTED_IMPORT = re.compile(r"""\b(?:from|require|import|include)\b[ \t(]*["'<]([\w@./-]+)["'>]""")
+_GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]+)+)"[ \t]*$', re.MULTILINE)
+_SEPARATORS = re.compile(r"[./:]+")
+_ENDING = re.compile(r"\.\w{1,5}\Z")
+_NOT_NAMES = ("", "crate", "super", "self")
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
+"""Modules that are imported by the name of their folder."""
+_MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
+_MAX_MANIFEST_BYTES = 1 << 20
+CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
+_CATALOGUE_PATHS = tuple(
+    f"{folder}subsystems.{ending}"
+    for folder in ("", ".duvet/", ".metadata/", "docs/")
+    for ending in ("yaml", "yml", "json")
+)
+"""The first existing one counts."""
+_SUBSYSTEMS = "subsystems"
+_Words = str | tuple[str, ...]
 
 
 class SubsystemMembership(Struct, frozen=True):
@@ -178,11 +204,6 @@ class CitationNeighbours:
         return found
 
 
-_SUBJECT_FOLDERS = {FileKind.TEST: ("tests", "test", "__tests__"), FileKind.DOC: ("docs", "doc", "man")}
-_TEST_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
-_LAST_PART = re.compile(r"[._-]+[^._-]*\Z")
-
-
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
     """Yield the names that a test or a document may be about, the likeliest first."""
     folders = _SUBJECT_FOLDERS.get(kind)
@@ -199,21 +220,6 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
         yield stem
         shorter = _LAST_PART.sub("", stem)
         stem = shorter if shorter != stem else ""
-
-
-_DOTTED_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*(\w*)"
-    r"|(?:import(?:[ \t]+static)?|using|(?:pub[ \t]+)?use)[ \t]+([A-Za-z_][\w.:]*))",
-    re.MULTILINE,
-)
-_QUOTED_IMPORT = re.compile(r"""\b(?:from|require|import|include)\b[ \t(]*["'<]([\w@./-]+)["'>]""")
-_GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]+)+)"[ \t]*$', re.MULTILINE)
-_SEPARATORS = re.compile(r"[./:]+")
-_ENDING = re.compile(r"\.\w{1,5}\Z")
-_NOT_NAMES = ("", "crate", "super", "self")
-_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
-"""Modules that are imported by the name of their folder."""
-_MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
@@ -269,9 +275,6 @@ class SourceRoot(Struct, frozen=True, order=True):
 
     folder: str
     is_whole: bool = False  # Whether the folder is one subsystem.
-
-
-_MAX_MANIFEST_BYTES = 1 << 20
 
 
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
@@ -342,17 +345,6 @@ def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
 def _table(values: dict[str, Any], key: str) -> dict[str, Any]:
     found = values.get(key)
     return found if isinstance(found, dict) else {}
-
-
-CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
-_CATALOGUE_PATHS = tuple(
-    f"{folder}subsystems.{ending}"
-    for folder in ("", ".duvet/", ".metadata/", "docs/")
-    for ending in ("yaml", "yml", "json")
-)
-"""The first existing one counts."""
-_SUBSYSTEMS = "subsystems"
-_Words = str | tuple[str, ...]
 
 
 class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _KINDS: tuple[str, ...] = get_args(SymbolKind)
 CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
+_SCOPES = (CLASS, INTERFACE, MODULE)  # Kinds of symbols that may contain others.
+_PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
+_ERROR = "ERROR"
+_MAX_SYMBOLS = 20_000
+_MAX_NAME = 300
 
 
 class Grammar(Struct, frozen=True):
@@ -113,13 +118,6 @@ def load_parser(grammar_name: str) -> Parser:
 
     grammar = next(grammar for grammar in _GRAMMARS.values() if grammar.name == grammar_name)
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
-
-
-_SCOPES = (CLASS, INTERFACE, MODULE)  # Kinds of symbols that may contain others.
-_PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
-_ERROR = "ERROR"
-_MAX_SYMBOLS = 20_000
-_MAX_NAME = 300
 
 
 def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:

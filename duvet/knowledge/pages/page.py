@@ -29,6 +29,29 @@ MAX_TAGS, MAX_TAG_LENGTH = 100, 300
 REQUIREMENT_PREFIX = "req:"  # Begins a link to a requirement by its id.
 _MAX_SLUG_LENGTH, _MAX_TITLE_LENGTH = 300, 300
 _MAX_FRONT_MATTER = 1 << 16
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_YAML_TABLE = re.compile(
+    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
+    [ \t]*(?:\{
+        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
+        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
+    )""",
+    re.VERBOSE,
+)
+"""The beginning of a mapping."""
+_DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
+_ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_FORBIDDEN = frozenset("[]|#\\")
+"""Characters that end a link, or separate folders on other systems."""
+_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""Blanks except control characters, which make a slug invalid."""
+_WILDCARD = re.compile(r"[*?\[]")
+_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 class PageLink(Struct, frozen=True, array_like=True, gc=False):
@@ -126,19 +149,6 @@ def decode_page_body(data: bytes, path: str) -> str:
     return text[find_body_start(text) :]
 
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_YAML_TABLE = re.compile(
-    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
-    [ \t]*(?:\{
-        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
-        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
-    )""",
-    re.VERBOSE,
-)
-"""The beginning of a mapping."""
-_DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
-
-
 class PageFrontMatter(Struct, frozen=True):
     """The valid fields of front matter, and the problems of the others."""
 
@@ -229,17 +239,6 @@ def _convert_tags(value: Any) -> tuple[str, ...]:
     return tuple(word for word in found if word)
 
 
-_ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
-_DRIVE = re.compile(r"[A-Za-z]:")
-_FORBIDDEN = frozenset("[]|#\\")
-"""Characters that end a link, or separate folders on other systems."""
-_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-"""Blanks except control characters, which make a slug invalid."""
-_WILDCARD = re.compile(r"[*?\[]")
-
-
 def normalise_slug(text: str) -> str:
     """Return the one spelling of a slug: NFC, with single blanks."""
     return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
@@ -285,11 +284,6 @@ def find_slug_fault(slug: str) -> str:
 def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
     message = f"{slug!a} can't be the slug of a page: {fault}"
     return rules.PAGE_BAD_SLUG.problem(message, path, hint="give it a `slug` in its front matter")
-
-
-_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 def _read_markdown(body: str, line: int) -> tuple[str, tuple[PageLink, ...]]:

@@ -24,6 +24,46 @@ from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, ma
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.tools.tool import ErrorCode
 
+_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
+_ORIGIN = re.compile(r"https?://(?P<authority>.+)")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_EVERYWHERE = ("0.0.0.0", "::")
+_BAD_HOST = HttpRefusal(
+    status=421,
+    code=ErrorCode.FORBIDDEN,
+    message="This server doesn't go by that name",
+    hint="duvet mcp --allow-host NAME",
+)
+_BAD_ORIGIN = HttpRefusal(
+    status=403, code=ErrorCode.FORBIDDEN, message="Pages of that origin may not ask", hint="duvet mcp --allow-host NAME"
+)
+_OTHER_MEDIA = HttpRefusal(
+    status=415,
+    code=ErrorCode.INVALID_REQUEST,
+    message="A message is application/json",
+    headers=(("accept", "application/json"),),
+)
+_OTHER_ACCEPTED = HttpRefusal(
+    status=406,
+    code=ErrorCode.INVALID_REQUEST,
+    message="Answers are application/json or text/event-stream",
+    hint="accept both",
+)
+_JSON = {"application/json", "application/*", "*/*"}
+_EVENTS = {"text/event-stream", "text/*", "*/*"}
+_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
+_CLOSE = ("connection", "close")
+_MAX_READ_FACTOR = 16
+"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
+_TOO_LARGE = HttpRefusal(
+    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
+)
+_TOO_SLOW = HttpRefusal(
+    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
+)
+_ENDING = make_busy_refusal(503, "The server is about to end", 5)
+_ALWAYS = 8  # Places that one client may take however few are left.
+
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
     """Requests beyond these limits are refused; times are in seconds."""
@@ -62,21 +102,6 @@ class Guard:
             await send_refusal(scope, send, refusal)
         else:
             await self._app(scope, receive, send)
-
-
-_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
-_ORIGIN = re.compile(r"https?://(?P<authority>.+)")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_EVERYWHERE = ("0.0.0.0", "::")
-_BAD_HOST = HttpRefusal(
-    status=421,
-    code=ErrorCode.FORBIDDEN,
-    message="This server doesn't go by that name",
-    hint="duvet mcp --allow-host NAME",
-)
-_BAD_ORIGIN = HttpRefusal(
-    status=403, code=ErrorCode.FORBIDDEN, message="Pages of that origin may not ask", hint="duvet mcp --allow-host NAME"
-)
 
 
 class AllowedHosts:
@@ -262,23 +287,6 @@ class AllowedMethods(Guard):
         return None if scope["method"] in self._methods else self._refusal
 
 
-_OTHER_MEDIA = HttpRefusal(
-    status=415,
-    code=ErrorCode.INVALID_REQUEST,
-    message="A message is application/json",
-    headers=(("accept", "application/json"),),
-)
-_OTHER_ACCEPTED = HttpRefusal(
-    status=406,
-    code=ErrorCode.INVALID_REQUEST,
-    message="Answers are application/json or text/event-stream",
-    hint="accept both",
-)
-_JSON = {"application/json", "application/*", "*/*"}
-_EVENTS = {"text/event-stream", "text/*", "*/*"}
-_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
-
-
 class MediaTypes(Guard):
     """Refuses media types that the protocol doesn't have."""
 
@@ -296,18 +304,6 @@ class MediaTypes(Guard):
 def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
     values = ",".join(get_headers(scope, header)).split(",")
     return [value.partition(";")[0].strip().lower() for value in values]
-
-
-_CLOSE = ("connection", "close")
-_MAX_READ_FACTOR = 16
-"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
-_TOO_LARGE = HttpRefusal(
-    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
-)
-_TOO_SLOW = HttpRefusal(
-    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
-)
-_ENDING = make_busy_refusal(503, "The server is about to end", 5)
 
 
 class _TooLargeError(Exception):
@@ -402,9 +398,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return await receive()
 
     return receive_body
-
-
-_ALWAYS = 8  # Places that one client may take however few are left.
 
 
 class ConcurrencyLimit:

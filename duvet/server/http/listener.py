@@ -40,6 +40,7 @@ _LOOPBACK = "127.0.0.1"
 _BACKLOG = 1024
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
+_MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
@@ -203,9 +204,6 @@ class HttpServer(uvicorn.Server):
         # a method of this server: sse_starlette would find that, and cut off streams that still have something to send.
         with _handle_signals(lambda *_: self.leave()):
             yield
-
-
-_MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class Connection(H11Protocol):

@@ -27,6 +27,15 @@ REST_METHODS = ("GET", "HEAD", "POST")
 REQUEST_ID_HEADER = "x-request-id"
 _MAX_ID_LENGTH = 128
 _SHAPE = 'send {"tool": NAME, "input": {...}}'
+_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
+REPORT_PATHS = (_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH)
+_REPORT_TOOLS = {
+    _COVERAGE_PATH: "km-coverage-summary",
+    _LIFECYCLE_PATH: "km-lifecycle-report",
+    _HISTORY_PATH: "km-lifecycle-report",
+}
+_DEFAULT_LIMIT, _MAX_LIMIT = 10, 100
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class RestEndpoint:
@@ -154,17 +163,6 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, dict | None):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE)
     return name, arguments or {}
-
-
-_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
-REPORT_PATHS = (_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH)
-_REPORT_TOOLS = {
-    _COVERAGE_PATH: "km-coverage-summary",
-    _LIFECYCLE_PATH: "km-lifecycle-report",
-    _HISTORY_PATH: "km-lifecycle-report",
-}
-_DEFAULT_LIMIT, _MAX_LIMIT = 10, 100
-_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class ReportEndpoint:

@@ -35,6 +35,17 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
 _NOT_FOUND = -32002  # The code in versions with a handshake; later ones use that of invalid parameters.
+_TEMPLATES = [
+    types.ResourceTemplate(
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
+    )
+    for one in TEMPLATES
+]
+
+
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists among URIs, which have a colon.
+MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
+_MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
@@ -140,17 +151,6 @@ def _make_resource(one: documents.ResourceDescription) -> types.Resource:
     )
 
 
-_TEMPLATES = [
-    types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
-    )
-    for one in TEMPLATES
-]
-
-
-RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists among URIs, which have a colon.
-
-
 class Outbox:
     """Notifications for a client, each once however often something changes before it is sent."""
 
@@ -190,10 +190,6 @@ class Outbox:
                         await self._connection.send_resource_updated(uri)
         finally:
             self._is_busy = False
-
-
-MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
-_MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
 
 
 class Subscriptions:

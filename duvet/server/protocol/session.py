@@ -29,6 +29,17 @@ from duvet.tools.call_context import Caller, CallJournal, CallState
 from duvet.tools.tool import ErrorCode, PendingError, ToolError, make_tool_error
 
 ServerRequest = ServerRequestContext[Any, Any]  # A request without its parameters.
+PROTOCOL_LOGGER = logging.getLogger("duvet.server")
+"""For failures that clients don't see; its messages go to standard error."""
+_SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
+_LEVEL_KEY = "duvet/level"
+_DEFAULT_LEVEL: types.LoggingLevel = "warning"
+MAX_ROUNDS = 32
+_MAX_STATE_BYTES = 8 << 20
+_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result has to fit into the body of a request.
+_STATE_SECONDS = 3600.0  # The client may have to ask its user first.
+_CANCELLED = {"action": "cancel"}  # An answer that the protocol accepts, and that no model gives.
+_NOT_TEXT = "the client's model answers something else than text"
 
 
 class ServerPart(Protocol):
@@ -44,10 +55,6 @@ class StreamingPart(Protocol):
 
     def close_streams(self) -> None:
         """End each stream with its last message; more may be opened afterwards."""
-
-
-PROTOCOL_LOGGER = logging.getLogger("duvet.server")
-"""For failures that clients don't see; its messages go to standard error."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
@@ -80,11 +87,6 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         ##% error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=INTERNAL_ERROR, message="Internal error") from error
-
-
-_SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
-_LEVEL_KEY = "duvet/level"
-_DEFAULT_LEVEL: types.LoggingLevel = "warning"
 
 
 class LoggingPart:
@@ -138,14 +140,6 @@ async def send_log_message(request: ServerRequest, level: types.LoggingLevel, da
 def _describe_request(request: ServerRequest) -> dict[str, Any]:
     name = (request.params or {}).get("name")
     return {"method": request.method, **({"name": name} if isinstance(name, str) else {})}
-
-
-MAX_ROUNDS = 32
-_MAX_STATE_BYTES = 8 << 20
-_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result has to fit into the body of a request.
-_STATE_SECONDS = 3600.0  # The client may have to ask its user first.
-_CANCELLED = {"action": "cancel"}  # An answer that the protocol accepts, and that no model gives.
-_NOT_TEXT = "the client's model answers something else than text"
 
 
 class ModelWantedError(PendingError):

@@ -31,6 +31,23 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+MIME_TYPE = "application/json"
+_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
+"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
+COLLECTIONS = {
+    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
+    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
+    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
+}
+"""Name, title and description of the lists that every project has."""
+_Row = TypeVar("_Row")
+NO_DIGEST = ""  # The digest of a missing document.
+_LISTED = (
+    ("specifications", attrgetter("id", "name", "description", "sections")),
+    ("requirements", attrgetter("specification", "section", "text", "citations")),
+    ("citations", attrgetter("path", "line", "kind", "target")),
+)
+
 
 class SpecificationDocument(Struct, frozen=True):
     id: str
@@ -130,17 +147,6 @@ def _short_id(catalogue: Catalogue, node: ResourceNode) -> str:
     return catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
 
 
-MIME_TYPE = "application/json"
-_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
-"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
-COLLECTIONS = {
-    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
-    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
-}
-"""Name, title and description of the lists that every project has."""
-
-
 class ResourceDescription(Struct, frozen=True):
     uri: str
     name: str
@@ -195,9 +201,6 @@ def _describe(catalogue: Catalogue, node: ResourceNode) -> tuple[str, str, str]:
     return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
-_Row = TypeVar("_Row")
-
-
 def read_resource(
     context: ProjectSnapshot, request: ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
@@ -235,14 +238,6 @@ def _make_page(
     context: ProjectSnapshot, nodes: Sequence[ResourceNode], page: PageRequest, row: Callable[[ResourceNode], _Row]
 ) -> tuple[Sequence[_Row], ResultPage]:
     return make_result_page(nodes, page, key=partial(make_node_path, get_resource_tree(context)), row=row)
-
-
-NO_DIGEST = ""  # The digest of a missing document.
-_LISTED = (
-    ("specifications", attrgetter("id", "name", "description", "sections")),
-    ("requirements", attrgetter("specification", "section", "text", "citations")),
-    ("citations", attrgetter("path", "line", "kind", "target")),
-)
 
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:

@@ -21,6 +21,14 @@ from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath, list_citation_s
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+_MAX_URI_LENGTH = 16_384
+_CONTROLS = re.compile(r"[\0-\x1f\x7f]")
+# Only lists have queries; elsewhere a question mark belongs to the name of a file.
+_QUERY = re.compile(
+    r"(.*/(?:specifications|sections|requirements|citations))/?\?((?:limit|cursor)=[^?/]*)\Z", re.DOTALL
+)
+_LIMIT = re.compile(r"0*[1-9][0-9]{0,8}\Z")
+
 
 class NodeKind(Enum):
     ROOT = auto()
@@ -214,15 +222,6 @@ def make_node_path(tree: ResourceTree, node: ResourceNode, spelling: PathSpellin
 
 def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
     return RESOURCE_SCHEME + make_node_path(tree, node, _ENCODED)
-
-
-_MAX_URI_LENGTH = 16_384
-_CONTROLS = re.compile(r"[\0-\x1f\x7f]")
-# Only lists have queries; elsewhere a question mark belongs to the name of a file.
-_QUERY = re.compile(
-    r"(.*/(?:specifications|sections|requirements|citations))/?\?((?:limit|cursor)=[^?/]*)\Z", re.DOTALL
-)
-_LIMIT = re.compile(r"0*[1-9][0-9]{0,8}\Z")
 
 
 class ResourceRequest(Struct, frozen=True):

@@ -21,6 +21,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INPUT, _OUTPUT, _ERRORS = range(3)
 HANDSHAKES = tuple(version.value for version in ProtocolVersion)
 """The versions that a handshake can negotiate; clients that request another are offered the last one."""
+_Object = dict[str, Any]
+_Objects = dict[str, _Object]
 
 
 class ClientPipes(Struct, frozen=True):
@@ -141,10 +143,6 @@ class LineSplitter:
             self._line.clear()
             self._is_skipping = True
             yield None
-
-
-_Object = dict[str, Any]
-_Objects = dict[str, _Object]
 
 
 class _Record(Struct, frozen=True, rename="camel"):

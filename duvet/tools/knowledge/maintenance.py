@@ -46,6 +46,32 @@ _declare = partial(index.declare_knowledge_tool, scope=Scope.MAINTAINER, is_idem
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
+_DESTINATION = (
+    f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; "
+    "by default the folder of backups"
+)
+_REQUEST = "The request_id of the metadata that km-search has answered"
+_CHUNK = "The chunk_id of one of the results"
+_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
+_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
+DestinationArgument = Annotated[
+    str,
+    Meta(
+        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
+        "folder for documents"
+    ),
+]
+OverwriteArgument = Annotated[
+    bool, Meta(description="Whether to replace a file that is there; as configured by default")
+]
+IngestArgument = Annotated[
+    bool, Meta(description="Whether to take the project in afterwards; as configured by default")
+]
+_MAX_TEXT_BYTES = 500_000
+"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
+_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
+_SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
+_NAME = "The name of the recipe, such as daily-health"
 
 
 def require_maintenance(ctx: CallContext) -> Maintenance:
@@ -132,9 +158,6 @@ class _CallStep(CountedStep):
         self._progress.report(share, f"{self._step}: {self._done} of {self._count}")
 
 
-_DESTINATION = f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; by default the folder of backups"
-
-
 class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     destination: Annotated[str, Meta(description=_DESTINATION)] | None = None
 
@@ -193,11 +216,6 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
     except QueryError as error:
         error.hint = _DESTINATION
         raise
-
-
-_REQUEST = "The request_id of the metadata that km-search has answered"
-_CHUNK = "The chunk_id of one of the results"
-_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 
 
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -278,9 +296,6 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
         return True
 
 
-_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
-
-
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description=_PROFILE)] | None = None
     dry_run: Annotated[bool, Meta(description="Whether to tell what there would be, and change nothing")] = False
@@ -337,21 +352,6 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
         warning="; ".join(run.warnings),
         next_step="" if run.success else "What was known before is as it was.",
     )
-
-
-DestinationArgument = Annotated[
-    str,
-    Meta(
-        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
-        "folder for documents"
-    ),
-]
-OverwriteArgument = Annotated[
-    bool, Meta(description="Whether to replace a file that is there; as configured by default")
-]
-IngestArgument = Annotated[
-    bool, Meta(description="Whether to take the project in afterwards; as configured by default")
-]
 
 
 class StoreFileOutput(Struct, frozen=True, kw_only=True):
@@ -412,11 +412,6 @@ async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
     return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
 
 
-_MAX_TEXT_BYTES = 500_000
-"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
-_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
-
-
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     content: Annotated[str, Meta(description=_CONTENT, extra_json_schema={"maxLength": _MAX_TEXT_BYTES})]
     title: Annotated[str, Meta(description="What the text is called, and its file after that")] = ""
@@ -470,9 +465,6 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswe
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
-_SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
-
-
 class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     source_path: Annotated[str, Meta(description=_SOURCE)]
     destination: DestinationArgument | None = None
@@ -500,9 +492,6 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
 
     stored = await run_in_thread(ctx, copy)
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
-
-
-_NAME = "The name of the recipe, such as daily-health"
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):

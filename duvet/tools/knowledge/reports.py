@@ -14,14 +14,16 @@ from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, ge
 from duvet.tools.knowledge import index
 from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
 
+_Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
+_PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
+_ARTIFACTS, _OTHERS = 2, 4
+"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
+_LISTS = 5
+
 
 class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
     history: index.HistoryCount = 0
     limit: index.EntryCount | None = None
-
-
-_Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
-_PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
 
 
 async def _make_report(
@@ -67,10 +69,6 @@ def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
             yield name, sum(map(len, value.values()))
 
 
-_ARTIFACTS, _OTHERS = 2, 4
-"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
-
-
 @index.declare_knowledge_tool("km-coverage-summary", "Coverage of the files", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched and
@@ -86,9 +84,6 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
         removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
     )
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
-
-
-_LISTS = 5
 
 
 @index.declare_knowledge_tool(

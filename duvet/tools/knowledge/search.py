@@ -19,6 +19,16 @@ _MIN_TEXT = 200  # Characters of a result's text if there is no more room.
 _TEXTS = (1000, 500)  # Characters if there is some room.
 _MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
 _REQUIREMENT_TEXT = 160
+FEEDBACK_TOOL = "km-feedback-submit"
+_PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
+_DEFAULT_EDGES, _MAX_EDGES = 50, 200
+_NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
+_MAX_NODES = 50
+_TERM = "A part of a name or a path, or of the text of a requirement"
+_DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
+_HALVES = 2
+"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
+_NAME = "The name of the subsystem, in whatever case"
 
 
 def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
@@ -77,10 +87,6 @@ def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
     return replace(context, primary_node=None, relationships=(), related_artifacts=(), requirements=())
 
 
-FEEDBACK_TOOL = "km-feedback-submit"
-_PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
-
-
 @index.declare_knowledge_tool(
     "km-search",
     "Search everything",
@@ -131,10 +137,6 @@ async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext
     return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
 
 
-_DEFAULT_EDGES, _MAX_EDGES = 50, 200
-_NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
-
-
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     node_id: Annotated[str, Meta(description=_NODE_ID)]
     relationships: Annotated[
@@ -170,10 +172,6 @@ async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> Tool
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
 
 
-_MAX_NODES = 50
-_TERM = "A part of a name or a path, or of the text of a requirement"
-
-
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     term: Annotated[str, Meta(description=_TERM)]
     limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
@@ -190,12 +188,6 @@ async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolA
     found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
     step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
-
-
-_DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
-_HALVES = 2
-"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
-_NAME = "The name of the subsystem, in whatever case"
 
 
 class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):

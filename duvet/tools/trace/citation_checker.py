@@ -25,6 +25,18 @@ from duvet.trace.match import QuoteMatcher
 from duvet.trace.nearest import Neighbourhood, TextStretch
 from duvet.tree.files import MemoryTree, Tree
 
+_MAX_COMPARED = 1000  # Longer quotes are not compared: that takes too long.
+_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared in their own section only.
+_MIN_SIMILARITY = 60
+_MAX_HINT = 600
+_Answer = TypeVar("_Answer")
+_ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
+
+
+_PATH = "\0"  # The path of a given citation, which no target can name.
+_MAX_ERROR = 500
+_MAX_MATCHERS = 512
+
 
 class SpecCatalogue(library.Library):
     """Loads specifications of the catalogue, each text once, and no other files outside of the project."""
@@ -94,12 +106,6 @@ class SpecCatalogue(library.Library):
         return make_project_path(self.cwd, path)
 
 
-_MAX_COMPARED = 1000  # Longer quotes are not compared: that takes too long.
-_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared in their own section only.
-_MIN_SIMILARITY = 60
-_MAX_HINT = 600
-
-
 class NearestMatch(NamedTuple):
     """The nearest text, section or specification, and a hint of one line."""
 
@@ -158,9 +164,6 @@ class NearestFinder:
             number = found[2]
         known, locator = specifications.known(number), specifications.cards[number].locator
         return NearestMatch(locator if find_section_index(known, section) is None else f"{locator}#{section}")
-
-
-_Answer = TypeVar("_Answer")
 
 
 class _Neighbourhood(Neighbourhood):
@@ -226,14 +229,6 @@ class _Texts(SpecificationTexts):
             }
             self._neighbourhoods[number] = _Neighbourhood(known, sentences)
         return self._neighbourhoods[number]
-
-
-_ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
-
-
-_PATH = "\0"  # The path of a given citation, which no target can name.
-_MAX_ERROR = 500
-_MAX_MATCHERS = 512
 
 
 class CitationVerdict(Struct, frozen=True, kw_only=True):

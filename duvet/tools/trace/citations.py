@@ -31,6 +31,20 @@ from duvet.trace.locations import (
 )
 
 CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.
+_STEPS = {
+    invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
+    invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
+    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
+}
+_AS_NEAREST = "Name the target as `nearest` says."
+_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
+_WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
+_ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
+_MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
+_MAX_NUMBERS = 10
+_COMMENT_WIDTH = 100
+_KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
+_DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,16 +56,6 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
     warning: str | None = None
     nearest: str | None = None
-
-
-_STEPS = {
-    invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
-    invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
-    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
-}
-_AS_NEAREST = "Name the target as `nearest` says."
-_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
-_WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 
 
 @declare_query("validate_citation", "Validate a citation", ValidateCitationInput, ValidateCitationOutput)
@@ -82,11 +86,6 @@ def _suggest_step(verdict: CitationVerdict) -> str:
     return verdict.hint or _STEPS.get(phrase, _WRITE)
 
 
-_ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
-_MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
-_MAX_NUMBERS = 10
-
-
 class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
     citations: Annotated[list[CitationText], Meta(min_length=1, max_length=50, description="Whole comments")]
 
@@ -113,10 +112,6 @@ def _summarize_verdicts(verdicts: list[CitationVerdict]) -> str:
     if any(one.nearest for one in verdicts):
         step = "Write what `nearest` says, the target or the words, and validate again."
     return f"{len(wrong)} of {len(verdicts)} invalid: number {join_names(wrong, _MAX_NUMBERS)}. {step}"
-
-
-_COMMENT_WIDTH = 100
-_KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
 
 
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -187,9 +182,6 @@ def _matches(patterns: tuple[str, ...], path: str) -> bool:
         return bool(glob.match_any(glob.compile_pattern(one) for one in patterns)(path))
     except glob.PatternError:
         return False
-
-
-_DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
 class GetCitationContextInput(Struct, frozen=True):

@@ -45,6 +45,26 @@ MALFORMED_CODES = frozenset(
 """The codes of problems that make a comment or an entry of a requirement file unreadable."""
 
 StylesByPath = Mapping[str, tuple[SourceStyle, ...]]
+URL_NOT_FOUND = "URL not found"
+SPECIFICATION_NOT_FOUND = "Specification not found"
+SECTION_NOT_FOUND = "Section not found"
+REQUIREMENT_NOT_FOUND = "Requirement not found"
+
+_PHRASES = {
+    rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,
+    rules.SPECIFICATION_UNFETCHED.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_UNREADABLE.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_NOT_UTF8.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_NOT_REGULAR.code: SPECIFICATION_NOT_FOUND,
+    rules.TARGET_NO_SECTION.code: SECTION_NOT_FOUND,
+    rules.TARGET_UNKNOWN_SECTION.code: SECTION_NOT_FOUND,
+    rules.QUOTE_NOT_FOUND.code: REQUIREMENT_NOT_FOUND,
+    rules.TARGET_BAD_URL.code: URL_NOT_FOUND,
+    **dict.fromkeys(MALFORMED_CODES, URL_NOT_FOUND),
+}
+_NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
+_PASSED = rules.EXCEPTION_NO_REASON.code  # An error of `duvet validate` that `duvet report` tolerates.
+_OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
 class LineStretch(NamedTuple):
@@ -110,26 +130,6 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
     return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, AnnotationHead(head)))))
 
 
-URL_NOT_FOUND = "URL not found"
-SPECIFICATION_NOT_FOUND = "Specification not found"
-SECTION_NOT_FOUND = "Section not found"
-REQUIREMENT_NOT_FOUND = "Requirement not found"
-
-_PHRASES = {
-    rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,
-    rules.SPECIFICATION_UNFETCHED.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_UNREADABLE.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_NOT_UTF8.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_NOT_REGULAR.code: SPECIFICATION_NOT_FOUND,
-    rules.TARGET_NO_SECTION.code: SECTION_NOT_FOUND,
-    rules.TARGET_UNKNOWN_SECTION.code: SECTION_NOT_FOUND,
-    rules.QUOTE_NOT_FOUND.code: REQUIREMENT_NOT_FOUND,
-    rules.TARGET_BAD_URL.code: URL_NOT_FOUND,
-    **dict.fromkeys(MALFORMED_CODES, URL_NOT_FOUND),
-}
-_NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
-
-
 def describe_citation_error(problem: Problem, target: str) -> str:
     """Return the message of a problem, after the phrase for its kind, if any."""
     ##= man/spec/mcp.md#tools
@@ -146,10 +146,6 @@ def restore_spelling(message: str, target: str) -> str:
     """Replace the absolute path of the specification by its name in the target."""
     name = target.partition("#")[0]
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
-
-
-_PASSED = rules.EXCEPTION_NO_REASON.code  # An error of `duvet validate` that `duvet report` tolerates.
-_OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
 class InvalidCitation(Struct, frozen=True):

@@ -26,6 +26,12 @@ from duvet.trace.locations import (
     suggest_nearest,
 )
 
+_TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
+_MAX_LIMIT = 200_000
+_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
+_MAX_SECTIONS = 8
+_MAX_CACHED = 64
+
 
 class CoverageSummaryInput(Struct, frozen=True):
     spec: requirement_tools.SpecArgument | None = None
@@ -83,9 +89,6 @@ def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
     return CoverageCounts(**{name: getattr(found, name) for name in names}, **more)
 
 
-_TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
-
-
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     """Return the counts of all specifications, shortened to fit."""
     whole = context.once(_count_all)
@@ -101,12 +104,6 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - _TOTAL_ROOM))
     words = f"{len(shown)} of {len(ranked)} specifications shown, those with most left to do. {note}"
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
-
-
-_MAX_LIMIT = 200_000
-_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
-_MAX_SECTIONS = 8
-_MAX_CACHED = 64
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):

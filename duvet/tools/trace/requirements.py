@@ -26,6 +26,20 @@ StatusWord = Literal["not started", "in progress", "needs tests", "done"]
 
 NO_LEVEL = "unspecified"
 _STATUSES = {status.words: status for status in records.Status}
+_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
+_MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
+_STEPS = {
+    "not started": "Implement it; suggest_citation writes the comment.",
+    "in progress": "Cite the rest of it; suggest_citation writes the comment.",
+    "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
+}
+_Item = TypeVar("_Item")
+_DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
+_NEXT = {
+    records.Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
+    records.Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
+    records.Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+}
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
@@ -58,10 +72,6 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
     """Return a summary with at most so many characters of the text."""
     text = card.text if most is None else shorten_text(card.text, most)
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.status.words, text)
-
-
-_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
-_MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -101,13 +111,6 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     neighbours: tuple[RequirementSummary, ...] = ()
     citation_count: int
     citations: dict[str, list[RequirementCitation]]
-
-
-_STEPS = {
-    "not started": "Implement it; suggest_citation writes the comment.",
-    "in progress": "Cite the rest of it; suggest_citation writes the comment.",
-    "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
-}
 
 
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
@@ -187,9 +190,6 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     return list(pagination.take_fitting_rows(shown, room))
 
 
-_Item = TypeVar("_Item")
-
-
 class ListedRequirement(Struct, frozen=True):
     identifier: str
     full_path: str
@@ -249,9 +249,6 @@ def make_requirement_list_answer(
     )
 
 
-_DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-
-
 class GetRequirementStatusInput(Struct, frozen=True):
     req_identifier: Annotated[str, Meta(description="First 4 or more digits of its id, or its full_path")]
 
@@ -259,13 +256,6 @@ class GetRequirementStatusInput(Struct, frozen=True):
 class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     status: str
     places: tuple[RequirementPlace, ...] = ()
-
-
-_NEXT = {
-    records.Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
-    records.Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    records.Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
-}
 
 
 @declare_query(
