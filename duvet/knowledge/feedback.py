@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Any
@@ -70,14 +70,6 @@ def read_votes(path: str) -> list[Vote]:
     return sorted(found, key=attrgetter("timestamp"))
 
 
-def compute_vote_means(votes: Sequence[Vote]) -> dict[str, float]:
-    values: dict[str, list[float]] = defaultdict(list)
-    for vote in votes:
-        if vote.vote is not None and -1 <= vote.vote <= 1:
-            values[vote.chunk_id].append(vote.vote)
-    return {chunk: sum(some) / len(some) for chunk, some in values.items()}
-
-
 class VoteMeans:
     """The mean votes of a file, read again when the file changes."""
 
@@ -93,7 +85,12 @@ class VoteMeans:
         except OSError:
             stamp = None
         if stamp != self._stamp:
-            self._means, self._stamp = compute_vote_means(read_votes(self._path)), stamp
+            values: dict[str, list[float]] = defaultdict(list)
+            for vote in read_votes(self._path):
+                if vote.vote is not None and -1 <= vote.vote <= 1:
+                    values[vote.chunk_id].append(vote.vote)
+            self._means = {chunk: sum(some) / len(some) for chunk, some in values.items()}
+            self._stamp = stamp
         return self._means
 
 

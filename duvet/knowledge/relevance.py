@@ -188,7 +188,8 @@ def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQ
     warnings = []
     if is_cut:
         warnings.append(
-            f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and {vocabulary.MAX_QUERY_WORDS} words of the query count"
+            f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and "
+            f"{vocabulary.MAX_QUERY_WORDS} words of the query count"
         )
     if not words:
         warnings.append("the query has no word in it")

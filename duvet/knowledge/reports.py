@@ -314,11 +314,16 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
-    docs, untested, removed = (
-        tuple(_find_stale_docs(facts, before)),
-        tuple(_find_untested(facts)),
-        list_removed_artifacts(facts),
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
+    old = (
+        StaleDoc(one.path, one.subsystem, one.git_timestamp)
+        for one in facts.artifacts.values()
+        if one.label is NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
     )
+    docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
+    untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
@@ -344,20 +349,6 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
         removed_artifacts=removed,
         stale_requirements=requirements,
     )
-
-
-def _find_stale_docs(facts: ProjectFacts, before: float) -> list[StaleDoc]:
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
-    ##% citing files are all older.
-    docs = (
-        StaleDoc(artifact.path, artifact.subsystem, artifact.git_timestamp)
-        for artifact in facts.artifacts.values()
-        if artifact.label is NodeLabel.DESIGN_DOC
-        and artifact.git_timestamp is not None
-        and artifact.git_timestamp < before
-    )
-    return sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path))
 
 
 def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:

@@ -113,7 +113,18 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
         )
         yield (at / "version").problem(CONFIG_BAD_VALUE, message, hint)
     for step, here in _list_tables(values.get("steps"), at / "steps"):
-        yield from _find_step_faults(step, here)
+        actions = ["tool", "wait"]
+        try:
+            ##= man/spec/gateway.md#recipes
+            ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+            ##% recipe that calls it.
+            workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
+        except settings.TableError as error:
+            below = here / error.key if error.key else here
+            yield below.problem(error.rule, str(error), error.hint)
+        if step.get("wait") is not None and step.get("params"):
+            message = "the arguments of the tool stand in `wait`"
+            yield (here / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
         wait = step.get("wait")
@@ -126,21 +137,6 @@ def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, A
     for number, inner in enumerate(value) if isinstance(value, list) else ():
         if isinstance(inner, dict):
             yield inner, at / number
-
-
-def _find_step_faults(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    actions = ["tool", "wait"]
-    try:
-        ##= man/spec/gateway.md#recipes
-        ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-        ##% recipe that calls it.
-        workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
-    except settings.TableError as error:
-        below = at / error.key if error.key else at
-        yield below.problem(error.rule, str(error), error.hint)
-    if step.get("wait") is not None and step.get("params"):
-        message = "the arguments of the tool stand in `wait`"
-        yield (at / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
 
 
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -219,17 +215,6 @@ class RecipeDraft(Struct, frozen=True):
     def has(self, fault: WorkflowFault) -> bool:
         """Return True if a fault of the draft is one of the file, too."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
-
-
-def draft_recipe(name: str, values: Mapping[str, Any]) -> RecipeDraft | None:
-    """Return the readable parts of a file; None if references can't be checked at all."""
-    variables, steps = values.get("variables", {}), values.get("steps")
-    if not isinstance(variables, dict) or not isinstance(steps, list):
-        return None
-    reader = _DraftReader()
-    tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
-    recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
-    return RecipeDraft(make_recipe_workflow(name, recipe), frozenset(reader.unread), frozenset(reader.vague))
 
 
 class _DraftReader:
@@ -313,7 +298,15 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
 
 
 def _draft(found: RecipeFile) -> RecipeDraft | None:
-    return draft_recipe(found.name, found.document.values) if found.document else None
+    """Return the readable parts of a file; None if references can't be checked at all."""
+    values = found.document.values if found.document else {}
+    variables, steps = values.get("variables", {}), values.get("steps")
+    if not isinstance(variables, dict) or not isinstance(steps, list):
+        return None
+    reader = _DraftReader()
+    tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
+    recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
+    return RecipeDraft(make_recipe_workflow(found.name, recipe), frozenset(reader.unread), frozenset(reader.vague))
 
 
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:

@@ -251,7 +251,12 @@ class StepRunner(Struct, frozen=True):
         except DuvetError as error:
             raise make_tool_error(error) from error
         if workflow.find_called_workflow(name) and isinstance(result, dict) and result.get("status") == "error":
-            raise _make_inner_failure(name, result)
+            inner = result.get("error")
+            failure: dict[str, Any] = inner if isinstance(inner, dict) else {}
+            where = f"step {failure['step']}: " if failure.get("step") else ""
+            message, hint, cause = (str(failure.get(key, "")) for key in ("message", "hint", "code"))
+            code = workflow.FailureCode.TOOL_FAILED
+            raise references.WorkflowError(code, f"{name}: {where}{message}", hint=hint, cause=cause)
         return StepResult(result, answer.warnings)
 
     async def _wait(self, step: workflow.WaitStep, arguments: Mapping[str, Any], deadline: float) -> StepResult:
@@ -313,14 +318,3 @@ def _make_failure(code: workflow.FailureCode, name: str, error: ToolError | Duve
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     cause = error.code if isinstance(error, ModelError) else failure.code
     return references.WorkflowError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)
-
-
-def _make_inner_failure(name: str, run: Mapping[str, Any]) -> references.WorkflowError:
-    """Return the failure of a step whose workflow has failed."""
-    error = run.get("error")
-    failure = error if isinstance(error, dict) else {}
-    where = f"step {failure['step']}: " if failure.get("step") else ""
-    message, hint, cause = (str(failure.get(key, "")) for key in ("message", "hint", "code"))
-    return references.WorkflowError(
-        workflow.FailureCode.TOOL_FAILED, f"{name}: {where}{message}", hint=hint, cause=cause
-    )

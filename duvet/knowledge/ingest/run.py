@@ -379,7 +379,8 @@ class VectorUpdate(Struct, frozen=True):
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
         ##% model or more than a fifth of the chunks has changed.
-        space = self._load_space(total)
+        data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
+        space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
         if space is not None:
             paths = frozenset(changed)
             todo = [artifact for artifact in todo if artifact.path in paths]
@@ -392,12 +393,6 @@ class VectorUpdate(Struct, frozen=True):
                 self._embed(space, batch)
                 counted.advance(sum(artifact.chunk_count for artifact in batch))
         progress.end(f"Made {count} vectors")
-
-    def _load_space(self, total: int) -> VectorSpace | None:
-        data = self.store.kept(SPACE_KEY)
-        space = self.embedder.space(data) if data else None
-        size = int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
-        return space if space and abs(total - size) * _TOLERANCE <= size else None
 
     def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
         space = self.embedder.fitted(list(self._sample(artifacts, total)))

@@ -117,8 +117,10 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     problems += front.problems
     if front.slug is not None and (fault := find_slug_fault(front.slug)):
         return ParsedPage(problems=(*problems, make_slug_problem(front.slug, fault, path)), is_page=False)
-    title, links = _read_markdown(text[start:], 1 + text.count("\n", 0, start))
-    return ParsedPage(front.slug or "", front.title or title, front.created, front.tags, links, tuple(problems))
+    body = text[start:].encode()
+    scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    links = tuple(islice(_locate_links(body, scan, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS))
+    return ParsedPage(front.slug or "", front.title or scan.title, front.created, front.tags, links, tuple(problems))
 
 
 def decode_page(data: bytes, path: str) -> str:
@@ -284,13 +286,6 @@ def find_slug_fault(slug: str) -> str:
 def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
     message = f"{slug!a} can't be the slug of a page: {fault}"
     return rules.PAGE_BAD_SLUG.problem(message, path, hint="give it a `slug` in its front matter")
-
-
-def _read_markdown(body: str, line: int) -> tuple[str, tuple[PageLink, ...]]:
-    """Return the title and the links of a text that begins on this line of its file."""
-    data = body.encode()
-    scan = _MarkdownScan(body, data, stops_at_title=b"[[" not in data)
-    return scan.title, tuple(islice(_locate_links(data, scan, line), MAX_PAGE_LINKS))
 
 
 def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:

@@ -215,29 +215,26 @@ class SessionManager(StreamableHTTPSessionManager):
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
-            self._make_room()
+            ##= man/spec/mcp.md#limits
+            ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle
+            ##% one of the client that has the most.
+            counts = Counter(self._clients.get(id) for id in self._server_instances)
+            idle = [
+                (-counts[self._clients.get(id)], one.idle_scope.deadline, id)
+                for id, one in self._server_instances.items()
+                if one.idle_scope and one.idle_scope.deadline < math.inf
+            ]
+            if idle:
+                *_, id = min(idle)
+                longest = self._server_instances.pop(id)
+                self._session_owners.pop(id, None)
+                self._clients.pop(id, None)
+                assert longest.idle_scope
+                longest.idle_scope.cancel()
         transport = super()._admit_session(requestor)
         if transport is not None:
             transport._request_streams = _Streams(partial(self._opened, transport.mcp_session_id or ""))
         return transport
-
-    def _make_room(self) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
-        ##% the client that has the most.
-        counts = Counter(self._clients.get(id) for id in self._server_instances)
-        idle = [
-            (-counts[self._clients.get(id)], transport.idle_scope.deadline, id)
-            for id, transport in self._server_instances.items()
-            if transport.idle_scope and transport.idle_scope.deadline < math.inf
-        ]
-        if idle:
-            *_, id = min(idle)
-            transport = self._server_instances.pop(id)
-            self._session_owners.pop(id, None)
-            self._clients.pop(id, None)
-            assert transport.idle_scope
-            transport.idle_scope.cancel()
 
     async def _serve_opening_request(
         self, http_transport: StreamableHTTPServerTransport, scope: Scope, receive: Receive, send: Send

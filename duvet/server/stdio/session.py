@@ -333,21 +333,16 @@ class OutboundChannel:
         if request.is_handshake and "result" in answer:
             self.version = answer["result"]["protocolVersion"]
         if request.batch:
-            self._collect(request.batch, id, answer)
+            size = len(jsonrpc.encode_message(answer))
+            if self._collected + size > MAX_UNREAD_BYTES:
+                message, size = "The answers to the batch are too large: ask in smaller ones", 0
+                answer = jsonrpc.make_error_response(jsonrpc.TOO_MUCH_CODE, message, id)
+            request.batch.answers.append(answer)
+            request.batch.size += size
+            self._collected += size
         elif not request.is_answered:
             await self.send(answer)
         await self.settle(request)
-
-    def _collect(self, batch: ResponseBatch, id: jsonrpc.MessageId | None, answer: dict[str, Any]) -> None:
-        size = len(jsonrpc.encode_message(answer))
-        if self._collected + size > MAX_UNREAD_BYTES:
-            answer = jsonrpc.make_error_response(
-                jsonrpc.TOO_MUCH_CODE, "The answers to the batch are too large: ask in smaller ones", id
-            )
-            size = 0
-        batch.answers.append(answer)
-        batch.size += size
-        self._collected += size
 
     async def settle(self, request: PendingRequest) -> None:
         """Remove a request, and finish its batch."""

@@ -220,7 +220,7 @@ def make_list_answer(
     notes: Sequence[str] = (),
     page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested part of a list, from the tool of that name; without a size, pages are those of the context."""
+    """Return the requested part of a list of the tool of that name, by default in pages of the context's size."""
     question = (name, structs.replace(arguments, limit=None, cursor=None))
     request = pagination.PageRequest(
         question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
