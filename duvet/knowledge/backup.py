@@ -15,16 +15,7 @@ from msgspec import DecodeError, Struct, json
 from duvet.errors import DuvetError, OutputError, OutputExistsError, QueryError, describe_os_error
 from duvet.knowledge.feedback import read_lines
 from duvet.knowledge.settings import BACKUP_ENDINGS, BACKUP_PREFIX, StorePaths
-from duvet.store.database import (
-    SCHEMA_VERSION,
-    StoreDamagedError,
-    StoreError,
-    StoreFullError,
-    StoreMissingError,
-    advise_rebuild,
-)
-from duvet.store.location import GITIGNORE_NAME, open_store
-from duvet.store.records import Store
+from duvet.store import database, location, records
 from duvet.tree.files import leads_into_folder
 from duvet.tree.outputs import is_abandoned, make_unfinished_name, open_output
 from duvet.version import VERSION
@@ -51,30 +42,22 @@ class ArchiveError(DuvetError):
 
 
 class ManifestEntry(Struct, frozen=True):
-    """A file of the archive."""
-
     size: int
-    digest: str
-    """BLAKE3 in hex."""
+    digest: str  # BLAKE3 in hex.
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
     """The first file of an archive."""
 
     format: int = ARCHIVE_FORMAT
-    duvet: str
-    """The version that made it."""
-    schema: int
-    """The schema of the store."""
-    revision: str
-    """The revision of the store; empty without a store."""
-    created_at: str
-    """In ISO 8601."""
+    duvet: str  # The version that made it.
+    schema: int  # The schema of the store.
+    revision: str  # The revision of the store; empty without a store.
+    created_at: str  # In ISO 8601.
     files: dict[str, ManifestEntry]
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
         return sum(entry.size for entry in self.files.values())
 
 
@@ -105,8 +88,6 @@ def copy_and_digest(source: BinaryIO, target: BinaryIO | None = None) -> Manifes
 
 
 class Backup(Struct, frozen=True):
-    """A finished archive."""
-
     path: str
     size: int
 
@@ -170,7 +151,6 @@ def _find_scratch_place(places: StorePaths, destination: str) -> str:
 
 
 def find_existing_folder(path: str) -> str:
-    """Return the nearest existing folder above a path."""
     while path and not os.path.isdir(path):
         path = os.path.dirname(path)
     return path
@@ -187,10 +167,10 @@ def _copied(places: StorePaths, now: datetime, elsewhere: str) -> Iterator[tuple
 
 
 @contextmanager
-def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None]:
+def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[records.Store | None]:
     try:
-        store = open_store(places.store)
-    except StoreMissingError:
+        store = location.open_store(places.store)
+    except database.StoreMissingError:
         if is_needed:
             raise
         yield None
@@ -199,7 +179,7 @@ def _open_store(places: StorePaths, *, is_needed: bool) -> Iterator[Store | None
         yield store
 
 
-def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
+def _copy_files(store: records.Store | None, places: StorePaths, folder: str, now: datetime) -> Sequence[str]:
     ##= man/spec/gateway.md#backups
     ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
     ##% manifest with versions and digests.
@@ -211,27 +191,29 @@ def _copy_files(store: Store | None, places: StorePaths, folder: str, now: datet
         with suppress(FileNotFoundError), open(os.path.join(folder, name), "rb") as file:
             files[name] = copy_and_digest(file)
     created = now.isoformat(timespec="seconds")
-    manifest = Manifest(duvet=VERSION, schema=SCHEMA_VERSION, revision=revision, created_at=created, files=files)
+    manifest = Manifest(
+        duvet=VERSION, schema=database.SCHEMA_VERSION, revision=revision, created_at=created, files=files
+    )
     _write_lines(folder, MANIFEST_NAME, [json.format(json.encode(manifest))])
     return (MANIFEST_NAME, *files)
 
 
-def _copy_store(store: Store, places: StorePaths, folder: str) -> str:
+def _copy_store(store: records.Store, places: StorePaths, folder: str) -> str:
     """Copy the store and the history of its reports, and return its revision."""
     path = os.path.join(folder, STORE_MEMBER)
     try:
         store.copy_to(path)
-    except StoreFullError as error:
+    except database.StoreFullError as error:
         # The disk has no room for the copy.
         raise OutputError(error.message, path=os.path.dirname(folder), hint=error.hint) from error
     try:
-        with closing(open_store(path)) as copy:
+        with closing(location.open_store(path)) as copy:
             for name, kind in REPORT_MEMBERS.items():
                 _write_lines(folder, name, [*reversed(copy.reports(kind, MAX_BACKUP_REPORTS))])
             return copy.revision
-    except StoreError as error:
+    except database.StoreError as error:
         # The user knows the store, not the copy.
-        hint = advise_rebuild(places.store) if isinstance(error, StoreDamagedError) else error.hint
+        hint = database.advise_rebuild(places.store) if isinstance(error, database.StoreDamagedError) else error.hint
         raise type(error)(error.message, path=places.store, hint=hint) from error
 
 
@@ -267,7 +249,15 @@ def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):
-        _remove_abandoned(folder)
+        names: Sequence[str] = ()
+        with suppress(OSError):
+            names = os.listdir(folder or ".")
+        for name in names:
+            path = os.path.join(folder, name)
+            if name.startswith(_SCRATCH_PREFIX) and os.path.isdir(path) and not os.path.islink(path):
+                with suppress(OSError):
+                    if is_abandoned(path, _SCRATCH_AGE):
+                        rmtree(path)
     folder = _make_first(place, others)
     try:
         yield folder
@@ -280,7 +270,7 @@ def _make_first(place: str, others: Sequence[str]) -> str:
         with report_write_errors(place):
             folder = os.path.join(place, make_unfinished_name(_SCRATCH_PREFIX))
             os.mkdir(folder, 0o700)
-            with open(os.path.join(folder, GITIGNORE_NAME), "xb") as file:
+            with open(os.path.join(folder, location.GITIGNORE_NAME), "xb") as file:
                 file.write(b"*\n")
             return folder
     except OutputError:
@@ -288,19 +278,6 @@ def _make_first(place: str, others: Sequence[str]) -> str:
             with suppress(OutputError):
                 return _make_first(other, ())
         raise
-
-
-def _remove_abandoned(folder: str) -> None:
-    """Remove the scratch folders of killed processes."""
-    names: Sequence[str] = ()
-    with suppress(OSError):
-        names = os.listdir(folder or ".")
-    for name in names:
-        path = os.path.join(folder, name)
-        if name.startswith(_SCRATCH_PREFIX) and os.path.isdir(path) and not os.path.islink(path):
-            with suppress(OSError):
-                if is_abandoned(path, _SCRATCH_AGE):
-                    rmtree(path)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from operator import attrgetter
 from typing import Any
@@ -17,51 +17,37 @@ from duvet.knowledge.settings import StorePaths
 from duvet.tree.outputs import sync_folder
 
 VOTE_SOURCE = "mcp.manual"
-APPEND_PATIENCE = 5.0
-"""Seconds to wait for another process that appends."""
+APPEND_PATIENCE = 5.0  # Seconds to wait for another process that appends.
 _PAUSE = 0.002
 _TAIL_BLOCK = 1 << 16
-_MAX_LINE = 1 << 26
-"""Bytes; longer lines are skipped."""
-LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)
-"""Raised for lines that duvet did not write."""
+_MAX_LINE = 1 << 26  # Bytes; longer lines are skipped.
+LINE_ERRORS = (DecodeError, UnicodeDecodeError, RecursionError)  # Raised for lines that duvet did not write.
 _SAFE_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Vote(Struct, frozen=True, kw_only=True):
     """Feedback on one result of a search."""
 
-    request_id: str
-    """Id of the response with the result."""
+    request_id: str  # Id of the response with the result.
     chunk_id: str
-    vote: float | None = None
-    """From -1, of no use, to 1."""
+    vote: float | None = None  # From -1, of no use, to 1.
     note: str | None = None
     context: dict[str, Any] | None = field(default=None)
-    timestamp: str
-    """In ISO 8601."""
+    timestamp: str  # In ISO 8601.
     source: str = VOTE_SOURCE
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """A call of a tool that changes something."""
-
-    timestamp: str
-    """In ISO 8601."""
+    timestamp: str  # In ISO 8601.
     tool: str
-    outcome: str
-    """`success`, `failure`, or the code of an error."""
-    face: str
-    """The interface that was called."""
-    who: str
-    """The name of the token; `local` without one."""
+    outcome: str  # `success`, `failure`, or the code of an error.
+    face: str  # The interface that was called.
+    who: str  # The name of the token; `local` without one.
     scopes: tuple[str, ...]
     request: str
     duration_seconds: float
-    arguments: str
-    """Their names and sizes."""
-    parameters: Mapping[str, Any]
-    """The values of those that can't be secret."""
+    arguments: str  # Their names and sizes.
+    parameters: Mapping[str, Any]  # The values of those that can't be secret.
 
 
 def submit_vote(places: StorePaths, vote: Vote) -> None:
@@ -84,15 +70,6 @@ def read_votes(path: str) -> list[Vote]:
     return sorted(found, key=attrgetter("timestamp"))
 
 
-def compute_vote_means(votes: Sequence[Vote]) -> dict[str, float]:
-    """Return the mean vote of each chunk that has one."""
-    values: dict[str, list[float]] = defaultdict(list)
-    for vote in votes:
-        if vote.vote is not None and -1 <= vote.vote <= 1:
-            values[vote.chunk_id].append(vote.vote)
-    return {chunk: sum(some) / len(some) for chunk, some in values.items()}
-
-
 class VoteMeans:
     """The mean votes of a file, read again when the file changes."""
 
@@ -108,7 +85,12 @@ class VoteMeans:
         except OSError:
             stamp = None
         if stamp != self._stamp:
-            self._means, self._stamp = compute_vote_means(read_votes(self._path)), stamp
+            values: dict[str, list[float]] = defaultdict(list)
+            for vote in read_votes(self._path):
+                if vote.vote is not None and -1 <= vote.vote <= 1:
+                    values[vote.chunk_id].append(vote.vote)
+            self._means = {chunk: sum(some) / len(some) for chunk, some in values.items()}
+            self._stamp = stamp
         return self._means
 
 
@@ -128,7 +110,17 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
                 ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index
                 ##% and a restored backup.
                 _repair_last_line(handle)
-                _append(handle, b"".join(line + b"\n" for line in lines))
+                size = os.fstat(handle).st_size
+                try:
+                    rest = memoryview(b"".join(line + b"\n" for line in lines))
+                    while rest:
+                        rest = rest[os.write(handle, rest) :]
+                    os.fsync(handle)
+                except OSError:
+                    # The caller gets an error, so nothing may remain.
+                    with suppress(OSError):
+                        os.ftruncate(handle, size)
+                    raise
         finally:
             os.close(handle)
         if is_new:
@@ -137,20 +129,6 @@ def append_lines(path: str, lines: list[bytes], patience: float = APPEND_PATIENC
         raise OutputError("can't add to this file: somebody else has locked it", path=path) from error
     except OSError as error:
         raise OutputError(f"can't add to this file: {describe_os_error(error)}", path=path) from error
-
-
-def _append(handle: int, data: bytes) -> None:
-    size = os.fstat(handle).st_size
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
-        os.fsync(handle)
-    except OSError:
-        # The caller gets an error, so nothing may remain.
-        with suppress(OSError):
-            os.ftruncate(handle, size)
-        raise
 
 
 def _repair_last_line(handle: int) -> None:
@@ -214,7 +192,6 @@ def iterate_lines(path: str) -> Iterator[bytes]:
 
 
 def is_complete_line(line: bytes) -> bool:
-    """Return whether a line is a JSON object."""
     try:
         return isinstance(json.decode(line), dict)
     except LINE_ERRORS:

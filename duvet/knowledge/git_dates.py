@@ -13,16 +13,13 @@ from duvet.project.project import Project
 from duvet.tree.git import GitCommand, GitRepository
 
 _VARIABLES = ("PATH", "HOME", "SYSTEMROOT")
-_COMMIT = b"\x01"
-"""Begins the line of a commit in the log."""
+_COMMIT = b"\x01"  # Begins the line of a commit in the log.
 _BLOCK = 1 << 20
 _LAST_COMMITS_TIMEOUT, _FIRST_COMMITS_TIMEOUT = 120.0, 10.0
 """Seconds; afterwards the modification times of files count."""
 
 
 class LastCommit(Struct, frozen=True, array_like=True, gc=False):
-    """The last commit that changed a file."""
-
     commit: str
     time: float
 
@@ -32,10 +29,8 @@ class CommitTimes(Struct, frozen=True, array_like=True):
 
     head: str = ""
     changes: dict[str, LastCommit] = {}
-    edited: frozenset[str] = frozenset()
-    """Files with uncommitted changes."""
-    fault: str = ""
-    """The reason why git failed in a repository."""
+    edited: frozenset[str] = frozenset()  # Files with uncommitted changes.
+    fault: str = ""  # The reason why git failed in a repository.
 
     def of(self, path: str) -> LastCommit | None:
         """Return the last commit of a file, or None if the file has uncommitted changes."""
@@ -184,8 +179,7 @@ def _read_head(project: Project) -> str:
 
 def _first_commits(git: GitCommand, paths: Collection[str]) -> dict[str, float]:
     found: dict[str, float] = {}
-    heirs: dict[str, Collection[str]] = {}
-    """The present names of files by their earlier names."""
+    heirs: dict[str, Collection[str]] = {}  # The present names of files by their earlier names.
     moment = 0.0
     # Exact renames are found without reading files, which a partial clone may lack.
     options = ("--find-renames=100%", "--diff-filter=AR", "--name-status", "--relative", "--format=tformat:\x01%at")

@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
@@ -43,14 +42,29 @@ _KEY_PROPERTIES = {
 }
 """Names of the keys of nodes among their properties."""
 _MAX_IDENTIFIER = 4096
-_ID_DIGITS = 12
-"""Digits of a requirement's id in its key."""
-_MAX_ALIKE = 50
-"""Requirements that are compared with the first digits of an id."""
+_ID_DIGITS = 12  # Digits of a requirement's id in its key.
+_MAX_ALIKE = 50  # Requirements that are compared with the first digits of an id.
 _FULL_PATH = re.compile(
     r"/?specifications/(?P<spec>[^/]+)(/sections/(?P<section>[^/]+))?(/requirements/(?P<id>[^/]+))?\Z"
 )
 _DIGITS = re.compile(r"[0-9a-f]{4,64}\Z")
+MAX_OTHERS = 100  # Edges of the other direction that are counted.
+_SCORES = {
+    NodeLabel.SUBSYSTEM: 0.95,
+    NodeLabel.SPECIFICATION: 0.9,
+    NodeLabel.DESIGN_DOC: 0.85,
+    NodeLabel.SOURCE_FILE: 0.8,
+    NodeLabel.SECTION: 0.75,
+    NodeLabel.REQUIREMENT: 0.7,
+    NodeLabel.TEST_CASE: 0.65,
+    NodeLabel.CONFIG_FILE: 0.6,
+}
+_SNIPPET_PROPERTIES = ("description", "text", "title")
+_MAX_TERM = 1000
+MAX_SUBSYSTEM_ARTIFACTS = 200
+_MAX_FILE_EDGES = 100_000
+_MAX_CURSOR = 64
+_FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
 
 
 class IdentifierError(QueryError):
@@ -58,8 +72,6 @@ class IdentifierError(QueryError):
 
 
 class NodeIdentifier(Struct, frozen=True):
-    """A label and a key."""
-
     label: NodeLabel
     key: str
 
@@ -107,15 +119,11 @@ def parse_identifier(text: str) -> NodeIdentifier:
 
 
 class EdgeDirection(StrEnum):
-    """The direction of an edge, seen from one of its nodes."""
-
     OUT = "OUT"
     IN = "IN"
 
 
 class NodeView(Struct, frozen=True):
-    """A node."""
-
     id: str
     labels: tuple[str, ...]
     properties: dict[str, Any]
@@ -147,7 +155,16 @@ def find_node(store: Store, text: str) -> GraphNode:
     for key in identifier.keys:
         node = store.node(identifier.label, key)
         if node is not None:
-            return _add_text(store, node) if node.label is NodeLabel.CHUNK else node
+            if node.label is NodeLabel.CHUNK:
+                ##= man/spec/knowledge.md#graph
+                ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an
+                ##% edge.
+                path, _, ordinal = node.key.rpartition("::")
+                numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
+                for chunk in store.chunks(numbers):
+                    more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
+                    return structs.replace(node, properties={**node.properties, **more})
+            return node
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
     ##% the node of the same path if there is one.
@@ -167,29 +184,11 @@ def find_node(store: Store, text: str) -> GraphNode:
     raise NotFoundError(f"Node '{shorten_text(text.strip())}' not found", hint=hint)
 
 
-def _add_text(store: Store, node: GraphNode) -> GraphNode:
-    """Add the text and the symbols of a chunk to its node."""
-    ##= man/spec/knowledge.md#graph
-    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
-    path, _, ordinal = node.key.rpartition("::")
-    numbers = store.chunk_numbers(path)[int(ordinal) :][:1]
-    for chunk in store.chunks(numbers):
-        more = {"text": chunk.text, "symbols": [symbol.qualified_name for symbol in chunk.symbols]}
-        return replace(node, properties={**node.properties, **more})
-    return node
-
-
 def _list_ids(nodes: Sequence[GraphNode]) -> str:
     return ", ".join(node.id for node in nodes[:5])
 
 
-MAX_OTHERS = 100
-"""Edges of the other direction that are counted."""
-
-
 class EdgeSelection(StrEnum):
-    """Directions of edges to return."""
-
     OUTGOING = "outgoing"
     INCOMING = "incoming"
     ALL = "all"
@@ -201,10 +200,8 @@ class NodeWithEdges(Struct, frozen=True):
 
     node: NodeView
     relationships: tuple[Relationship, ...]
-    is_cut: bool
-    """Whether there are more edges."""
-    others: int = 0
-    """Number of edges of the other direction, if there are none of the selected one."""
+    is_cut: bool  # Whether there are more edges.
+    others: int = 0  # Number of edges of the other direction, if there are none of the selected one.
 
 
 def find_node_edges(store: Store, text: str, selection: EdgeSelection, limit: int) -> NodeWithEdges:
@@ -230,23 +227,7 @@ def _read_edges(store: Store, id: str, selection: EdgeSelection, limit: int) -> 
             yield make_relationship(edge, node, EdgeDirection.IN)
 
 
-_SCORES = {
-    NodeLabel.SUBSYSTEM: 0.95,
-    NodeLabel.SPECIFICATION: 0.9,
-    NodeLabel.DESIGN_DOC: 0.85,
-    NodeLabel.SOURCE_FILE: 0.8,
-    NodeLabel.SECTION: 0.75,
-    NodeLabel.REQUIREMENT: 0.7,
-    NodeLabel.TEST_CASE: 0.65,
-    NodeLabel.CONFIG_FILE: 0.6,
-}
-_SNIPPET_PROPERTIES = ("description", "text", "title")
-_MAX_TERM = 1000
-
-
 class FoundNode(Struct, frozen=True):
-    """A search result."""
-
     id: str
     label: str
     score: float
@@ -267,12 +248,7 @@ def search_nodes(store: Store, term: str, limit: int) -> tuple[FoundNode, ...]:
 
     def rank(node: GraphNode) -> tuple[float, bool, bool, str]:
         names = [name.casefold() for name in (node.name, node.key) if name]
-        return (
-            -_SCORES[node.label],
-            folded not in names,
-            not any(name.startswith(folded) for name in names),
-            node.id,
-        )
+        return (-_SCORES[node.label], folded not in names, not any(name.startswith(folded) for name in names), node.id)
 
     found = sorted({node.id: node for node in nodes}.values(), key=rank)[:limit]
     return tuple(FoundNode(node.id, node.label.value, _SCORES[node.label], _make_snippet(node)) for node in found)
@@ -283,15 +259,7 @@ def _make_snippet(node: GraphNode) -> str:
     return shorten_text(escape_line_ends(str(next(texts, node.name or node.key))), 200)
 
 
-MAX_SUBSYSTEM_ARTIFACTS = 200
-_MAX_FILE_EDGES = 100_000
-_MAX_CURSOR = 64
-_FILE_RELATIONS = (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
-
-
 class PathEdge(Struct, frozen=True):
-    """An edge of a path."""
-
     type: Relation
     direction: EdgeDirection
     source: str
@@ -299,19 +267,14 @@ class PathEdge(Struct, frozen=True):
 
 
 class RelatedNode(Struct, frozen=True, kw_only=True):
-    """A node, and a shortest path to it."""
-
     target: NodeView
     hops: int
     path: tuple[PathEdge, ...]
-    relationship: Relation
-    """The first edge of the path."""
+    relationship: Relation  # The first edge of the path.
     direction: EdgeDirection
 
 
 class SubsystemQuery(Struct, frozen=True, kw_only=True):
-    """The part of a subsystem to return."""
-
     depth: int = 1
     limit: int = 25
     cursor: str | None = None
@@ -321,17 +284,12 @@ class SubsystemQuery(Struct, frozen=True, kw_only=True):
 
 
 class RelatedNodes(Struct, frozen=True, kw_only=True):
-    """One page of the related nodes."""
-
     nodes: tuple[RelatedNode, ...]
-    cursor: str | None
-    """The beginning of the next page."""
+    cursor: str | None  # The beginning of the next page.
     total: int
 
 
 class SubsystemView(Struct, frozen=True, kw_only=True):
-    """A subsystem with its surroundings."""
-
     subsystem: NodeView
     related: RelatedNodes
     artifacts: tuple[NodeView, ...]
@@ -352,22 +310,18 @@ def find_subsystem(store: Store, name: str, query: SubsystemQuery) -> SubsystemV
     if query.include_artifacts:
         edges = store.edges(node.id, out=False, limit=_MAX_FILE_EDGES, relations=_FILE_RELATIONS)
         artifacts = {file.key: file for _, file in edges if file.label in _FILE_LABELS}
-    return SubsystemView(
-        subsystem=make_node_view(node),
-        related=_make_page(hops, node.id, query),
-        artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
-    )
-
-
-def _make_page(hops: Sequence[GraphHop], start: str, query: SubsystemQuery) -> RelatedNodes:
     ##= man/spec/knowledge.md#graph
     ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
     ##% by page.
     begin = _decode_cursor(query.cursor)
-    nodes = tuple(query.cut([_make_related(hop, start) for hop in hops[begin : begin + query.limit]]))
+    nodes = tuple(query.cut([_make_related(hop, node.id) for hop in hops[begin : begin + query.limit]]))
     end = begin + len(nodes)
     cursor = urlsafe_b64encode(str(end).encode()).decode() if end < len(hops) else None
-    return RelatedNodes(nodes=nodes, cursor=cursor, total=len(hops))
+    return SubsystemView(
+        subsystem=make_node_view(node),
+        related=RelatedNodes(nodes=nodes, cursor=cursor, total=len(hops)),
+        artifacts=tuple(make_node_view(artifacts[path]) for path in sorted(artifacts)[:MAX_SUBSYSTEM_ARTIFACTS]),
+    )
 
 
 def _decode_cursor(cursor: str | None) -> int:

@@ -9,48 +9,38 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from duvet import words as vocabulary
+from duvet.knowledge import search_query
 from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
-from duvet.knowledge.search_query import (
-    DAY_SECONDS,
-    MAX_RESULTS,
-    CitedRequirement,
-    GraphContext,
-    RelatedArtifact,
-    ScoreDetails,
-    ScoreSignals,
-    SearchRequest,
-    compute_result_limit,
-    make_filters,
-)
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
-from duvet.words import (
-    MAX_QUERY_CHARACTERS,
-    MAX_QUERY_WORDS,
-    STOP_WORDS,
-    extract_index_words,
-    extract_query_words,
-    join_name,
-)
 
-MAX_RELATED = 10
-"""Relationships, related files and requirements of a result."""
-_MAX_SUPPORTING = MAX_RELATED // 2
-"""Documents of a subsystem, and tests of it."""
-_MAX_CITED = 100
-"""Requirements of a file among which those of a chunk's lines come first."""
+MAX_RELATED = 10  # Relationships, related files and requirements of a result.
+_MAX_SUPPORTING = MAX_RELATED // 2  # Documents of a subsystem, and tests of it.
+_MAX_CITED = 100  # Requirements of a file among which those of a chunk's lines come first.
 _MAX_CACHED_FILES = 500
 _SUPPORTING = (Relation.DESCRIBES, Relation.VALIDATES)
 _SHOWN_RELATIONS = tuple(relation for relation in Relation if relation not in (Relation.CITES, Relation.HAS_CHUNK))
+_MAX_NAMES = 8
+_MAX_CHUNKS_OF_NAME = 100
+_TOKEN = re.compile(r"[\w./:\\-]+")
+_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
+_QUALIFIERS = re.compile(r"[.:]+")
+_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
+"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
+_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
+_SIGNALS_SHARE = 0.03
+"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_VOTE_WEIGHT = 0.3
+_MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
+_PLACES = 6
 
 
 class _SubsystemContext(Struct, frozen=True):
-    artifacts: tuple[RelatedArtifact, ...] = ()
+    artifacts: tuple[search_query.RelatedArtifact, ...] = ()
     dependencies: tuple[str, ...] = ()
 
 
 class FileContext(Struct, frozen=True, kw_only=True):
-    """The surroundings of a file in the graph."""
-
     node: GraphNode | None
     outgoing: Sequence[tuple[GraphEdge, GraphNode]]
     incoming: Sequence[tuple[GraphEdge, GraphNode]]
@@ -67,13 +57,12 @@ class FileContext(Struct, frozen=True, kw_only=True):
         return len(self.outgoing) + len(self.incoming) > MAX_RELATED or len(self.cited) > MAX_RELATED
 
     @property
-    def related(self) -> tuple[RelatedArtifact, ...]:
-        """Documents and tests of the same subsystem."""
+    def related(self) -> tuple[search_query.RelatedArtifact, ...]:
         own = self.node.id if self.node else ""
         found = (artifact for subsystem in self.subsystems for artifact in subsystem.artifacts if artifact.id != own)
         return tuple(dict.fromkeys(found))
 
-    def describe(self, chunk: Chunk) -> GraphContext:
+    def describe(self, chunk: Chunk) -> search_query.GraphContext:
         """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
         relationships = [make_relationship(*end, EdgeDirection.OUT) for end in self.outgoing]
         relationships += [make_relationship(*end, EdgeDirection.IN) for end in self.incoming]
@@ -86,7 +75,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
         cited = sorted(
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
         )
-        return GraphContext(
+        return search_query.GraphContext(
             primary_node=make_node_view(self.node) if self.node else None,
             relationships=tuple(relationships[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*own, *needed})),
@@ -95,9 +84,9 @@ class FileContext(Struct, frozen=True, kw_only=True):
         )
 
 
-def _describe_requirement(edge: GraphEdge, node: GraphNode) -> CitedRequirement:
+def _describe_requirement(edge: GraphEdge, node: GraphNode) -> search_query.CitedRequirement:
     properties = node.properties
-    return CitedRequirement(
+    return search_query.CitedRequirement(
         id=node.key.rpartition("/")[2],
         target=str(properties.get("target", "")),
         level=str(properties.get("level", "")),
@@ -119,41 +108,29 @@ class FileContextFinder:
         if artifact.path not in self._files:
             if len(self._files) >= _MAX_CACHED_FILES:
                 self._files.clear()
-            self._files[artifact.path] = self._load_file(artifact)
+            store, id = self._store, f"{artifact.label}:{artifact.path}"
+            outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
+            subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
+            self._files[artifact.path] = FileContext(
+                node=store.node(artifact.label, artifact.path),
+                outgoing=outgoing,
+                incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
+                cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
+                subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
+            )
         return self._files[artifact.path]
-
-    def _load_file(self, artifact: Artifact) -> FileContext:
-        store, id = self._store, f"{artifact.label}:{artifact.path}"
-        outgoing = store.edges(id, out=True, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS)
-        subsystems = dict.fromkeys(node.id for _, node in outgoing if node.label is NodeLabel.SUBSYSTEM)
-        return FileContext(
-            node=store.node(artifact.label, artifact.path),
-            outgoing=outgoing,
-            incoming=store.edges(id, out=False, limit=MAX_RELATED + 1, relations=_SHOWN_RELATIONS),
-            cited=store.edges(id, out=True, limit=_MAX_CITED, relations=(Relation.CITES,)),
-            subsystems=[self._load_subsystem(subsystem) for subsystem in subsystems],
-        )
 
     def _load_subsystem(self, id: str) -> _SubsystemContext:
         if id not in self._subsystems:
             store = self._store
             artifacts = tuple(
-                RelatedArtifact(node.id, relation)
+                search_query.RelatedArtifact(node.id, relation)
                 for relation in _SUPPORTING
                 for _, node in store.edges(id, out=False, limit=_MAX_SUPPORTING + 1, relations=(relation,))
             )
             needed = store.edges(id, out=True, limit=MAX_RELATED, relations=(Relation.DEPENDS_ON,))
             self._subsystems[id] = _SubsystemContext(artifacts, tuple(node.key for _, node in needed))
         return self._subsystems[id]
-
-
-_MAX_NAMES = 8
-_MAX_CHUNKS_OF_NAME = 100
-_TOKEN = re.compile(r"[\w./:\\-]+")
-_LINE_SUFFIX = re.compile(r":\d+(?:-\d+)?\Z")
-_QUALIFIERS = re.compile(r"[.:]+")
-_NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
-"""Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 
 
 def extract_names(text: str) -> tuple[str, ...]:
@@ -163,7 +140,7 @@ def extract_names(text: str) -> tuple[str, ...]:
     names = [name for name in names if name]
     if len(names) == 1 and names[0] == text.strip():
         return (names[0],)
-    return tuple(dict.fromkeys(name for name in names if len(extract_index_words(name)) > 1))[:_MAX_NAMES]
+    return tuple(dict.fromkeys(name for name in names if len(vocabulary.extract_index_words(name)) > 1))[:_MAX_NAMES]
 
 
 def score_named_chunks(
@@ -180,8 +157,8 @@ def score_named_chunks(
             numbers |= dict.fromkeys(store.declaring(_QUALIFIERS.split(name)[-1], filters))
         for number in numbers:
             scores[number] += _NAMED_SCORE
-        if alone and name.isidentifier() and len(extract_index_words(name)) > 1:
-            for number, _ in store.lexical([join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
+        if alone and name.isidentifier() and len(vocabulary.extract_index_words(name)) > 1:
+            for number, _ in store.lexical([vocabulary.join_name(name)], filters, _MAX_CHUNKS_OF_NAME, every=True):
                 scores[number] += _CONTAINED_SCORE
     return scores
 
@@ -190,53 +167,48 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
     """A search request, prepared for the store."""
 
     text: str
-    terms: tuple[str, ...]
-    """Words of the query, without stop words unless there are no others."""
-    parts: tuple[str, ...]
-    """The terms and the words that names in them consist of."""
-    names: tuple[str, ...]
-    """Possible names of files and symbols."""
-    is_name: bool
-    """Whether the query is only a name."""
+    terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
+    parts: tuple[str, ...]  # The terms and the words that names in them consist of.
+    names: tuple[str, ...]  # Possible names of files and symbols.
+    is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters
     limit: int
     warnings: tuple[str, ...]
 
 
-def prepare_question(request: SearchRequest, now: float) -> SearchQuestion:
+def prepare_question(request: search_query.SearchRequest, now: float) -> SearchQuestion:
     """Split a query into words and names, with a warning about each part that is ignored."""
-    text = request.query[:MAX_QUERY_CHARACTERS]
-    words, is_cut = extract_query_words(request.query)
+    text = request.query[: vocabulary.MAX_QUERY_CHARACTERS]
+    words, is_cut = vocabulary.extract_query_words(request.query)
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters or
     ##% 64 words.
-    terms = [word for word in words if word not in STOP_WORDS] or words
-    parts = [word for word in extract_index_words(text) if word not in STOP_WORDS]
+    terms = [word for word in words if word not in vocabulary.STOP_WORDS] or words
+    parts = [word for word in vocabulary.extract_index_words(text) if word not in vocabulary.STOP_WORDS]
     warnings = []
     if is_cut:
         warnings.append(
-            f"only the first {MAX_QUERY_CHARACTERS:,} characters and {MAX_QUERY_WORDS} words of the query count"
+            f"only the first {vocabulary.MAX_QUERY_CHARACTERS:,} characters and "
+            f"{vocabulary.MAX_QUERY_WORDS} words of the query count"
         )
     if not words:
         warnings.append("the query has no word in it")
-    if request.limit > MAX_RESULTS:
-        warnings.append(f"no more than {MAX_RESULTS} results are answered")
+    if request.limit > search_query.MAX_RESULTS:
+        warnings.append(f"no more than {search_query.MAX_RESULTS} results are answered")
     names = extract_names(text)
     return SearchQuestion(
         text=text,
         names=names,
         is_name=len(names) == 1 and text.strip() == names[0],
         terms=tuple(terms),
-        parts=tuple(dict.fromkeys([*terms, *parts]))[:MAX_QUERY_WORDS],
-        filters=make_filters(request.filters, now),
-        limit=compute_result_limit(request),
+        parts=tuple(dict.fromkeys([*terms, *parts]))[: vocabulary.MAX_QUERY_WORDS],
+        filters=search_query.make_filters(request.filters, now),
+        limit=search_query.compute_result_limit(request),
         warnings=tuple(warnings),
     )
 
 
 class Weights(Struct, frozen=True, kw_only=True):
-    """Weights of the signals."""
-
     subsystem: float
     relationship: float
     support: float
@@ -244,8 +216,6 @@ class Weights(Struct, frozen=True, kw_only=True):
 
 
 class WeightProfile(Struct, frozen=True):
-    """Named weights."""
-
     name: str
     weights: Weights
 
@@ -270,15 +240,6 @@ def find_profile(name: str = DEFAULT_PROFILE.name, **overrides: float) -> Weight
     return WeightProfile(f"{name}+overrides", replace(known.weights, **overrides)) if overrides else known
 
 
-_CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03
-"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
-_VOTE_WEIGHT = 0.3
-_MIN_STEM, _SUFFIX = 4, 3
-"""Letters that all forms of a word share at least, and last letters that may differ."""
-_PLACES = 6
-
-
 def compute_score(
     chunk: Chunk,
     context: FileContext,
@@ -286,7 +247,7 @@ def compute_score(
     parts: tuple[float, float, float],
     weights: Weights,
     now: float,
-) -> ScoreDetails:
+) -> search_query.ScoreDetails:
     """Score a chunk; the parts are its cosine and the scores of its ranks by vectors and by words."""
     vector, by_vector, by_words = parts
     artifact = chunk.artifact
@@ -305,14 +266,14 @@ def compute_score(
     )
     lexical = round(_compute_word_share(chunk, question.parts), _PLACES)
     age = None if artifact.git_timestamp is None else max(now - artifact.git_timestamp, 0.0)
-    return ScoreDetails(
+    return search_query.ScoreDetails(
         vector_score=round(vector, _PLACES),
         lexical_score=lexical,
         weighted_vector_score=round(by_vector, _PLACES),
         weighted_lexical_score=round(by_words, _PLACES),
         adjusted_score=round(by_vector + by_words + _SIGNALS_SHARE * signals, _PLACES),
         mode="",
-        signals=ScoreSignals(
+        signals=search_query.ScoreSignals(
             lexical_score=lexical,
             weighted_vector_component=round(by_vector, _PLACES),
             weighted_lexical_component=round(by_words, _PLACES),
@@ -326,18 +287,17 @@ def compute_score(
             # The chunks of a file always cover it completely.
             coverage_penalty=0.0,
             path_depth=artifact.path.count("/") + 1,
-            freshness_days=None if age is None else round(age / DAY_SECONDS, 2),
+            freshness_days=None if age is None else round(age / search_query.DAY_SECONDS, 2),
         ),
     )
 
 
-def apply_vote(scores: ScoreDetails, vote: float) -> ScoreDetails:
-    """Return the score with a mean vote from -1 to 1."""
+def apply_vote(scores: search_query.ScoreDetails, vote: float) -> search_query.ScoreDetails:
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.
     score = round(scores.adjusted_score + _SIGNALS_SHARE * _VOTE_WEIGHT * vote, _PLACES)
-    assert isinstance(scores.signals, ScoreSignals)
+    assert isinstance(scores.signals, search_query.ScoreSignals)
     return replace(scores, adjusted_score=score, signals=replace(scores.signals, feedback=round(vote, _PLACES)))
 
 
@@ -358,7 +318,7 @@ def _compute_word_share(chunk: Chunk, parts: Sequence[str]) -> float:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
-    words = {*extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
+    words = {*vocabulary.extract_index_words(" ".join([chunk.text, chunk.artifact.path, *chunk.artifact.tags]))}
     text = " ".join(words)
     stems = {part: part[: max(len(part) - _SUFFIX, _MIN_STEM)] for part in parts}
     return sum(1.0 if part in words else 0.5 if stems[part] in text else 0.0 for part in parts) / len(parts)

@@ -28,28 +28,20 @@ _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
 _CONNECTED_LABELS = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
 """Files that should be connected with something."""
 _CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
-_BATCH = 500
-"""Nodes whose edges are read at once."""
-_MAX_RUNS = 100
-"""Runs among which the last successful one is searched."""
+_BATCH = 500  # Nodes whose edges are read at once.
+_MAX_RUNS = 100  # Runs among which the last successful one is searched.
 _DAY_SECONDS = 86_400
 
 
 class RequirementFiles(Struct, frozen=True):
-    """A requirement, and the files that cite it."""
-
     requirement: GraphNode
     files: tuple[str, ...]
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    """The input of the reports."""
-
-    run: IngestRun | None
-    """The last successful run."""
+    run: IngestRun | None  # The last successful run.
     artifacts: Mapping[str, Artifact]
-    isolated: Sequence[GraphNode] = ()
-    """Searchable files without connections."""
+    isolated: Sequence[GraphNode] = ()  # Searchable files without connections.
     cited: Sequence[RequirementFiles] = ()
     rule: IngestRule = IngestRule()
 
@@ -61,7 +53,6 @@ def gather_facts(
     edges: Iterable[GraphEdge],
     rule: IngestRule,
 ) -> ProjectFacts:
-    """Return the facts of a run that is about to be stored."""
     known = {node.id: node for node in nodes}
     connected, citing = set[str](), dict[str, set[str]]()
     for edge in edges:
@@ -120,24 +111,18 @@ def _sort_searchable(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNod
 
 
 class KnowledgeAnswer(Struct, frozen=True, kw_only=True):
-    """An answer about the index."""
-
     ##= man/spec/knowledge.md#answers
     ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
     status: str = "ok"
 
 
 class RunReference(Struct, frozen=True):
-    """The run that a report is about."""
-
     run_id: str
     profile: str
     repo_head: str
 
 
 class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file that the last run no longer found."""
-
     path: str
     artifact_type: FileKind
     subsystem: str
@@ -147,8 +132,6 @@ class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PastReport(Struct, frozen=True, kw_only=True):
-    """The header of an earlier report."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
@@ -177,8 +160,6 @@ def format_iso_time(seconds: float) -> str:
 
 
 class ArtifactRow(Struct, frozen=True, kw_only=True):
-    """A file."""
-
     path: str
     artifact_type: FileKind
     subsystem: str
@@ -192,18 +173,13 @@ class ArtifactRow(Struct, frozen=True, kw_only=True):
 
 
 class Freshness(Struct, frozen=True, kw_only=True):
-    """The age of the index and of its files."""
-
-    ingested_at: float | None
-    """The start of the run."""
+    ingested_at: float | None  # The start of the run.
     newest_change: float | None
     oldest_change: float | None
     without_timestamp: int
 
 
 class CoverageSummary(Struct, frozen=True, kw_only=True):
-    """Totals of the coverage report."""
-
     artifact_total: int
     artifact_breakdown: dict[str, int]
     chunk_count: int
@@ -213,22 +189,17 @@ class CoverageSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastCoverage(PastReport, frozen=True, kw_only=True):
-    """The totals of an earlier coverage report."""
-
     summary: CoverageSummary
 
 
 class CoverageReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """Indexed files, and files that can't be searched."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
     include_patterns: tuple[str, ...]
     summary: CoverageSummary
     artifacts: tuple[ArtifactRow, ...]
-    missing_artifacts: tuple[ArtifactRow, ...]
-    """Files without chunks."""
+    missing_artifacts: tuple[ArtifactRow, ...]  # Files without chunks.
     removed_artifacts: tuple[RemovedArtifact, ...]
     history: tuple[PastCoverage, ...] | UnsetType = UNSET
 
@@ -280,45 +251,33 @@ def make_coverage_report(facts: ProjectFacts, now: float) -> CoverageReport:
 
 
 class Thresholds(Struct, frozen=True):
-    """Ages that the report calls stale."""
-
     stale_days: int
 
 
 class IsolatedNode(Struct, frozen=True):
-    """A file without connections."""
-
     id: str
     path: str
     name: str
 
 
 class StaleDoc(Struct, frozen=True):
-    """A document without recent changes."""
-
     path: str
     subsystem: str
     git_timestamp: float
 
 
 class UntestedSubsystem(Struct, frozen=True):
-    """A subsystem with code and without tests."""
-
     subsystem: str
     source_files: int
     test_cases: int
 
 
 class CitingFile(Struct, frozen=True):
-    """A file that cites a requirement."""
-
     path: str
     git_timestamp: float
 
 
 class StaleRequirement(Struct, frozen=True, kw_only=True):
-    """A requirement whose citing files have no recent changes."""
-
     id: str
     full_path: str
     level: str
@@ -328,8 +287,6 @@ class StaleRequirement(Struct, frozen=True, kw_only=True):
 
 
 class LifecycleSummary(Struct, frozen=True, kw_only=True):
-    """Totals of the lifecycle report."""
-
     stale_docs: int
     isolated_nodes: int
     subsystems_missing_tests: int
@@ -338,21 +295,16 @@ class LifecycleSummary(Struct, frozen=True, kw_only=True):
 
 
 class PastLifecycle(PastReport, frozen=True, kw_only=True):
-    """The totals of an earlier lifecycle report."""
-
     summary: LifecycleSummary
 
 
 class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
-    """Stale, isolated, untested and removed files."""
-
     generated_at: float
     generated_at_iso: str
     run: RunReference
     thresholds: Thresholds
     summary: LifecycleSummary
-    isolated: dict[str, tuple[IsolatedNode, ...]]
-    """By label."""
+    isolated: dict[str, tuple[IsolatedNode, ...]]  # By label.
     stale_docs: tuple[StaleDoc, ...]
     missing_tests: tuple[UntestedSubsystem, ...]
     removed_artifacts: tuple[RemovedArtifact, ...]
@@ -362,11 +314,16 @@ class LifecycleReport(KnowledgeAnswer, frozen=True, kw_only=True):
 
 def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     before = now - facts.rule.stale_days * _DAY_SECONDS
-    docs, untested, removed = (
-        tuple(_find_stale_docs(facts, before)),
-        tuple(_find_untested(facts)),
-        list_removed_artifacts(facts),
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
+    ##% citing files are all older.
+    old = (
+        StaleDoc(one.path, one.subsystem, one.git_timestamp)
+        for one in facts.artifacts.values()
+        if one.label is NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
     )
+    docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
+    untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
     requirements = tuple(found for cited in facts.cited if (found := _find_stale(cited, facts, before)))
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
@@ -392,20 +349,6 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
         removed_artifacts=removed,
         stale_requirements=requirements,
     )
-
-
-def _find_stale_docs(facts: ProjectFacts, before: float) -> list[StaleDoc]:
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
-    ##% citing files are all older.
-    docs = (
-        StaleDoc(artifact.path, artifact.subsystem, artifact.git_timestamp)
-        for artifact in facts.artifacts.values()
-        if artifact.label is NodeLabel.DESIGN_DOC
-        and artifact.git_timestamp is not None
-        and artifact.git_timestamp < before
-    )
-    return sorted(docs, key=lambda doc: (doc.git_timestamp, doc.path))
 
 
 def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
@@ -443,7 +386,6 @@ PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
 def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
-    """Store the totals of the reports of a run."""
     ##= man/spec/knowledge.md#reports
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)

@@ -15,33 +15,9 @@ from blake3 import blake3
 from msgspec import Struct
 
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
-from duvet.knowledge.backup import (
-    FEEDBACK_MEMBER,
-    MANIFEST_NAME,
-    MAX_BACKUP_REPORTS,
-    REPORT_MEMBERS,
-    STORE_MEMBER,
-    ArchiveError,
-    Manifest,
-    ManifestEntry,
-    copy_and_digest,
-    create_backup,
-    decode_manifest,
-    find_existing_folder,
-    make_scratch_folder,
-    report_write_errors,
-)
-from duvet.knowledge.feedback import append_lines, iterate_lines
+from duvet.knowledge import backup, feedback
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
-from duvet.store.database import (
-    StoreBusyError,
-    StoreChangedError,
-    StoreDamagedError,
-    StoreError,
-    StoreMissingError,
-    StoreVersionError,
-    list_store_files,
-)
+from duvet.store import database as db
 from duvet.store.location import GITIGNORE_NAME, can_be_replaced, open_store
 from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store, read_moment
 from duvet.tree.files import DiskTree
@@ -51,26 +27,22 @@ if TYPE_CHECKING:
     import tarfile
     from gzip import GzipFile
 
-RESTORE_PATIENCE = 10.0
-"""Seconds to wait for writers."""
+RESTORE_PATIENCE = 10.0  # Seconds to wait for writers.
 _MAX_TRIES = 5
 _VOTES_AT_ONCE = 1000
 _BLOCK = 1 << 20
 _FREE_SHARE = 2
 """An archive may unpack to one part in so many of the free space, because the store takes as much again."""
-_OVERHEAD = 1 << 16
-"""More bytes than sqlite and tar headers need besides the content."""
+_OVERHEAD = 1 << 16  # More bytes than sqlite and tar headers need besides the content.
 _FORCE_HINT = "make room, or keep no backup of what is there, with --force"
+_MAX_MANIFEST = 1 << 20
+_TYPE_FLAG = slice(156, 157)  # The type of a member in its header.
 
 
 class RestoreResult(Struct, frozen=True):
-    """Result of a restore."""
-
-    manifest: Manifest
-    kept: str = ""
-    """The path of the replaced index; empty if there was none or it was not kept."""
-    votes: int = 0
-    """Number of restored votes."""
+    manifest: backup.Manifest
+    kept: str = ""  # The path of the replaced index; empty if there was none or it was not kept.
+    votes: int = 0  # Number of restored votes.
 
 
 def restore_backup(
@@ -86,20 +58,40 @@ def restore_backup(
 
     If there is a stream, the archive is read from it, and the path is only its name in messages.
     """
-    with _store_folder(places), make_scratch_folder(places.folder) as folder:
+    with _store_folder(places), backup.make_scratch_folder(places.folder) as folder:
         archive = path if stream is None else _spool_stream(stream, os.path.join(folder, "archive"), path)
 
-        def check(manifest: Manifest) -> None:
-            if STORE_MEMBER in manifest.files:
+        def check(manifest: backup.Manifest) -> None:
+            if backup.STORE_MEMBER in manifest.files:
                 _check_free_space(places, folder, manifest.size, keeps=keeps)
 
         manifest = _unpack_archive(archive, folder, path, check)
-        copy, kept = os.path.join(folder, STORE_MEMBER), ""
-        if STORE_MEMBER in manifest.files:
+        copy, kept = os.path.join(folder, backup.STORE_MEMBER), ""
+        if backup.STORE_MEMBER in manifest.files:
             _check_store(copy)
-        votes = _restore_votes(places, os.path.join(folder, FEEDBACK_MEMBER))
-        if STORE_MEMBER in manifest.files:
-            kept = _replace_store(places, copy, now, keeps=keeps, patience=patience)
+        ##= man/spec/gateway.md#indexing-and-feedback
+        ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+        ##% restored backup.
+        present = {blake3(line).digest() for line in feedback.iterate_lines(places.feedback)}
+        missing = (
+            line
+            for line in feedback.iterate_lines(os.path.join(folder, backup.FEEDBACK_MEMBER))
+            if blake3(line).digest() not in present
+        )
+        votes = 0
+        while some := list(islice(missing, _VOTES_AT_ONCE)):
+            feedback.append_lines(places.make(places.feedback), some)
+            votes += len(some)
+        if backup.STORE_MEMBER in manifest.files:
+            # On the same disk, so that it is moved and not copied.
+            name = f"{BACKUP_PREFIX}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
+            aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
+
+            def keep() -> str:
+                with advise_force():
+                    return backup.create_backup(places, places.backups, now).path
+
+            kept = swap_store(places, copy, keep if keeps else None, aside, patience)
         return RestoreResult(manifest, kept, votes)
 
 
@@ -130,34 +122,8 @@ def _check_store(copy: str) -> None:
         with closing(open_store(copy)) as store:
             store.artifacts()
     except DuvetError as error:
-        hint = "take everything in again instead" if isinstance(error, StoreVersionError) else "take another backup"
+        hint = "take everything in again instead" if isinstance(error, db.StoreVersionError) else "take another backup"
         raise type(error)(f"the store in this backup is of no use: {error.message}", hint=hint) from error
-
-
-def _restore_votes(places: StorePaths, path: str) -> int:
-    """Append the votes that are missing, and return their number."""
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
-    ##% restored backup.
-    present = {blake3(line).digest() for line in iterate_lines(places.feedback)}
-    missing = (line for line in iterate_lines(path) if blake3(line).digest() not in present)
-    count = 0
-    while some := list(islice(missing, _VOTES_AT_ONCE)):
-        append_lines(places.make(places.feedback), some)
-        count += len(some)
-    return count
-
-
-def _replace_store(places: StorePaths, copy: str, now: datetime, *, keeps: bool, patience: float) -> str:
-    # On the same disk, so that it is moved and not copied.
-    name = f"{BACKUP_PREFIX}replaced-{now:%Y%m%dT%H%M%S}-{os.urandom(4).hex()}"
-    aside = os.path.join(places.folder, BACKUPS_FOLDER, name)
-
-    def keep() -> str:
-        with advise_force():
-            return create_backup(places, places.backups, now).path
-
-    return swap_store(places, copy, keep if keeps else None, aside, patience)
 
 
 def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, aside: str, patience: float) -> str:
@@ -170,44 +136,40 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     ##% save what it replaces unless `--force` is given.
     for _ in range(_MAX_TRIES):
         try:
-            return _overwrite(places.store, copy, keep, patience)
-        except StoreChangedError:
+            with closing(open_store(places.store)) as store:
+                assert isinstance(store, SqliteStore)
+                if keep is None:
+                    overwrite_store(store.database, copy, patience)
+                    return ""
+                moment = read_moment(store.database)
+                kept = keep()
+                try:
+                    overwrite_store(store.database, copy, patience, only=moment)
+                except db.StoreChangedError:
+                    # The next try makes another backup with the changes.
+                    with suppress(OSError):
+                        os.unlink(kept)
+                    raise
+                return kept
+        except db.StoreChangedError:
             continue
-        except StoreMissingError:
+        except db.StoreMissingError:
             pass
-        except (StoreDamagedError, StoreVersionError) as error:
-            if isinstance(error, StoreDamagedError) and not can_be_replaced(places.store):
+        except (db.StoreDamagedError, db.StoreVersionError) as error:
+            if isinstance(error, db.StoreDamagedError) and not can_be_replaced(places.store):
                 raise
         kept = _move_aside(places.store, aside, keeps=keep is not None)
         with suppress(OutputExistsError):
-            with report_write_errors(places.folder):
+            with backup.report_write_errors(places.folder):
                 move_into_place(copy, places.store, replaces=False)
             sync_folder(places.folder)
             return kept
-    raise StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
-
-
-def _overwrite(path: str, copy: str, keep: Callable[[], str] | None, patience: float) -> str:
-    with closing(open_store(path)) as store:
-        assert isinstance(store, SqliteStore)
-        if keep is None:
-            overwrite_store(store.database, copy, patience)
-            return ""
-        moment = read_moment(store.database)
-        kept = keep()
-        try:
-            overwrite_store(store.database, copy, patience, only=moment)
-        except StoreChangedError:
-            # The next try makes another backup with the changes.
-            with suppress(OSError):
-                os.unlink(kept)
-            raise
-        return kept
+    raise db.StoreBusyError("others write to it again and again", path=places.store, hint="try again when that is done")
 
 
 def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
     """Move the files of a damaged store away, and return their folder unless they are removed."""
-    if not any(map(os.path.lexists, list_store_files(path))):
+    if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
     move_store_aside(path, aside)
     if keeps:
@@ -238,7 +200,10 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
     log = size + size // 64 + _OVERHEAD
     forced = size + log + max(0, size - current)
     needed = max(forced, size + current) if keeps else forced
-    if keeps and os.stat(places.folder).st_dev == os.stat(find_existing_folder(places.backups) or os.curdir).st_dev:
+    if (
+        keeps
+        and os.stat(places.folder).st_dev == os.stat(backup.find_existing_folder(places.backups) or os.curdir).st_dev
+    ):
         needed += current
     if needed > free:
         what = "this backup and one of what is there" if keeps else "this backup in the place of what is there"
@@ -253,17 +218,17 @@ def _measure_backup(places: StorePaths) -> int:
         with closing(open_store(places.store)) as store:
             reports = sum(
                 len(report) + 1
-                for kind in REPORT_MEMBERS.values()
-                for report in store.reports(kind, MAX_BACKUP_REPORTS)
+                for kind in backup.REPORT_MEMBERS.values()
+                for report in store.reports(kind, backup.MAX_BACKUP_REPORTS)
             )
-    except StoreError:
+    except db.StoreError:
         return 0
-    files = (*list_store_files(places.store), places.feedback)
+    files = (*db.list_store_files(places.store), places.feedback)
     return reports + sum(os.path.getsize(path) for path in files if os.path.exists(path))
 
 
 def _measure_free_space(folder: str) -> int:
-    with report_write_errors(os.path.dirname(folder)):
+    with backup.report_write_errors(os.path.dirname(folder)):
         return disk_usage(folder).free
 
 
@@ -276,10 +241,9 @@ def _make_no_space_error(folder: str, what: str) -> OutputError:
 
 
 def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
-    """Write a stream to a file, and return its path."""
     folder = os.path.dirname(path)
     left = _measure_free_space(folder) // _FREE_SHARE
-    with report_write_errors(os.path.dirname(folder)), open(path, "xb") as file:
+    with backup.report_write_errors(os.path.dirname(folder)), open(path, "xb") as file:
         while True:
             try:
                 data = stream.read(_BLOCK)
@@ -293,11 +257,6 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
             file.write(data)
 
 
-_MAX_MANIFEST = 1 << 20
-_TYPE_FLAG = slice(156, 157)
-"""The type of a member in its header."""
-
-
 class _BoundedReader:
     """Decompresses an archive up to a number of bytes: first those of a manifest, then those that it announces."""
 
@@ -307,7 +266,6 @@ class _BoundedReader:
         self._path = path
 
     def allow(self, size: int) -> None:
-        """Allow members of so many bytes."""
         self._left = size + _OVERHEAD
 
     def read(self, size: int) -> bytes:
@@ -316,16 +274,16 @@ class _BoundedReader:
         try:
             data = self._file.read(min(size, self._left + 1))
         except BadGzipFile as error:
-            raise ArchiveError("it is no backup", path=self._path) from error
+            raise backup.ArchiveError("it is no backup", path=self._path) from error
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=self._path) from error
         self._left -= len(data)
         if self._left < 0:
-            raise ArchiveError("it unpacks to more than its manifest says", path=self._path)
+            raise backup.ArchiveError("it unpacks to more than its manifest says", path=self._path)
         return data
 
 
-def _unpack_archive(path: str, folder: str, name: str, check: Callable[[Manifest], None]) -> Manifest:
+def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.Manifest], None]) -> backup.Manifest:
     """Write the checked members of an archive to a folder; `check` may refuse the manifest before."""
     ##= man/spec/gateway.md#backups
     ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
@@ -334,20 +292,25 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[Manifest
         with _open_archive(path, name) as (archive, bounded):
             members = iter(archive)
             first = next(members, None)
-            if first is None or first.name != MANIFEST_NAME or not _is_plain(first) or first.size > _MAX_MANIFEST:
-                raise ArchiveError("it is no backup: it does not begin with a manifest", path=name)
-            manifest = decode_manifest(_open_member(archive, first).read(), name)
+            if (
+                first is None
+                or first.name != backup.MANIFEST_NAME
+                or not _is_plain(first)
+                or first.size > _MAX_MANIFEST
+            ):
+                raise backup.ArchiveError("it is no backup: it does not begin with a manifest", path=name)
+            manifest = backup.decode_manifest(_open_member(archive, first).read(), name)
             if manifest.size > _measure_free_space(folder) // _FREE_SHARE:
                 raise _make_no_space_error(folder, f"the {manifest.size:,} bytes of this backup")
             check(manifest)
             bounded.allow(manifest.size)
             found = dict(_unpack_members(archive, members, manifest, name, folder))
     except (zlib.error, EOFError) as error:
-        raise ArchiveError("it is cut off, or no archive", path=name) from error
+        raise backup.ArchiveError("it is cut off, or no archive", path=name) from error
     except OSError as error:
         raise UnreadableError(describe_os_error(error), path=name) from error
     if wrong := sorted(member for member, entry in manifest.files.items() if found.get(member) != entry):
-        raise ArchiveError(f"it is damaged: {', '.join(wrong)} is not what its manifest says", path=name)
+        raise backup.ArchiveError(f"it is damaged: {', '.join(wrong)} is not what its manifest says", path=name)
     return manifest
 
 
@@ -363,7 +326,7 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
         def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
             found = super().frombuf(buf, encoding, errors)
             if buf[_TYPE_FLAG] not in (tarfile.REGTYPE, tarfile.AREGTYPE):
-                raise ArchiveError("it holds what no backup does: something that is no file", path=name)
+                raise backup.ArchiveError("it holds what no backup does: something that is no file", path=name)
             return found
 
     try:
@@ -377,23 +340,23 @@ def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _Boun
             while bounded.read(_BLOCK):
                 pass
     except (tarfile.TarError, ValueError, LookupError, OverflowError, RecursionError) as error:
-        raise ArchiveError("it is no backup", path=name) from error
+        raise backup.ArchiveError("it is no backup", path=name) from error
 
 
 def _unpack_members(
-    archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo], manifest: Manifest, name: str, folder: str
-) -> Iterator[tuple[str, ManifestEntry]]:
+    archive: tarfile.TarFile, members: Iterator[tarfile.TarInfo], manifest: backup.Manifest, name: str, folder: str
+) -> Iterator[tuple[str, backup.ManifestEntry]]:
     left = dict(manifest.files)
     for member in members:
         # The names of the manifest are known ones, so that none leads out of the folder.
         expected = left.pop(member.name, None)
         if expected is None or not _is_plain(member) or member.size != expected.size:
-            raise ArchiveError(f"it holds what no backup does: {member.name[:200]!r}", path=name)
+            raise backup.ArchiveError(f"it holds what no backup does: {member.name[:200]!r}", path=name)
         target = os.path.join(folder, member.name)
-        with report_write_errors(os.path.dirname(folder)):
+        with backup.report_write_errors(os.path.dirname(folder)):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "xb") as file:
-                entry = copy_and_digest(_open_member(archive, member), file)
+                entry = backup.copy_and_digest(_open_member(archive, member), file)
                 file.flush()
                 os.fsync(file.fileno())
         yield member.name, entry

@@ -8,41 +8,18 @@ from string import Formatter
 from urllib.parse import quote
 from uuid import uuid4
 
-from msgspec import UNSET, Struct
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Struct, structs
 
 from duvet.config.settings import EDITOR_FIELDS
 from duvet.errors import DuvetError
-from duvet.knowledge.relevance import (
-    DEFAULT_PROFILE,
-    MAX_RELATED,
-    FileContext,
-    FileContextFinder,
-    SearchQuestion,
-    WeightProfile,
-    apply_vote,
-    compute_score,
-    prepare_question,
-    score_named_chunks,
-)
-from duvet.knowledge.search_query import (
-    FoundChunk,
-    FoundSymbol,
-    ScoreDetails,
-    SearchMetadata,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-)
+from duvet.knowledge import relevance, search_query
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
 from duvet.text import suggest_nearest
 
-_DEPTH = 100
-"""Chunks of each ranking."""
-_SPARE = 5
-"""Chunks beyond the limit that the signals may move up."""
+_DEPTH = 100  # Chunks of each ranking.
+_SPARE = 5  # Chunks beyond the limit that the signals may move up.
 _NO_VECTORS = "found by words alone: no vectors were made of what was taken in"
 
 
@@ -80,8 +57,6 @@ def _make_template_error(template: str, reason: str, hint: str = "") -> DuvetErr
 
 
 class _Vectors(Struct, frozen=True):
-    """The vectors of a store."""
-
     space: VectorSpace
     rows: VectorRows
 
@@ -114,21 +89,18 @@ def _load_vectors(store: Store, embedder: Embedder | None) -> tuple[_Vectors | N
 
 
 class _Ranking(Struct, frozen=True, kw_only=True):
-    """Ranked chunks by their numbers."""
-
-    pool: Sequence[int]
-    """The best chunks."""
-    by_vector: Mapping[int, float]
-    """Scores of the ranks by vectors."""
-    by_words: Mapping[int, float]
-    """Scores of the ranks by words, and of names."""
+    pool: Sequence[int]  # The best chunks.
+    by_vector: Mapping[int, float]  # Scores of the ranks by vectors.
+    by_words: Mapping[int, float]  # Scores of the ranks by words, and of names.
     cosines: Mapping[int, float]
 
 
-def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool) -> _Ranking:
+def _rank_chunks(
+    store: Store, question: relevance.SearchQuestion, vectors: _Vectors | None, *, sort_by_vector: bool
+) -> _Ranking:
     most = question.limit + _SPARE
     lexical = _find_by_words(store, question)
-    named = score_named_chunks(store, question.names, question.filters, alone=question.is_name)
+    named = relevance.score_named_chunks(store, question.names, question.filters, alone=question.is_name)
     if vectors is None:
         by_words = fuse_rankings([compute_shares(lexical), named])
         return _Ranking(pool=[*by_words][:most], by_vector={}, by_words=by_words, cosines={})
@@ -145,7 +117,7 @@ def _rank_chunks(store: Store, question: SearchQuestion, vectors: _Vectors | Non
     return _Ranking(pool=pool, by_vector=by_vector, by_words=by_words, cosines=cosines)
 
 
-def _find_by_words(store: Store, question: SearchQuestion) -> Sequence[tuple[int, object]]:
+def _find_by_words(store: Store, question: relevance.SearchQuestion) -> Sequence[tuple[int, object]]:
     """Return the chunks with every word, then those with some, each with what it is ranked by."""
     if not question.terms:
         return []
@@ -166,12 +138,10 @@ class _Snapshot(Struct, frozen=True):
     revision: str
     vectors: _Vectors | None
     warning: str
-    contexts: FileContextFinder
+    contexts: relevance.FileContextFinder
 
 
 class SearchEngine:
-    """Searches a store, one request at a time."""
-
     def __init__(
         self,
         store: Store,
@@ -179,7 +149,7 @@ class SearchEngine:
         editor_uri: str | None,
         root: str,
         *,
-        profile: WeightProfile = DEFAULT_PROFILE,
+        profile: relevance.WeightProfile = relevance.DEFAULT_PROFILE,
         votes: Callable[[], Mapping[str, float]] | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -192,30 +162,26 @@ class SearchEngine:
         self._now = now
         self._snapshot: _Snapshot | None = None
 
-    def search(self, request: SearchRequest) -> SearchResponse:
-        """Return the best results."""
+    def search(self, request: search_query.SearchRequest) -> search_query.SearchResponse:
         now = self._now()
-        question = prepare_question(request, now)
+        question = relevance.prepare_question(request, now)
         with self._store.reading():
-            return self._answer(self._load_snapshot(), request, question, now)
-
-    def _load_snapshot(self) -> _Snapshot:
-        revision = self._store.revision
-        if self._snapshot is None or self._snapshot.revision != revision:
-            # Frees the old vectors before the new ones are loaded.
-            self._snapshot = None
-            contexts = FileContextFinder(self._store)
-            self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)
-        return self._snapshot
+            revision = self._store.revision
+            if self._snapshot is None or self._snapshot.revision != revision:
+                # Frees the old vectors before the new ones are loaded.
+                self._snapshot = None
+                contexts = relevance.FileContextFinder(self._store)
+                self._snapshot = _Snapshot(revision, *_load_vectors(self._store, self._embedder), contexts)
+            return self._answer(self._snapshot, request, question, now)
 
     def _answer(
-        self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion, now: float
-    ) -> SearchResponse:
+        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion, now: float
+    ) -> search_query.SearchResponse:
         by_vector = request.sort_by_vector and snapshot.vectors is not None
         ranking = _rank_chunks(self._store, question, snapshot.vectors, sort_by_vector=by_vector)
         mode = "lexical" if snapshot.vectors is None else "hybrid"
         votes = self._votes() if self._votes else None
-        found: list[tuple[float, Chunk, FileContext, ScoreDetails]] = []
+        found: list[tuple[float, Chunk, relevance.FileContext, search_query.ScoreDetails]] = []
         for chunk in self._store.chunks(ranking.pool):
             context, number = snapshot.contexts.of(chunk.artifact), chunk.number
             parts = (
@@ -223,18 +189,18 @@ class SearchEngine:
                 ranking.by_vector.get(number, 0.0),
                 ranking.by_words.get(number, 0.0),
             )
-            scores = compute_score(chunk, context, question, parts, self._profile.weights, now)
+            scores = relevance.compute_score(chunk, context, question, parts, self._profile.weights, now)
             if votes is not None:
-                scores = apply_vote(scores, votes.get(chunk.id, 0.0))
+                scores = relevance.apply_vote(scores, votes.get(chunk.id, 0.0))
             score = scores.vector_score if by_vector else scores.adjusted_score
-            found.append((score, chunk, context, replace(scores, mode=mode)))
+            found.append((score, chunk, context, structs.replace(scores, mode=mode)))
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
         ##% `sort_by_vector` by vectors alone.
         found.sort(key=lambda result: -result[0])
         found = found[: question.limit]
         results = tuple(
-            SearchResult(
+            search_query.SearchResult(
                 chunk=self._describe_chunk(chunk, score),
                 graph_context=context.describe(chunk) if request.include_graph else None,
                 scoring=scores,
@@ -244,27 +210,27 @@ class SearchEngine:
         warnings = [*self._warnings(snapshot, request, question)]
         if request.include_graph and any(context.is_cut for _, _, context, _ in found):
             warnings.append(
-                f"no more than {MAX_RELATED} relationships, related files and requirements of a file are told; "
+                f"no more than {relevance.MAX_RELATED} relationships, related files and requirements of a file are told; "
                 "km-graph-node has all"
             )
         both = snapshot.vectors is not None
-        filters = {name: value for name, value in asdict(request.filters).items() if value not in ((), None)}
-        metadata = SearchMetadata(
+        filters = {name: value for name, value in structs.asdict(request.filters).items() if value not in ((), None)}
+        metadata = search_query.SearchMetadata(
             result_count=len(results),
             graph_context_included=request.include_graph,
             warnings=tuple(warnings),
             scoring_mode=mode,
             weight_profile=self._profile.name,
-            weights=asdict(self._profile.weights),
+            weights=structs.asdict(self._profile.weights),
             hybrid_weights={"vector": 0.5, "lexical": 0.5} if both else {"vector": 0.0, "lexical": 1.0},
             filters_applied=filters or UNSET,
             request_id=uuid4().hex,
         )
-        return SearchResponse(query=question.text, results=results, metadata=metadata)
+        return search_query.SearchResponse(query=question.text, results=results, metadata=metadata)
 
-    def _describe_chunk(self, chunk: Chunk, score: float) -> FoundChunk:
+    def _describe_chunk(self, chunk: Chunk, score: float) -> search_query.FoundChunk:
         artifact = chunk.artifact
-        return FoundChunk(
+        return search_query.FoundChunk(
             chunk_id=chunk.id,
             artifact_path=artifact.path,
             artifact_type=artifact.kind.value,
@@ -278,8 +244,8 @@ class SearchEngine:
             coverage_ratio=artifact.coverage_ratio,
             git_timestamp=artifact.git_timestamp,
             symbols=tuple(
-                FoundSymbol(
-                    **asdict(symbol),
+                search_query.FoundSymbol(
+                    **structs.asdict(symbol),
                     id=f"{artifact.path}::{symbol.qualified_name}",
                     editor_uri=self._format_uri(artifact.path, symbol) if self._format_uri else UNSET,
                 )
@@ -287,7 +253,9 @@ class SearchEngine:
             ),
         )
 
-    def _warnings(self, snapshot: _Snapshot, request: SearchRequest, question: SearchQuestion) -> Iterator[str]:
+    def _warnings(
+        self, snapshot: _Snapshot, request: search_query.SearchRequest, question: relevance.SearchQuestion
+    ) -> Iterator[str]:
         filters = question.filters
         yield from question.warnings
         if snapshot.warning:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, get_args
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert
-from msgspec.structs import fields
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
 
 from duvet.errors import QueryError
 from duvet.knowledge.graph import NodeView, Relationship
@@ -38,8 +37,6 @@ class SearchFilters(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The arguments of a search."""
-
     query: Annotated[str, Meta(description="Words, a question, a path, or a name in code")]
     # The maximum is only documented: a higher limit counts as the maximum.
     limit: Annotated[int, Meta(ge=MIN_RESULTS, description="Results", extra_json_schema={"maximum": MAX_RESULTS})] = (
@@ -53,8 +50,6 @@ class SearchRequest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class FoundSymbol(Struct, frozen=True, kw_only=True):
-    """A symbol of a chunk."""
-
     id: str
     name: str
     qualified_name: str
@@ -66,8 +61,6 @@ class FoundSymbol(Struct, frozen=True, kw_only=True):
 
 
 class FoundChunk(Struct, frozen=True, kw_only=True):
-    """A chunk of a file."""
-
     chunk_id: str
     artifact_path: str
     artifact_type: str
@@ -76,8 +69,7 @@ class FoundChunk(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...]
     text: str
     coverage_missing: bool
-    score: float
-    """Orders the results."""
+    score: float  # Orders the results.
     subsystem_criticality: str | None
     coverage_ratio: float
     git_timestamp: float | None
@@ -92,20 +84,15 @@ class RelatedArtifact(Struct, frozen=True):
 
 
 class CitedRequirement(Struct, frozen=True, kw_only=True):
-    """A requirement that the file of a chunk cites."""
-
     id: str
     target: str
     level: str
     status: str
-    kinds: tuple[str, ...]
-    """Kinds of its citations in the file, such as `implementation` and `test`."""
+    kinds: tuple[str, ...]  # Kinds of its citations in the file, such as `implementation` and `test`.
     text: str
 
 
 class GraphContext(Struct, frozen=True, kw_only=True):
-    """The surroundings of a file in the graph."""
-
     primary_node: NodeView | None
     relationships: tuple[Relationship, ...]
     neighbor_subsystems: tuple[str, ...]
@@ -114,8 +101,6 @@ class GraphContext(Struct, frozen=True, kw_only=True):
 
 
 class ScoreSignals(Struct, frozen=True, kw_only=True):
-    """The parts of a score."""
-
     lexical_score: float
     weighted_vector_component: float
     weighted_lexical_component: float
@@ -129,39 +114,26 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
     coverage_penalty: float
     path_depth: int
     freshness_days: float | None
-    feedback: float | UnsetType = UNSET
-    """The mean vote for the chunk, if votes count."""
+    feedback: float | UnsetType = UNSET  # The mean vote for the chunk, if votes count.
 
 
 class ScoreDetails(Struct, frozen=True, kw_only=True):
-    """The score of a chunk."""
-
-    vector_score: float
-    """The cosine to the query; 0 without vectors."""
-    lexical_score: float
-    """The share of the query's words in the text, the path and the tags."""
-    weighted_vector_score: float
-    """The score of its rank by vectors."""
-    weighted_lexical_score: float
-    """The score of its rank by words."""
+    vector_score: float  # The cosine to the query; 0 without vectors.
+    lexical_score: float  # The share of the query's words in the text, the path and the tags.
+    weighted_vector_score: float  # The score of its rank by vectors.
+    weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float
-    mode: str
-    """`hybrid`, or `lexical` without vectors."""
-    signals: ScoreSignals | UnsetType = UNSET
-    """Omitted from answers without room for it."""
+    mode: str  # `hybrid`, or `lexical` without vectors.
+    signals: ScoreSignals | UnsetType = UNSET  # Omitted from answers without room for it.
 
 
 class SearchResult(Struct, frozen=True, kw_only=True):
-    """A result of a search."""
-
     chunk: FoundChunk
     graph_context: GraphContext | None
     scoring: ScoreDetails
 
 
 class SearchMetadata(Struct, frozen=True, kw_only=True):
-    """Properties of the whole answer."""
-
     result_count: int
     graph_context_included: bool
     warnings: tuple[str, ...]
@@ -171,20 +143,17 @@ class SearchMetadata(Struct, frozen=True, kw_only=True):
     hybrid_weights: dict[str, float]
     filters_applied: dict[str, Any] | UnsetType = UNSET
     request_id: str
-    feedback_prompt: str | UnsetType = UNSET
-    """How to give feedback, for callers that may."""
+    feedback_prompt: str | UnsetType = UNSET  # How to give feedback, for callers that may.
 
 
 class SearchResponse(Struct, frozen=True, kw_only=True):
-    """The answer of a search."""
-
     status: str = "ok"
     query: str
     results: tuple[SearchResult, ...]
     metadata: SearchMetadata
 
 
-_LISTS = tuple(field.name for field in fields(SearchFilters) if field.default == ())
+_LISTS = tuple(field.name for field in structs.fields(SearchFilters) if field.default == ())
 _CLOSED_LISTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "artifact_types": ("artifact type", get_args(ArtifactType)),
     "symbol_kinds": ("symbol kind", get_args(SymbolKind)),
@@ -270,7 +239,6 @@ def _find_unknown(arguments: Mapping[str, Any], known: tuple[str, ...], what: st
 
 
 def compute_result_limit(request: SearchRequest) -> int:
-    """Return the number of results at most."""
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
     ##% under a unique `request_id`.
@@ -278,7 +246,6 @@ def compute_result_limit(request: SearchRequest) -> int:
 
 
 def make_filters(filters: SearchFilters, now: float) -> ChunkFilters:
-    """Return the filters as the store compares them."""
     moments = []
     if filters.updated_after is not None:
         moments.append(_parse_moment(filters.updated_after))

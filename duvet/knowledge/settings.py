@@ -7,11 +7,9 @@ import re
 
 from msgspec import Struct
 
+from duvet import errors, text
 from duvet.config.settings import IngestRule, SearchRule, StoreSection
-from duvet.errors import QueryError
-from duvet.store.database import list_store_files
-from duvet.store.location import check_plain_file, make_store_folder
-from duvet.text import quote_text, shorten_text
+from duvet.store import database, location
 
 FEEDBACK_FILE, AUDIT_FILE, BACKUPS_FOLDER = "feedback.jsonl", "audit.jsonl", "backups"
 BACKUP_PREFIX, BACKUP_ENDINGS = "km-backup-", (".tgz", ".tar.gz")
@@ -19,44 +17,32 @@ _PROFILE = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class KnowledgeSettings(Struct, frozen=True):
-    """The location and the configuration of an index."""
-
     root: str
     ingest: IngestRule
     store: StoreSection
     search: SearchRule = SearchRule()
-    configurations: tuple[str, ...] = ()
-    """Paths of the configuration files."""
+    configurations: tuple[str, ...] = ()  # Paths of the configuration files.
 
     @property
     def path(self) -> str:
-        """The path of the store."""
         return os.path.join(self.root, self.store.path)
 
 
 class IngestOptions(Struct, frozen=True, kw_only=True):
-    """Options of one run, besides the configuration."""
-
-    profile: str = ""
-    """The name of the run; that of the configuration if empty."""
-    default_profile: str = "local"
-    """The name if the configuration has none either."""
+    profile: str = ""  # The name of the run; that of the configuration if empty.
+    default_profile: str = "local"  # The name if the configuration has none either.
     dry_run: bool = False
-    full: bool = False
-    """Read unchanged files again."""
-    dummy: bool = False
-    """Make vectors without meaning."""
-    patience: float = 10.0
-    """Seconds to wait for another run."""
-    run_id: str = ""
-    """Random if empty."""
+    full: bool = False  # Read unchanged files again.
+    dummy: bool = False  # Make vectors without meaning.
+    patience: float = 10.0  # Seconds to wait for another run.
+    run_id: str = ""  # Random if empty.
 
 
 def require_profile(name: str) -> str:
     """Return a valid name of a profile; raise QueryError for others."""
     if not _PROFILE.fullmatch(name):
         hint = "take up to 64 letters, digits, `.`, `-` and `_`"
-        raise QueryError(f"{quote_text(shorten_text(name))} can't be the name of a profile", hint=hint)
+        raise errors.QueryError(f"{text.quote_text(text.shorten_text(name))} can't be the name of a profile", hint=hint)
     return name
 
 
@@ -66,13 +52,11 @@ class StorePaths(Struct, frozen=True):
     root: str
     store: str
     backups: str
-    is_configured: bool = False
-    """Whether the folder for backups is configured."""
+    is_configured: bool = False  # Whether the folder for backups is configured.
     configurations: tuple[str, ...] = ()
 
     @property
     def for_backups(self) -> tuple[str, ...]:
-        """The folders that backups may be written to."""
         return (self.root, self.backups) if self.is_configured else (self.root,)
 
     @property
@@ -89,13 +73,12 @@ class StorePaths(Struct, frozen=True):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """All of these files, which are not part of the project."""
-        return (*list_store_files(self.store), self.feedback, self.audit, self.backups)
+        return (*database.list_store_files(self.store), self.feedback, self.audit, self.backups)
 
     def make(self, path: str) -> str:
         """Make the folder of a file beside the store, with its `.gitignore`; raise StoreError if the store is a link."""
-        check_plain_file(self.store)
-        make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
+        location.check_plain_file(self.store)
+        location.make_store_folder(self.store, os.path.basename(path), f".{BACKUP_PREFIX}*", f"{BACKUPS_FOLDER}/")
         return path
 
 
@@ -116,7 +99,6 @@ def list_own_files(path: str, backups: str = "") -> tuple[str, ...]:
 
 
 def is_backup(name: str) -> bool:
-    """Return whether a file has the default name of a backup."""
     return name.startswith(BACKUP_PREFIX) and name.endswith(BACKUP_ENDINGS)
 
 

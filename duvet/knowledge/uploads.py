@@ -31,17 +31,12 @@ _PATH_HINT = "name a path such as docs/notes/tea.md, which stays below the conte
 
 
 class StoredFile(Struct, frozen=True):
-    """A stored upload."""
-
     path: str
-    relative_path: str
-    """From the content root."""
+    relative_path: str  # From the content root.
     overwritten: bool = False
 
 
 class ContentFolder:
-    """The content root of uploads."""
-
     def __init__(self, places: StorePaths, rule: UploadRule) -> None:
         self.root = os.path.join(places.root, rule.root) if rule.root else places.root
         self._places = places
@@ -115,7 +110,6 @@ class ContentFolder:
         raise QueryError("there are too many texts of this second", hint="say a title, or try again")
 
     def ingests(self, wanted: bool | None) -> bool:
-        """Return whether to index the project after an upload."""
         return self._rule.ingest if wanted is None else wanted
 
     def _make_size_error(self, name: str) -> QueryError:
@@ -194,8 +188,6 @@ def _refuse(path: str, reason: str) -> QueryError:
 
 
 class StoredText(Struct, frozen=True, kw_only=True):
-    """A text to store, with its front matter."""
-
     content: str
     title: str = ""
     subsystem: str = ""
@@ -204,14 +196,12 @@ class StoredText(Struct, frozen=True, kw_only=True):
 
     @property
     def is_named(self) -> bool:
-        """True if a file name can be made of the title."""
         return bool(make_file_slug(self.title))
 
     def file_name(self, now: datetime) -> str:
         return f"{make_file_slug(self.title) or f'{_DEFAULT_TITLE}-{now:%Y%m%d-%H%M%S}'}.md"
 
     def document(self) -> str:
-        """Return the content of the file."""
         ##= man/spec/gateway.md#uploads
         ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before
         ##% them, to a file named after the title or the time.

@@ -6,19 +6,17 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Literal
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelRequest, shorten_to_line, strip_invisible
 from duvet.llm.router import Router
 from duvet.model import Specification
-from duvet.queries.full_text import RequirementIndex
-from duvet.queries.records import format_section_text, make_requirement_row
+from duvet.queries import full_text, records
 from duvet.queries.search import SearchQuery, find_hits
 from duvet.templates import ask_template, environment
 from duvet.text import escape_line_ends, make_text_id
-from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
+from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, find_last_line
 
 # Numbers in code don't refer to sources.
@@ -30,14 +28,11 @@ _MARK = re.compile(
 )
 _RANGE = re.compile(r"([0-9]{1,3})[ \t]*[-\u2013][ \t]*([0-9]{1,3})\Z")
 _MAX_DIGITS = 12
-MAX_SOURCE_CHARACTERS = 7_000
-"""Bytes that have less than 3,000 tokens: a token hardly ever has less than 2.5."""
-_SOURCE_OVERHEAD = 120
-"""Bytes of the prompt around each source."""
+MAX_SOURCE_CHARACTERS = 7_000  # Bytes that have less than 3,000 tokens: a token hardly ever has less than 2.5.
+_SOURCE_OVERHEAD = 120  # Bytes of the prompt around each source.
 
 NOTHING_FOUND = "No relevant information found"
-ASK_TASK = "ask"
-"""The key in `routing`."""
+ASK_TASK = "ask"  # The key in `routing`.
 _MAX_QUESTION = 4000
 _MARK_DIGITS = 16
 _SYSTEM = (
@@ -47,10 +42,8 @@ _SYSTEM = (
     "Where they don't answer the question, you say so."
 )
 
-_REQUIREMENTS, _SECTIONS, _CITATIONS = 8, 3, 6
-"""How many of each kind become sources."""
-_LINES_BELOW = 8
-"""Lines of code below a citation."""
+_REQUIREMENTS, _SECTIONS, _CITATIONS = 8, 3, 6  # How many of each kind become sources.
+_LINES_BELOW = 8  # Lines of code below a citation.
 _REQUIREMENTS_ROOM, _SECTIONS_ROOM = MAX_SOURCE_CHARACTERS // 2, MAX_SOURCE_CHARACTERS // 4
 
 SourceKind = Literal["requirement", "section", "citation", "page"]
@@ -63,8 +56,7 @@ class AnswerSource(Struct, frozen=True, kw_only=True):
     number: int
     kind: SourceKind
     title: str
-    full_path: str | None
-    """The path of the resource."""
+    full_path: str | None  # The path of the resource.
     file_path: str
     line_number: int
     text: str
@@ -75,8 +67,7 @@ class CheckedAnswer(Struct, frozen=True):
 
     text: str
     named: frozenset[int]
-    made_up: tuple[str, ...]
-    """The numbers that were removed."""
+    made_up: tuple[str, ...]  # The numbers that were removed.
 
 
 class ModelAnswer(Struct, frozen=True):
@@ -84,8 +75,7 @@ class ModelAnswer(Struct, frozen=True):
 
     answer: str | None
     sources: tuple[AnswerSource, ...]
-    model: str | None = None
-    """`PROVIDER/MODEL`."""
+    model: str | None = None  # `PROVIDER/MODEL`.
     warnings: tuple[str, ...] = ()
 
 
@@ -111,7 +101,6 @@ async def answer_question(
 
 
 def make_model_request(question: str, sources: Sequence[AnswerSource], model: str | None = None) -> ModelRequest:
-    """Return the prompt with the question and the sources."""
     ##= man/spec/ask.md#answers
     ##% The prompt MUST separate these sources from the instructions, whatever the sources contain.
     # No text can contain its own digest, so no source can end the sources early.
@@ -130,7 +119,14 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
         ##= man/spec/ask.md#answers
         ##% `duvet ask` MUST remove references to sources that do not exist, warn about them, and flag an answer that
         ##% names no source.
-        numbers = dict.fromkeys(_expand_numbers(mark["numbers"]))
+        found: list[str] = []
+        for part in re.split(r"[ \t]*[,;][ \t]*", mark["numbers"]):
+            ends = _RANGE.match(part)
+            if ends and int(ends[1]) <= int(ends[2]):
+                found += map(str, range(int(ends[1]), int(ends[2]) + 1))
+            else:
+                found += [one.lstrip("0") or "0" for one in re.split(r"[ \t]*[-\u2013][ \t]*", part)]
+        numbers = dict.fromkeys(found)
         kept = [int(one) for one in numbers if len(one) < _MAX_DIGITS and int(one) in known]
         named.update(kept)
         made_up.update(dict.fromkeys(one for one in numbers if len(one) >= _MAX_DIGITS or int(one) not in known))
@@ -142,18 +138,6 @@ def check_source_numbers(text: str, known: Container[int]) -> CheckedAnswer:
     return CheckedAnswer("".join(checked).strip(), frozenset(named), tuple(one[:_MAX_DIGITS] for one in made_up))
 
 
-def _expand_numbers(mark: str) -> list[str]:
-    """Return the numbers of one mark, including all of a range."""
-    found: list[str] = []
-    for part in re.split(r"[ \t]*[,;][ \t]*", mark):
-        ends = _RANGE.match(part)
-        if ends and int(ends[1]) <= int(ends[2]):
-            found += map(str, range(int(ends[1]), int(ends[2]) + 1))
-        else:
-            found += [one.lstrip("0") or "0" for one in re.split(r"[ \t]*[-\u2013][ \t]*", part)]
-    return found
-
-
 def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS) -> tuple[AnswerSource, ...]:
     """Return the sources that fit into so many bytes, numbered, cut and without invisible characters."""
     fitting: list[AnswerSource] = []
@@ -162,7 +146,7 @@ def fit_sources(found: Iterable[AnswerSource], room: int = MAX_SOURCE_CHARACTERS
         overhead = _SOURCE_OVERHEAD + len(title.encode())
         text = _cut(text, room - overhead)
         if text:
-            fitting.append(replace(source, number=len(fitting) + 1, title=title, text=text))
+            fitting.append(structs.replace(source, number=len(fitting) + 1, title=title, text=text))
             room -= len(text.encode()) + overhead
     return tuple(fitting)
 
@@ -175,20 +159,11 @@ def _cut(text: str, room: int) -> str:
     return f"{part}…" if part else ""
 
 
-class ProjectRetriever:
-    """Finds the sources for a question about a project."""
-
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        index: Callable[[], RequirementIndex],
-        files: ProjectFiles,
-        load: SpecificationLoader,
-    ) -> None:
-        self.catalogue = catalogue
-        self.index = index
-        self.files = files
-        self.load = load
+class ProjectRetriever(Struct, frozen=True):
+    catalogue: Catalogue
+    index: Callable[[], full_text.RequirementIndex]
+    files: ProjectFiles
+    load: SpecificationLoader
 
     def sources(self, question: str) -> tuple[AnswerSource, ...]:
         """Return the best sources, numbered; raises a QueryError for a question without words."""
@@ -202,7 +177,7 @@ class ProjectRetriever:
         return fit_sources([*requirements, *sections, *self._citations(cards)])
 
     def _requirement(self, card: RequirementCard) -> AnswerSource:
-        row = make_requirement_row(self.catalogue, card)
+        row = records.make_requirement_row(self.catalogue, card)
         level = f"{row.level}, " if row.level else ""
         return AnswerSource(
             number=0,
@@ -232,7 +207,7 @@ class ProjectRetriever:
                 full_path=card.section_path(section),
                 file_path=card.path,
                 line_number=loaded.data.count(b"\n", 0, whole.heading[0]) + 1,
-                text=format_section_text(whole),
+                text=records.format_section_text(whole),
             )
             yield from fit_sources([source], room)
 
@@ -241,6 +216,12 @@ class ProjectRetriever:
         for number in list(numbers)[:_CITATIONS]:
             card = self.catalogue.citations[number]
             path = self.catalogue.full_path_of(self.catalogue.requirements[card.requirements[0]])
+            text = self.files.text(card.path)
+            last = find_last_line(text, card)
+            lines = [self.catalogue.citations[number].line for number in self.catalogue.cited_in[card.path]]
+            ends = (
+                line - 1 for line in lines if any(map(text.has_code, range(last + 1, min(line, len(text.lines) + 1))))
+            )
             yield AnswerSource(
                 number=0,
                 kind="citation",
@@ -248,13 +229,5 @@ class ProjectRetriever:
                 full_path=f"{path}/citations/{card.id}",
                 file_path=card.path,
                 line_number=card.line,
-                text=self._code(card),
+                text="\n".join(text.lines[card.line - 1 : min(last + _LINES_BELOW, *ends, len(text.lines))]),
             )
-
-    def _code(self, card: CitationCard) -> str:
-        """Return the annotation with the code below it, up to the next annotation unless that shares the code."""
-        text = self.files.text(card.path)
-        last = find_last_line(text, card)
-        lines = [self.catalogue.citations[number].line for number in self.catalogue.cited_in[card.path]]
-        ends = (line - 1 for line in lines if any(map(text.has_code, range(last + 1, min(line, len(text.lines) + 1)))))
-        return "\n".join(text.lines[card.line - 1 : min(last + _LINES_BELOW, *ends, len(text.lines))])

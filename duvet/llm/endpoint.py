@@ -20,12 +20,9 @@ from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, short
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 _MAX_REFUSAL_BYTES = 64 * 1024
 HIDDEN_KEY = "***"
-_MIN_HIDDEN = 4
-"""A shorter key occurs in any text, and is not replaced."""
-_MIN_HIDDEN_PART = 8
-"""A shorter part of a URL is no secret, and occurs in many words."""
-_MAX_WAIT = 30.0
-"""The longest `Retry-After` in seconds that is waited for."""
+_MIN_HIDDEN = 4  # A shorter key occurs in any text, and is not replaced.
+_MIN_HIDDEN_PART = 8  # A shorter part of a URL is no secret, and occurs in many words.
+_MAX_WAIT = 30.0  # The longest `Retry-After` in seconds that is waited for.
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 8.0
 _DAY = 86_400
 _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
@@ -45,8 +42,6 @@ PROVIDER_DEFAULTS: Mapping[ProviderKind, ProviderDefaults] = {
 
 
 class ProviderKey(Secret):
-    """The key of a provider."""
-
     __slots__ = ()
 
     @property

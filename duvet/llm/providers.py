@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
-from msgspec import DecodeError, Struct, ValidationError, json
-from msgspec.structs import replace
+from msgspec import DecodeError, Struct, ValidationError, json, structs
 
 from duvet.config.service_tables import ProviderKind, ProviderSection
 from duvet.errors import DuvetError
-from duvet.llm.endpoint import (
-    PROVIDER_DEFAULTS,
-    Endpoint,
-    ProviderClient,
-    ProviderKey,
-    is_default_provider,
-    make_endpoint,
-)
+from duvet.llm import endpoint as endpoints
 from duvet.llm.records import MAX_LINE_CHARACTERS, ModelError, ModelFault, ModelRequest, ProviderAnswer, TokenUsage
 
 AnswerType = TypeVar("AnswerType", bound=Struct)
 ANTHROPIC_VERSION = "2023-06-01"
 _MAX_LIST_BYTES = 1024 * 1024
 _MAX_MODELS = 1000
+Sampler = Callable[[ModelRequest], Awaitable[ProviderAnswer]]  # Asks the model of an MCP client during its call.
 
 
 class Provider(Protocol):
@@ -32,12 +26,6 @@ class Provider(Protocol):
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         """Return the names of its models; empty if it can't be asked."""
-
-
-class Sampler(Protocol):
-    """Asks the model of an MCP client, while a call of that client lasts."""
-
-    async def __call__(self, request: ModelRequest) -> ProviderAnswer: ...
 
 
 class _Model(Struct):
@@ -51,7 +39,7 @@ class _ModelList(Struct):
 class _HttpProvider:
     """A provider at an endpoint; a subclass knows its protocol."""
 
-    def __init__(self, endpoint: Endpoint, http: ProviderClient) -> None:
+    def __init__(self, endpoint: endpoints.Endpoint, http: endpoints.ProviderClient) -> None:
         self.endpoint = endpoint
         self.http = http
 
@@ -100,8 +88,6 @@ class _AnthropicAnswer(Struct):
 
 
 class AnthropicProvider(_HttpProvider):
-    """A provider that speaks Anthropic's protocol."""
-
     @property
     def _headers(self) -> dict[str, str]:
         key = self.endpoint.key
@@ -137,8 +123,6 @@ class _OpenAiAnswer(Struct):
 
 
 class OpenAiProvider(_HttpProvider):
-    """A provider that speaks OpenAI's protocol."""
-
     @property
     def _headers(self) -> dict[str, str]:
         key = self.endpoint.key
@@ -148,7 +132,7 @@ class OpenAiProvider(_HttpProvider):
         messages = [{"role": "system", "content": request.system}] if request.system else []
         messages += [{"role": one.role, "content": one.text} for one in request.conversation]
         # OpenAI refuses the older name for its newer models; other providers only know that.
-        is_openai = self.endpoint.base == PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
+        is_openai = self.endpoint.base == endpoints.PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url
         limit = {"max_completion_tokens" if is_openai else "max_tokens": request.max_tokens}
         body = {"model": model, "messages": messages, "temperature": request.temperature, **limit}
         answer = await self._post("/chat/completions", _OpenAiAnswer, **body)
@@ -167,7 +151,7 @@ class ClientModel:
         self.sampler = sampler
 
     async def complete(self, model: str, request: ModelRequest) -> ProviderAnswer:
-        return _require_text(self.name, await self.sampler(replace(request, model=model or None)))
+        return _require_text(self.name, await self.sampler(structs.replace(request, model=model or None)))
 
     async def models(self, seconds: float) -> tuple[str, ...]:
         return ()
@@ -190,13 +174,17 @@ class Backend(Struct, frozen=True):
     name: str
     section: ProviderSection
     provider: Provider | None = None
-    endpoint: Endpoint | None = None
+    endpoint: endpoints.Endpoint | None = None
     trouble: str = ""
     hint: str = ""
 
 
 def make_backend(
-    name: str, section: ProviderSection, key: ProviderKey | None, http: ProviderClient, sampler: Sampler | None
+    name: str,
+    section: ProviderSection,
+    key: endpoints.ProviderKey | None,
+    http: endpoints.ProviderClient,
+    sampler: Sampler | None,
 ) -> Backend:
     if not section.enabled:
         return Backend(name, section, trouble="it is disabled", hint=f"`providers.{name}.enabled` switches it on")
@@ -204,12 +192,12 @@ def make_backend(
         if sampler is None:
             return Backend(name, section, trouble="no client offers its model")
         return Backend(name, section, ClientModel(name, sampler))
-    if key is None and is_default_provider(section):
-        variable = PROVIDER_DEFAULTS[section.kind].variable
+    if key is None and endpoints.is_default_provider(section):
+        variable = endpoints.PROVIDER_DEFAULTS[section.kind].variable
         hint = f"set {variable}, or name another variable as `providers.{name}.apiKey`"
         return Backend(name, section, trouble="it has no key", hint=hint)
     try:
-        endpoint = make_endpoint(name, section, key)
+        endpoint = endpoints.make_endpoint(name, section, key)
     except DuvetError as error:
         return Backend(name, section, trouble=error.message, hint=error.hint)
     provider = AnthropicProvider if section.kind is ProviderKind.ANTHROPIC else OpenAiProvider

@@ -10,28 +10,25 @@ from msgspec import Struct
 from duvet.errors import DuvetError
 from duvet.text import escape_line_ends
 
-MAX_ANSWER_TOKENS = 1024
-"""The default limit of an answer."""
+MAX_ANSWER_TOKENS = 1024  # The default limit of an answer.
+SETUP_HINT = (
+    'name a provider in `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and put its key '
+    "into OPENAI_API_KEY; for a model on this machine give its `baseUrl`, as `http://127.0.0.1:11434/v1`"
+)
+MAX_LINE_CHARACTERS = 200
 
 
 class ModelMessage(Struct, frozen=True):
-    """A message of one side."""
-
     role: Literal["user", "assistant"]
     text: str
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):
-    """A prompt, and the model that it is for."""
-
     prompt: str = ""
-    messages: tuple[ModelMessage, ...] = ()
-    """The conversation before the prompt."""
+    messages: tuple[ModelMessage, ...] = ()  # The conversation before the prompt.
     system: str = ""
-    model: str | None = None
-    """`PROVIDER/MODEL`, or `PROVIDER` for its default model."""
-    task: str | None = None
-    """The key in `routing`."""
+    model: str | None = None  # `PROVIDER/MODEL`, or `PROVIDER` for its default model.
+    task: str | None = None  # The key in `routing`.
     max_tokens: int = MAX_ANSWER_TOKENS
     temperature: float | None = None
 
@@ -42,11 +39,8 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
 
 
 class ModelChoice(Struct, frozen=True):
-    """A model of a provider."""
-
     provider: str
-    model: str
-    """Empty if the provider chooses."""
+    model: str  # Empty if the provider chooses.
 
     @property
     def name(self) -> str:
@@ -55,13 +49,10 @@ class ModelChoice(Struct, frozen=True):
 
 
 class ResolvedModel(Struct, frozen=True):
-    """The chosen model and the reason for it."""
-
     provider: str
     model: str
     reason: str
-    fallbacks: tuple[ModelChoice, ...] = ()
-    """The models to ask in this order if it doesn't answer."""
+    fallbacks: tuple[ModelChoice, ...] = ()  # The models to ask in this order if it doesn't answer.
     warnings: tuple[str, ...] = ()
 
     @property
@@ -77,17 +68,12 @@ class TokenUsage(Struct, frozen=True):
 
 
 class ProviderAnswer(Struct, frozen=True):
-    """The answer of a provider."""
-
     text: str
     usage: TokenUsage = TokenUsage()
-    is_cut: bool = False
-    """True if the answer reached the limit of tokens."""
+    is_cut: bool = False  # True if the answer reached the limit of tokens.
 
 
 class ModelResponse(Struct, frozen=True):
-    """The answer of a model."""
-
     text: str
     provider: str
     model: str
@@ -100,20 +86,11 @@ class ModelResponse(Struct, frozen=True):
 
 
 class KnownModel(Struct, frozen=True):
-    """An available model and where it was found."""
-
     provider: str
     model: str
     origin: Literal["configuration", "models", "llms.txt"]
-    note: str = ""
-    """Text of a third party, for people only."""
+    note: str = ""  # Text of a third party, for people only.
     url: str = ""
-
-
-SETUP_HINT = (
-    'name a provider in `duvet.config.toml`, such as `[providers.openai]` with `defaultModel = "MODEL"`, and put its key '
-    "into OPENAI_API_KEY; for a model on this machine give its `baseUrl`, as `http://127.0.0.1:11434/v1`"
-)
 
 
 class NoModelError(DuvetError):
@@ -127,8 +104,6 @@ class NoModelError(DuvetError):
 
 
 class ModelFault(StrEnum):
-    """The kind of a ModelError."""
-
     UNAUTHORIZED = "unauthorized"
     RATE_LIMITED = "rate_limited"
     UNAVAILABLE = "unavailable"
@@ -151,11 +126,7 @@ class TemporaryModelError(ModelError):
 
     def __init__(self, code: ModelFault, message: str, *, hint: str = "", wait: float | None = None) -> None:
         super().__init__(code, message, hint=hint)
-        self.wait = wait
-        """The seconds that the provider asks to wait."""
-
-
-MAX_LINE_CHARACTERS = 200
+        self.wait = wait  # The seconds that the provider asks to wait.
 
 
 def strip_invisible(text: str) -> str:

@@ -7,26 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
-from duvet.config.fields import did_you_mean
-from duvet.config.service_tables import ProviderKind, ProviderSection, RouteSection
+from duvet.config import fields, service_tables
 from duvet.http_client import Clock, SystemClock
+from duvet.llm import records
 from duvet.llm.endpoint import Endpoint, ProviderClient, find_provider_key
 from duvet.llm.providers import Backend, Sampler, make_backend
-from duvet.llm.records import (
-    MAX_LINE_CHARACTERS,
-    SETUP_HINT,
-    KnownModel,
-    ModelChoice,
-    ModelError,
-    ModelRequest,
-    ModelResponse,
-    NoModelError,
-    ResolvedModel,
-    shorten_to_line,
-)
 from duvet.tree.cache import BlobStore, NoBlobStore, make_cache_key
 
 if TYPE_CHECKING:
@@ -59,20 +46,18 @@ def parse_model_hints(text: str) -> tuple[ModelHint, ...]:
     section = ""
     for line in text.splitlines():
         if line.startswith("## "):
-            section = line[:MAX_LINE_CHARACTERS]
+            section = line[: records.MAX_LINE_CHARACTERS]
         link = _LINK.match(line)
         if link is None or not _ABOUT_MODELS.search(f"{section} {link[1]} {link[3] or ''}"):
             continue
-        name, url, note = shorten_to_line(link[1], _MAX_NAME_CHARACTERS), link[2], link[3] or ""
-        hints.append(ModelHint(name, shorten_to_line(url), shorten_to_line(note)))
+        name, url, note = records.shorten_to_line(link[1], _MAX_NAME_CHARACTERS), link[2], link[3] or ""
+        hints.append(ModelHint(name, records.shorten_to_line(url), records.shorten_to_line(note)))
         if len(hints) == _MAX_HINTS:
             break
     return tuple(hint for hint in hints if hint.name)
 
 
 class ModelListing(Struct, frozen=True):
-    """The discovered models of a provider."""
-
     models: tuple[str, ...] = ()
     hints: tuple[ModelHint, ...] = ()
 
@@ -90,11 +75,9 @@ class ModelDiscovery:
         self._clock = clock
         self._blobs = blobs
         self._cached: dict[str, _CachedListing] = {}
-        self._locks: dict[str, Lock] = {}
-        """Of several tasks that want the same listing, one asks."""
+        self._locks: dict[str, Lock] = {}  # Of several tasks that want the same listing, one asks.
 
     def listing(self, backend: Backend) -> ModelListing:
-        """Return what is cached, without asking."""
         cached = self._cached.get(backend.name)
         return cached.listing if cached else ModelListing()
 
@@ -113,7 +96,14 @@ class ModelDiscovery:
             key = f"models-{make_cache_key((endpoint.base, section.discover, section.llms_txt))}"
             cached = self._blobs.load(key, _CachedListing)
             if cached is None or not self._is_valid(cached):
-                cached = await self._request(backend, endpoint, log)
+                models: tuple[str, ...] | None = ()
+                hints: tuple[ModelHint, ...] | None = ()
+                if backend.section.discover and backend.provider is not None:
+                    models = await _log_failure(backend.provider.models(_TIMEOUT), "models", log)
+                if backend.section.llms_txt:
+                    hints = await _log_failure(self._request_hints(endpoint), HINTS_PATH, log)
+                seconds = _FAILED_SECONDS if models is None or hints is None else _FOUND_SECONDS
+                cached = _CachedListing(self._clock.now() + seconds, ModelListing(models or (), hints or ()))
                 if cached.until > self._clock.now() + _FAILED_SECONDS:
                     self._blobs.save(key, cached)
             self._cached[backend.name] = cached
@@ -125,21 +115,11 @@ class ModelDiscovery:
         # A time too far in the future comes from a wrong clock.
         return 0 < cached.until - self._clock.now() <= _FOUND_SECONDS
 
-    async def _request(self, backend: Backend, endpoint: Endpoint, log: Callable[[str], None]) -> _CachedListing:
-        models: tuple[str, ...] | None = ()
-        hints: tuple[ModelHint, ...] | None = ()
-        if backend.section.discover and backend.provider is not None:
-            models = await _log_failure(backend.provider.models(_TIMEOUT), "models", log)
-        if backend.section.llms_txt:
-            hints = await _log_failure(self._request_hints(endpoint), HINTS_PATH, log)
-        seconds = _FAILED_SECONDS if models is None or hints is None else _FOUND_SECONDS
-        return _CachedListing(self._clock.now() + seconds, ModelListing(models or (), hints or ()))
-
     async def _request_hints(self, endpoint: Endpoint) -> tuple[ModelHint, ...]:
         ##= man/spec/ask.md#discovery
         ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and
         ##% keep the hints in it out of prompts.
-        keyless = replace(endpoint, key=None)
+        keyless = structs.replace(endpoint, key=None)
         data = await self._http.get(keyless, f"{endpoint.origin}/{HINTS_PATH}", {}, _TIMEOUT, _MAX_HINTS_BYTES)
         return parse_model_hints(endpoint.without_key(data.decode(errors="replace")))
 
@@ -147,7 +127,7 @@ class ModelDiscovery:
 async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str], None]) -> Result | None:
     try:
         return await result
-    except ModelError as error:
+    except records.ModelError as error:
         log(f"{what} can't be looked up: {error.message}")
         return None
 
@@ -155,10 +135,12 @@ async def _log_failure(result: Awaitable[Result], what: str, log: Callable[[str]
 class Router(Protocol):
     """Chooses the model for a request, and calls it."""
 
-    def pick(self, request: ModelRequest) -> ResolvedModel:
+    def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
         """Choose the model; raises a NoModelError."""
 
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
+    async def invoke(
+        self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
+    ) -> records.ModelResponse:
         """Return the answer of the model or the first fallback that answers; raises a ModelError or NoModelError."""
 
 
@@ -171,8 +153,8 @@ class StaticRouter:
 
     def __init__(
         self,
-        providers: Mapping[str, ProviderSection],
-        routing: Mapping[str, RouteSection],
+        providers: Mapping[str, service_tables.ProviderSection],
+        routing: Mapping[str, service_tables.RouteSection],
         environ: Mapping[str, str],
         *,
         clock: Clock | None = None,
@@ -184,7 +166,7 @@ class StaticRouter:
         ##= man/spec/ask.md#keys
         ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
         self._keys = {name: key for name, section in providers.items() if (key := find_provider_key(section, environ))}
-        self.providers = {name: replace(section, api_key=None) for name, section in providers.items()}
+        self.providers = {name: structs.replace(section, api_key=None) for name, section in providers.items()}
         self.routing = routing
         self.log = log
         clock = clock or SystemClock()
@@ -207,7 +189,7 @@ class StaticRouter:
     async def aclose(self) -> None:
         await self._http.aclose()
 
-    def pick(self, request: ModelRequest) -> ResolvedModel:
+    def pick(self, request: records.ModelRequest) -> records.ResolvedModel:
         if request.model:
             return self._resolve([request.model], "it is asked for")
         route = self.routing.get(request.task or "")
@@ -220,7 +202,7 @@ class StaticRouter:
         usable = (count for count, name in enumerate(names, 1) if not self._trouble(name))
         return self._resolve(names[: next(usable, None)], "its provider is the first that can be used")
 
-    def _resolve(self, candidates: Sequence[str], reason: str) -> ResolvedModel:
+    def _resolve(self, candidates: Sequence[str], reason: str) -> records.ResolvedModel:
         troubles = {name: trouble for name in candidates if (trouble := self._trouble(name))}
         choices = [self._parse_choice(name) for name in candidates if name not in troubles]
         ##= man/spec/ask.md#choosing-a-model
@@ -231,7 +213,7 @@ class StaticRouter:
             raise self._make_no_model_error(troubles)
         unlisted = [warning for choice in choices for warning in self._warn_unlisted(choice)]
         first, *others = choices
-        return ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
+        return records.ResolvedModel(first.provider, first.model, reason, tuple(others), (*skipped, *unlisted))
 
     def _trouble(self, name: str) -> str:
         """Return the reason why `PROVIDER/MODEL` can't be asked, empty if it can."""
@@ -243,41 +225,43 @@ class StaticRouter:
             return "there is no such provider"
         if backend.trouble:
             return backend.trouble
-        needs_model = backend.section.kind is not ProviderKind.CLIENT
+        needs_model = backend.section.kind is not service_tables.ProviderKind.CLIENT
         return "it has no `defaultModel`" if needs_model and not (model or backend.section.default_model) else ""
 
-    def _parse_choice(self, name: str) -> ModelChoice:
+    def _parse_choice(self, name: str) -> records.ModelChoice:
         provider, _, model = name.partition("/")
-        return ModelChoice(provider, model or self.providers[provider].default_model or "")
+        return records.ModelChoice(provider, model or self.providers[provider].default_model or "")
 
-    def _make_no_model_error(self, troubles: Mapping[str, str]) -> NoModelError:
+    def _make_no_model_error(self, troubles: Mapping[str, str]) -> records.NoModelError:
         if not troubles:
-            return NoModelError()
+            return records.NoModelError()
         words = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
-        return NoModelError(f"no model can be asked: {words}", hint=self._hint_for(troubles))
+        return records.NoModelError(f"no model can be asked: {words}", hint=self._hint_for(troubles))
 
     def _hint_for(self, names: Iterable[str]) -> str:
         for provider in (name.partition("/")[0] for name in names):
             backend = self._backends.get(provider)
             if backend is None and self.providers:
-                return did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
+                return fields.did_you_mean(provider, self.providers) or f"there are {', '.join(self.providers)}"
             if backend is not None and backend.hint:
                 return backend.hint
             if backend is not None and not backend.trouble:
                 return f"name a model as {provider}/MODEL, or give `providers.{provider}.defaultModel`"
-        return SETUP_HINT
+        return records.SETUP_HINT
 
-    def _warn_unlisted(self, choice: ModelChoice) -> list[str]:
+    def _warn_unlisted(self, choice: records.ModelChoice) -> list[str]:
         listed = self._discovery.listing(self._backends[choice.provider]).models
         if not listed or not choice.model or choice.model in listed:
             return []
-        near = did_you_mean(choice.model, listed)
+        near = fields.did_you_mean(choice.model, listed)
         return [f"{choice.provider} lists no model {choice.model}{near and '; '}{near}"]
 
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
+    async def invoke(
+        self, request: records.ModelRequest, resolved: records.ResolvedModel | None = None
+    ) -> records.ModelResponse:
         chosen = resolved or self.pick(request)
         warnings = dict.fromkeys(chosen.warnings)
-        failures: list[ModelError] = []
+        failures: list[records.ModelError] = []
         for choice in chosen.choices:
             if trouble := self._trouble(choice.name):
                 raise self._make_no_model_error({choice.name: trouble})
@@ -287,7 +271,7 @@ class StaticRouter:
             assert backend.provider is not None
             try:
                 answer = await backend.provider.complete(choice.model, request)
-            except ModelError as error:
+            except records.ModelError as error:
                 failures.append(error)
                 continue
             lines = [*warnings]
@@ -297,39 +281,41 @@ class StaticRouter:
                 lines.append("the answer is cut: the model was allowed no more tokens")
             for line in lines:
                 self.log(line)
-            return ModelResponse(answer.text, choice.provider, choice.model, answer.usage, tuple(lines))
+            return records.ModelResponse(answer.text, choice.provider, choice.model, answer.usage, tuple(lines))
         *_, last = failures
         if len(failures) == 1:
             raise last
-        raise ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
+        raise records.ModelError(last.code, "; ".join(one.message for one in failures), hint=last.hint)
 
     async def discover(self) -> None:
         """Look up the models of all providers for which the configuration allows it."""
         for backend in self._backends.values():
             await self._discovery.look_up(backend, self.log)
 
-    def known_models(self) -> tuple[KnownModel, ...]:
+    def known_models(self) -> tuple[records.KnownModel, ...]:
         """Return the configured and the discovered models, each once, by provider."""
         models = [
-            KnownModel(name, section.default_model, "configuration")
+            records.KnownModel(name, section.default_model, "configuration")
             for name, section in self.providers.items()
             if section.default_model
         ]
         for name in (name for route in self.routing.values() for name in (route.model, *route.fallbacks)):
             provider, _, model = name.partition("/")
             if model and provider in self.providers:
-                models.append(KnownModel(provider, model, "configuration"))
+                models.append(records.KnownModel(provider, model, "configuration"))
         for provider, backend in self._backends.items():
             listing = self._discovery.listing(backend)
-            models += [KnownModel(provider, model, "models") for model in listing.models]
-            models += [KnownModel(provider, hint.name, "llms.txt", hint.note, hint.url) for hint in listing.hints]
-        found: dict[tuple[str, str], KnownModel] = {}
+            models += [records.KnownModel(provider, model, "models") for model in listing.models]
+            models += [
+                records.KnownModel(provider, hint.name, "llms.txt", hint.note, hint.url) for hint in listing.hints
+            ]
+        found: dict[tuple[str, str], records.KnownModel] = {}
         for one in models:
             ##= man/spec/ask.md#discovery
             ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not
             ##% list the model.
             earlier = found.setdefault((one.provider, one.model), one)
             if one.note and not earlier.note:
-                found[one.provider, one.model] = replace(earlier, note=one.note, url=one.url)
+                found[one.provider, one.model] = structs.replace(earlier, note=one.note, url=one.url)
         order = {name: index for index, name in enumerate(self.providers)}
         return tuple(sorted(found.values(), key=lambda one: order[one.provider]))

@@ -6,51 +6,44 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from textwrap import wrap
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from duvet.config.settings import SourceRule
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Annotation, Kind, Problem, Severity
 from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_prompt
-from duvet.queries.details import make_detail
+from duvet.queries import details, records, references
 from duvet.queries.gaps import LEVELS_BY_WORD, Gap, RequirementFilter, find_gaps
-from duvet.queries.records import (
-    CitationWithCode,
-    RequirementDetail,
-    SectionDetail,
-    make_requirement_row,
-)
-from duvet.queries.references import RequirementRef, SectionRef
-from duvet.sources.comments import SourceStyle
-from duvet.sources.editor import format_annotation
+from duvet.sources import comments, editor
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
 from duvet.trace.locations import list_possible_paths, match_specifications, require_specification
 
-_INDENT = " " * 7
-"""As deep as an item of a numbered list and a block of code in it."""
+_INDENT = " " * 7  # As deep as an item of a numbered list and a block of code in it.
+_Item = TypeVar("_Item")
+
+MAX_PROMPT_CHARACTERS = 7_000
+"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
+MAX_ITEM_CHARACTERS = 1_000  # The most of one text in a list, and of a line of a section before it is broken.
+MAX_ITEM_WIDTH = 160  # The most of a line of code.
+_AROUND = 3
 
 
 class CitationComment(Struct, frozen=True):
-    """The comments to paste into the files of a source."""
-
     patterns: str
-    for_code: str
-    """Empty if the files are tests."""
+    for_code: str  # Empty if the files are tests.
     for_test: str
 
 
 def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple[CitationComment, ...]:
-    """Return the comments for each style of these sources."""
-    styles: dict[SourceStyle, list[str]] = {}
+    styles: dict[comments.SourceStyle, list[str]] = {}
     for rule in rules:
-        styles.setdefault(SourceStyle(rule.meta, rule.content, rule.kind), []).extend(rule.patterns)
+        styles.setdefault(comments.SourceStyle(rule.meta, rule.content, rule.kind), []).extend(rule.patterns)
 
-    def paste(style: SourceStyle, kind: Kind) -> str:
-        return "".join(f"{line}\n" for line in format_annotation(style, _INDENT, target, quote, kind=kind))
+    def paste(style: comments.SourceStyle, kind: Kind) -> str:
+        return "".join(f"{line}\n" for line in editor.format_annotation(style, _INDENT, target, quote, kind=kind))
 
     # Where all sources are tests, they contain the code as well.
     only_tests = all(style.kind is Kind.TEST for style in styles)
@@ -62,16 +55,6 @@ def make_comments(rules: Sequence[SourceRule], target: str, quote: str) -> tuple
         )
         for style, patterns in styles.items()
     )
-
-
-_Item = TypeVar("_Item")
-
-MAX_PROMPT_CHARACTERS = 7_000
-"""The bytes of a list that leave a prompt below 4,000 tokens, hardly any of which has less than 2.5."""
-MAX_ITEM_CHARACTERS = 1_000
-"""The most of one text in a list, and of a line of a section before it is broken."""
-MAX_ITEM_WIDTH = 160
-"""The most of a line of code."""
 
 
 def fit_items(
@@ -87,18 +70,15 @@ def fit_items(
     return items
 
 
-_AROUND = 3
-
-
-def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRef) -> Mapping[str, object]:
+def make_requirement_values(context: ProjectSnapshot, requirement: references.RequirementRef) -> Mapping[str, object]:
     """Return the requirement with its citations, the comments to paste, and the places of its todos."""
-    detail = make_detail(context.material(_AROUND), requirement)
-    assert isinstance(detail, RequirementDetail)
+    detail = details.make_detail(context.material(_AROUND), requirement)
+    assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
     ##% around them, and show the comments to write.
     citations = [
-        replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
+        structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations
     ]
     shown = fit_items(citations, _measure_citation)
@@ -114,20 +94,16 @@ def make_requirement_values(context: ProjectSnapshot, requirement: RequirementRe
     }
 
 
-def _measure_citation(citation: CitationWithCode) -> str:
+def _measure_citation(citation: records.CitationWithCode) -> str:
     """Return a text as long as the citation in a prompt, which has line numbers."""
     numbered = "".join(f"{'':12}{line}" for line in citation.context_lines)
     return f"{citation.type} in {citation.file_path}, {citation.reason} {citation.feature} {numbered}"
 
 
 class DoubtfulCitation(Struct, frozen=True):
-    """A citation with a problem."""
-
     place: str
-    target: str
-    """Empty if it can't be read."""
-    quote: str
-    """The quote, or else the whole comment."""
+    target: str  # Empty if it can't be read.
+    quote: str  # The quote, or else the whole comment.
     matter: str
     advice: str
 
@@ -189,16 +165,16 @@ def make_section_values(context: ProjectSnapshot, given: Mapping[str, str]) -> M
     """Return the section with its text and its requirements."""
     reference, room = given["section"], MAX_PROMPT_CHARACTERS // 2
     found = context.find(reference)
-    if not isinstance(found, SectionRef):
+    if not isinstance(found, references.SectionRef):
         hint = "give it as SPEC#SECTION, or the path of its resource"
         raise NotFoundError(f"{quote_text(reference)} is no section", hint=hint)
-    section = make_detail(context.material(), found)
-    assert isinstance(section, SectionDetail)
+    section = details.make_detail(context.material(), found)
+    assert isinstance(section, records.SectionDetail)
     lines: list[str] = []
     for line in section.content.splitlines():
         lines += wrap(line, MAX_ITEM_CHARACTERS) if len(line) > MAX_ITEM_CHARACTERS else [line]
     shown = fit_items(lines, lambda line: f"> {line}", room)
-    rows = [replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
+    rows = [structs.replace(one, text=shorten_text(one.text, MAX_ITEM_CHARACTERS)) for one in section.requirements]
     requirements = fit_items(rows, lambda one: f"- `{one.identifier}`, {one.status}: {one.text}", room)
     return {
         "section": section,
@@ -219,8 +195,8 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     filter = RequirementFilter((spec,) if spec else (), levels=(LEVELS_BY_WORD[word],) if word else ())
     found = find_gaps(catalogue, filter, Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
-    rows = [make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
-    rows = [replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]
+    rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
+    rows = [structs.replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]
     shown = fit_items(rows, lambda row: row.identifier + row.specification + row.section + row.text)
     return {
         "specification": catalogue.specifications[require_specification(catalogue, spec)[0]].name if spec else "",
@@ -245,14 +221,14 @@ def fill_prompt(request: PromptRequest, context: ProjectSnapshot, registry: Regi
         return _render(request.name, registry, _VALUES[request.name](context, request.given))
     reference = request.given["requirement"]
     found = context.find(reference)
-    if not isinstance(found, RequirementRef):
+    if not isinstance(found, references.RequirementRef):
         hint = "give the first digits of its id, or the path of its resource"
         raise NotFoundError(f"{quote_text(reference)} is no requirement", hint=hint)
     return fill_requirement_prompt(request.name, found, context, registry)
 
 
 def fill_requirement_prompt(
-    name: str, requirement: RequirementRef, context: ProjectSnapshot, registry: Registry
+    name: str, requirement: references.RequirementRef, context: ProjectSnapshot, registry: Registry
 ) -> str:
     return _render(name, registry, make_requirement_values(context, requirement))
 

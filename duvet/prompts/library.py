@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _FENCE = "---\n"
 REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")
 """The prompts that take a requirement, and nothing else."""
+SYSTEM_PROMPT = "system"
+_DEFAULT_TITLE = ServerRule().title
 
 
 class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,8 +35,6 @@ class PromptArgument(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prompt(Struct, frozen=True, forbid_unknown_fields=True):
-    """The front matter of a prompt."""
-
     name: str
     title: str
     description: str
@@ -76,34 +76,23 @@ def render_prompt(name: str, values: Mapping[str, object]) -> str:
 
 
 def _split_prompt(text: str) -> tuple[str, str]:
-    """Return the front matter and the body."""
     _, front, body = text.split(_FENCE, 2)
     return front, body
 
 
-SYSTEM_PROMPT = "system"
-_DEFAULT_TITLE = ServerRule().title
-
-
 class ResourceKind(Struct, frozen=True):
-    """A kind of resources of the server."""
-
-    path: str
-    """Their path, with variables in braces."""
+    path: str  # Their path, with variables in braces.
     holds: str
 
 
 class _ToolLine(Struct, frozen=True):
     name: str
-    arguments: tuple[str, ...]
-    """The required ones."""
+    arguments: tuple[str, ...]  # The required ones.
     example: str
     purpose: str
 
 
 def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterable[ResourceKind]) -> str:
-    """Return the instructions for a server with these tools and resources."""
-
     def tool_for(name: str) -> str:
         return f" (`{name}`)" if name in registry else ""
 
@@ -134,8 +123,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
 
 class PromptRequest(Struct, frozen=True):
     name: str
-    given: Mapping[str, str]
-    """The arguments that are not blank."""
+    given: Mapping[str, str]  # The arguments that are not blank.
 
 
 def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:

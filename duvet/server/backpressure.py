@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class CallerIdentity(Struct, frozen=True):
-    """Scopes of the caller, and whose token it shows."""
-
     scopes: frozenset[Scope] = frozenset(Scope)
     """All of them for whoever started the server and uses its pipes."""
     holder: str = ""
@@ -30,7 +28,6 @@ current_caller = _CALLER.get
 
 @contextmanager
 def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
-    """Set scopes and holder of the caller within the block."""
     token = _CALLER.set(CallerIdentity(scopes, holder))
     try:
         yield

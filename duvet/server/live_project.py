@@ -13,37 +13,33 @@ from operator import attrgetter
 from threading import Thread
 from typing import TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
 from duvet.project.changes import RecordedAnswers
 from duvet.project.project import Project
-from duvet.server.backpressure import current_backpressure
+from duvet.server import backpressure, staleness
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
-from duvet.server.staleness import ChangeDetector, open_descriptor
 from duvet.tools.context import ProjectSnapshot
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
 
-_PATIENCE = 2.0
-"""Seconds after which a project that keeps changing is answered for as it was before."""
-_CALM_MILLISECONDS = 5
-"""Time without a change before the project is read again."""
+_PATIENCE = 2.0  # Seconds after which a project that keeps changing is answered for as it was before.
+_CALM_MILLISECONDS = 5  # Time without a change before the project is read again.
 _ATTEMPTS = 20
-_COALESCE_SECONDS = 0.02
-"""Changes within this time are reported as one."""
+_COALESCE_SECONDS = 0.02  # Changes within this time are reported as one.
 _DAY_CHECK_SECONDS = 60.0
-_POLL_SECONDS = 1.0
-"""Time between two checks if the system doesn't report changes."""
+_POLL_SECONDS = 1.0  # Time between two checks if the system doesn't report changes.
 _DIGESTS_PER_TURN = 20
+Answer = TypeVar("Answer")
+ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
+"""Receives the project as it was, and as it is now."""
 
 
 class ProjectReading(Struct, frozen=True):
     """A project as it was at one moment, or why it could not be read."""
 
-    number: int
-    """How many checks had begun before that moment."""
+    number: int  # How many checks had begun before that moment.
     context: ProjectSnapshot | None = None
     error: DuvetError | None = None
 
@@ -58,7 +54,6 @@ class ProjectReading(Struct, frozen=True):
 
     @property
     def reads(self) -> int:
-        """Number of files and lists read beside the trace."""
         return self.context.reads if self.context else 0
 
 
@@ -71,7 +66,7 @@ class ProjectReader:
         read: Callable[[Project], Catalogue],
         page_size: int | Callable[[Project], int],
         today: Callable[[], date],
-        detector: ChangeDetector,
+        detector: staleness.ChangeDetector,
         patience: float = _PATIENCE,
     ) -> None:
         self._open = open_project
@@ -79,15 +74,12 @@ class ProjectReader:
         self._page_size = page_size
         self._today = today
         self._day = today()
-        self._days: dict[str, bool] = {}
-        """Days that the reading depends on, and whether each was in the past."""
+        self._days: dict[str, bool] = {}  # Days that the reading depends on, and whether each was in the past.
         self.detector = detector
         self._patience = patience
-        self.checks = 0
-        """How many have begun."""
+        self.checks = 0  # How many have begun.
         self.last: ProjectReading | None = None
-        self._followed_reads = 0
-        """How much of what the last reading has read beside the trace is followed."""
+        self._followed_reads = 0  # How much of what the last reading has read beside the trace is followed.
 
     def is_current(self) -> bool:
         """Return whether nothing has changed since the last reading."""
@@ -105,7 +97,7 @@ class ProjectReader:
         if last is None or self.detector.changed() or self._have_days_passed() or not self._follow_later_reads(last):
             self.last = self._read_again()
         else:
-            self.last = replace(last, number=self.checks)
+            self.last = structs.replace(last, number=self.checks)
 
     def _have_days_passed(self) -> bool:
         self._day = self._today()
@@ -127,7 +119,7 @@ class ProjectReader:
             if is_of_one_moment:
                 return reading
             if time.monotonic() > deadline:
-                return replace(self.last or reading, number=self.checks)
+                return structs.replace(self.last or reading, number=self.checks)
             self.detector.calm(_CALM_MILLISECONDS)
 
     def _try_reading(self) -> tuple[ProjectReading, bool]:
@@ -148,7 +140,6 @@ class ProjectReader:
         return reading, self._follow(project, recalled=context is not None)
 
     def _follow(self, project: Project | None, *, recalled: bool) -> bool:
-        """Watch what was read; return whether it is of one moment."""
         self._days = {}
         if project is None:
             self.detector.forget()
@@ -170,11 +161,6 @@ def _copy_error(error: DuvetError) -> DuvetError:
     return copy
 
 
-Answer = TypeVar("Answer")
-ChangeListener = Callable[[ProjectSnapshot, ProjectSnapshot], Awaitable[None]]
-"""Receives the project as it was, and as it is now."""
-
-
 class LiveProject:
     """Keeps a reading of the project, whose tree has to be a RecordedTree, and notices when it is outdated."""
 
@@ -185,14 +171,13 @@ class LiveProject:
         *,
         read: Callable[[Project], Catalogue] = attrgetter("catalogue"),
         today: Callable[[], date] = date.today,
-        detector: ChangeDetector | None = None,
+        detector: staleness.ChangeDetector | None = None,
     ) -> None:
-        detector = detector or ChangeDetector(open_descriptor({}))
+        detector = detector or staleness.ChangeDetector(staleness.open_descriptor({}))
         self._reader = ProjectReader(open_project, read, page_size, today, detector)
         self._renewal: Future[None] | None = None
         self._listeners: list[Callable[[], None]] = []
-        self._reported: ProjectSnapshot | None = None
-        """The last reading that listeners know."""
+        self._reported: ProjectSnapshot | None = None  # The last reading that listeners know.
 
     def begin(self) -> None:
         """Start to read the project before the first question."""
@@ -237,7 +222,7 @@ class LiveProject:
     async def _context_with_room(self) -> ProjectSnapshot:
         """Return a reading once there is room for an answer; no other task runs in between."""
         while True:
-            context, unread = await self.context(), current_backpressure()
+            context, unread = await self.context(), backpressure.current_backpressure()
             if unread is None or unread.is_left:
                 return context
             await unread.eased()

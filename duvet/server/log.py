@@ -18,12 +18,9 @@ if TYPE_CHECKING:
     from duvet.workflows.workflow import WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_SESSION = re.compile("[0-9a-f]{32}")
-"""Ids of sessions, which are as good as passwords."""
-_PLACEHOLDER = re.compile("%[a-z]")
-"""Placeholders of messages, whose values may come from clients."""
-_MAX_LINE_BYTES = 4000
-"""A pipe with room for anything takes a line of this size at once."""
+_SESSION = re.compile("[0-9a-f]{32}")  # Ids of sessions, which are as good as passwords.
+_PLACEHOLDER = re.compile("%[a-z]")  # Placeholders of messages, whose values may come from clients.
+_MAX_LINE_BYTES = 4000  # A pipe with room for anything takes a line of this size at once.
 _SHORTER_TEXTS = (1000, 300, 100, 20)
 """Characters that texts are cut to, one after another, until the line is short enough."""
 _SHUTDOWN_MESSAGE = "Cancel %s running task(s), timeout graceful shutdown exceeded"
@@ -31,8 +28,6 @@ LOGGER_NAMES = ("duvet", "uvicorn", "mcp", "starlette", "sse_starlette", "asynci
 
 
 class EventLevel(IntEnum):
-    """Importance of an event."""
-
     TRACE = 5
     DEBUG = 10
     INFO = 20
@@ -64,16 +59,13 @@ class ServerLog:
         self.turn_to(level, as_json=as_json)
 
     def turn_to(self, level: EventLevel, *, as_json: bool) -> None:
-        """Change level and format."""
         self._level = level
         self._format = _format_json if as_json else _format_text
 
     def wants(self, level: EventLevel) -> bool:
-        """Return whether events of this level are written."""
         return level >= self._level
 
     def tell(self, level: EventLevel, message: str, **fields: object) -> None:
-        """Write an event of a level."""
         if self.wants(level):
             self._put(level, message, fields)
 
@@ -101,7 +93,6 @@ class ServerLog:
             yield self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
 
     def saw(self, call: CallRecord) -> None:
-        """Write a call of a tool."""
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.

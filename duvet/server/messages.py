@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
-from duvet.server.resources.documents import COLLECTIONS
-from duvet.server.resources.templates import TEMPLATES
+from duvet.server.resources import documents, templates
 from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
 
@@ -20,16 +19,27 @@ if TYPE_CHECKING:
     from duvet.tools.packs import Registry
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
-TOO_MUCH_CODE = -32010
-"""One of the codes that the protocol leaves to servers: there is no room at the moment."""
+TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: there is no room at the moment.
 LISTEN_METHOD = "subscriptions/listen"
 """Answered only when the client stops listening, so that it counts as a stream."""
 MessageId = int | str
+ARRAY_KEY = "duvet/array"
+CAPABILITIES: Mapping[str, Any] = {
+    "completions": {},
+    "logging": {},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "tools": {"listChanged": True},
+}
+"""In alphabetical order, as the SDK sends them."""
+
+
+_DEFAULT = ServerRule()
+_BLOB_NAME = "instructions"
+PARENT_PLACEHOLDER = "\u2026"  # Replaces the path of the line before.
 
 
 class InvalidMessageError(Exception):
-    """An invalid message, with the answer to it."""
-
     def __init__(self, code: int, message: str, id: MessageId | None = None) -> None:
         super().__init__(message)
         self.answer = make_error_response(code, message, id)
@@ -50,7 +60,6 @@ def decode_message(line: bytes) -> object:
 
 
 def encode_message(value: object) -> bytes:
-    """Return a value as a line of JSON."""
     try:
         return msgspec.json.encode(value) + b"\n"
     except UnicodeEncodeError:
@@ -61,18 +70,18 @@ def encode_message(value: object) -> bytes:
 def check_message(value: object) -> Mapping[str, Any]:
     """Return a value as a message; raise InvalidMessageError if it is none."""
     if not isinstance(value, dict):
-        raise _refused("a message is an object", None)
+        raise make_refusal("a message is an object")
     id = value["id"] if is_message_id(value.get("id")) else None
     if value.get("jsonrpc") != "2.0":
-        raise _refused('jsonrpc has to be "2.0"', id)
+        raise make_refusal('jsonrpc has to be "2.0"', id)
     if "method" not in value and ("result" in value or "error" in value):
         return value
     if not isinstance(value.get("method"), str):
-        raise _refused("method has to be a string", id)
+        raise make_refusal("method has to be a string", id)
     if "id" in value and id is None:
-        raise _refused("id has to be a string or an integer", None)
+        raise make_refusal("id has to be a string or an integer")
     if not isinstance(value.get("params"), dict | None):
-        raise _refused("params has to be an object", id)
+        raise make_refusal("params has to be an object", id)
     return value
 
 
@@ -80,11 +89,8 @@ def is_message_id(value: object) -> bool:
     return isinstance(value, MessageId) and not isinstance(value, bool)
 
 
-def _refused(reason: str, id: MessageId | None) -> InvalidMessageError:
+def make_refusal(reason: str, id: MessageId | None = None) -> InvalidMessageError:
     return InvalidMessageError(INVALID_REQUEST, f"Invalid Request: {reason}", id)
-
-
-ARRAY_KEY = "duvet/array"
 
 
 def wrap_array(items: Sequence[Any]) -> dict[str, Any]:
@@ -97,28 +103,12 @@ def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
     return result if array is None else array
 
 
-CAPABILITIES: Mapping[str, Any] = {
-    "completions": {},
-    "logging": {},
-    "prompts": {"listChanged": True},
-    "resources": {"listChanged": True, "subscribe": True},
-    "tools": {"listChanged": True},
-}
-"""In alphabetical order, as the SDK sends them."""
-
-
-_DEFAULT = ServerRule()
-
-
 class ServerIdentity(Struct, frozen=True, kw_only=True):
-    """Name and description of a server in the handshake."""
-
     name: str = _DEFAULT.name
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version
     description: str = _DEFAULT.description
-    protocol_version: str | None = None
-    """The version to answer every handshake with; None if it is negotiated."""
+    protocol_version: str | None = None  # The version to answer every handshake with; None if it is negotiated.
 
 
 def make_identity(rule: ServerRule) -> ServerIdentity:
@@ -129,9 +119,6 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
         description=rule.description,
         protocol_version=rule.protocol_version,
     )
-
-
-_BLOB_NAME = "instructions"
 
 
 class _StoredText(Struct, frozen=True, array_like=True):
@@ -164,16 +151,12 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
     return render_system_prompt(rule, registry, list_resource_kinds())
 
 
-PARENT_PLACEHOLDER = "\u2026"
-"""Replaces the path of the line before."""
-
-
 def list_resource_kinds() -> Iterator[ResourceKind]:
     """Yield every list of a project, each followed by the resources below it."""
-    for name, _, description in COLLECTIONS.values():
+    for name, _, description in documents.COLLECTIONS.values():
         before = f"/{name}"
         yield ResourceKind(before, description)
-        for template in TEMPLATES:
+        for template in templates.TEMPLATES:
             path = template.uri.removeprefix(RESOURCE_SCHEME)
             if path.startswith(f"/{name}/"):
                 is_below = path.startswith(before)

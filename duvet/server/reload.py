@@ -10,9 +10,8 @@ from msgspec.structs import replace
 from duvet.config.service import Service
 from duvet.errors import DuvetError
 from duvet.project.project import Project
+from duvet.server import log, messages
 from duvet.server.application import HTTP_MODE, Application
-from duvet.server.log import EventLevel
-from duvet.server.messages import render_instructions
 from duvet.tools.tool import make_tool_error
 
 if TYPE_CHECKING:
@@ -32,8 +31,7 @@ _FIXED = (
     "shutdown_timeout",
 )
 """Keys that count when the server starts, and not later."""
-_GUARDED = ("uploads", "store")
-"""Tables that decide what a token may read and write of the machine."""
+_GUARDED = ("uploads", "store")  # Tables that decide what a token may read and write of the machine.
 
 
 class ConfigReloader:
@@ -46,7 +44,6 @@ class ConfigReloader:
         self._written = application.service
 
     def instructions(self) -> str:
-        """Return the current instructions for agents."""
         return self._application.instructions if self._instructions is None else self._instructions
 
     def page_size(self, project: Project) -> int:
@@ -63,7 +60,7 @@ class ConfigReloader:
         ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
         ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
         if fault and fault != self._fault:
-            self._application.log.tell(EventLevel.ERROR, "the configuration stays as it was", reason=fault)
+            self._application.log.tell(log.EventLevel.ERROR, "the configuration stays as it was", reason=fault)
         self._fault = fault
         return self._application.rule.page_size
 
@@ -80,7 +77,7 @@ class ConfigReloader:
         return replace(service, config=replace(service.config, **kept))
 
     def _apply(self, application: Application, dispatcher: ToolDispatcher) -> None:
-        self._instructions = render_instructions(application.rule, application.tools.registry)
+        self._instructions = messages.render_instructions(application.rule, application.tools.registry)
         dispatcher.renew(application.tools.registry, application.make_environment(dispatcher.environment.observers))
         before, after = self._application.service.config.server, application.service.config.server
         self._warn_of_restart([name for name in _FIXED if getattr(before, name) != getattr(after, name)])
@@ -89,5 +86,5 @@ class ConfigReloader:
     def _warn_of_restart(self, keys: Sequence[str]) -> None:
         if keys:
             self._application.log.tell(
-                EventLevel.WARN, "a restart is needed for some of the configuration", keys=" ".join(keys)
+                log.EventLevel.WARN, "a restart is needed for some of the configuration", keys=" ".join(keys)
             )

@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 
 from duvet.project.changes import FollowedReading, RecordedAnswers
-from duvet.tree.file_events import (
-    UNKNOWN_EVENTS,
-    FolderEvent,
-    InotifyDescriptor,
-    MountTable,
-    read_mounts,
-    wants_polling,
-)
+from duvet.tree import file_events
 
 _ATTEMPTS = 5
 _ANYTHING = {""}
@@ -23,13 +16,15 @@ _ANYTHING = {""}
 class ChangeDetector:
     """Follows what the last reading was made from: one thread at a time, but any may call `is_silent`."""
 
-    def __init__(self, descriptor: InotifyDescriptor | None, mounted: MountTable | None = None) -> None:
+    def __init__(
+        self, descriptor: file_events.InotifyDescriptor | None, mounted: file_events.MountTable | None = None
+    ) -> None:
         """Without a descriptor, every question reads the disk."""
         self._descriptor = descriptor
         self._mounts = mounted
         self._linked: set[str] = set()
         """Files with further names, through which they can be written to without an event."""
-        self._retired: InotifyDescriptor | None = None
+        self._retired: file_events.InotifyDescriptor | None = None
         self._followed: FollowedReading | None = None
         self._changed = _ANYTHING
 
@@ -87,7 +82,7 @@ class ChangeDetector:
         followed = self._followed = FollowedReading(answers, self._descriptor or _NoDescriptor())
         self._changed = self._find_changes(followed, followed.everything)
         if self._descriptor is not None:
-            self._mounts = self._mounts or read_mounts()
+            self._mounts = self._mounts or file_events.read_mounts()
             if self._mounts.are_blind(followed.folders):
                 self._retire()
             else:
@@ -102,8 +97,8 @@ class ChangeDetector:
         is_only_one = touched is not None and len(touched | self._changed) == 1
         return not self._changed or (is_only_one and followed.folders <= watched_before)
 
-    def _events(self) -> Iterable[FolderEvent]:
-        return self._descriptor.read() if self._descriptor else UNKNOWN_EVENTS
+    def _events(self) -> Iterable[file_events.FolderEvent]:
+        return self._descriptor.read() if self._descriptor else file_events.UNKNOWN_EVENTS
 
     def _find_changes(self, followed: FollowedReading, find: Callable[[], set[str]]) -> set[str]:
         """Return what has changed; without room for more folders, give up notifications."""
@@ -140,11 +135,11 @@ class _NoDescriptor:
         pass
 
 
-def open_descriptor(environ: Mapping[str, str]) -> InotifyDescriptor | None:
+def open_descriptor(environ: Mapping[str, str]) -> file_events.InotifyDescriptor | None:
     """Return what reports changes; None if the system has nothing, or the environment asks for polling."""
-    if sys.platform != "linux" or wants_polling(environ):
+    if sys.platform != "linux" or file_events.wants_polling(environ):
         return None
     try:
-        return InotifyDescriptor()
+        return file_events.InotifyDescriptor()
     except OSError:
         return None

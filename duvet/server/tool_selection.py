@@ -11,16 +11,7 @@ from duvet.config.service import Service
 from duvet.config.service_tables import Access
 from duvet.errors import DuvetError, ProblemsError
 from duvet.server.application import ApplicationSettings
-from duvet.tools.packs import (
-    BUILT_IN_PACKS,
-    WORKFLOWS_PACK,
-    PackSettings,
-    Registry,
-    ToolChoice,
-    choose_packs,
-    make_unknown_name_problems,
-)
-from duvet.tools.plugins import PluginPacks, find_plugins, load_plugins
+from duvet.tools import packs, plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
 
 if TYPE_CHECKING:
@@ -29,8 +20,7 @@ if TYPE_CHECKING:
     from duvet.workflows.pack import WorkflowTools
     from duvet.workflows.workflow import Workflow
 
-PAGES_PACK = "pages"
-"""The pack that is shown if the project has pages."""
+PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 
 
 class ToolSelection:
@@ -43,20 +33,20 @@ class ToolSelection:
         self._line = line
 
     @cached_property
-    def choice(self) -> ToolChoice:
+    def choice(self) -> packs.ToolChoice:
         """The tools that are switched on; ProblemsError for unknown names in the configuration."""
         return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
-    def registry(self) -> Registry:
+    def registry(self) -> packs.Registry:
         return self.choice.registry
 
     @property
-    def own_registry(self) -> Registry:
+    def own_registry(self) -> packs.Registry:
         """Tools of built-in packs, without a look at installed ones."""
-        names = [name for name in self._packs if name in BUILT_IN_PACKS]
-        settings = {name: one for name, one in self._pack_settings.items() if name in BUILT_IN_PACKS}
-        return self._require_known(choose_packs(names, settings, PluginPacks(), self._forwarded)).registry
+        names = [name for name in self._packs if name in packs.BUILT_IN_PACKS]
+        settings = {name: one for name, one in self._pack_settings.items() if name in packs.BUILT_IN_PACKS}
+        return self._require_known(packs.choose_packs(names, settings, plugins.PluginPacks(), self._forwarded)).registry
 
     @cached_property
     def offered(self) -> WorkflowTools:
@@ -79,17 +69,17 @@ class ToolSelection:
         sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
-    def _choose(self, own: Sequence[Pack]) -> ToolChoice:
+    def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
         # Workflows call other tools, so those are chosen first, without the pack that doesn't exist yet.
-        later = () if own else (WORKFLOWS_PACK,)
+        later = () if own else (packs.WORKFLOWS_PACK,)
         names = [name for name in self._packs if name not in later]
         settings = {name: one for name, one in self._pack_settings.items() if name not in later}
-        return choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
+        return packs.choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
 
     @property
-    def _pack_settings(self) -> Mapping[str, PackSettings]:
+    def _pack_settings(self) -> Mapping[str, packs.PackSettings]:
         return {
-            name: PackSettings(
+            name: packs.PackSettings(
                 enabled=pack.enabled, writes=pack.mode is Access.READ_WRITE, switches=pack.tools, settings=pack.settings
             )
             for name, pack in self._service.config.tool_packs.items()
@@ -104,18 +94,17 @@ class ToolSelection:
         return (make_forwarding_pack(self._line),)
 
     @cached_property
-    def _plugins(self) -> PluginPacks:
+    def _plugins(self) -> plugins.PluginPacks:
         settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
-        return load_plugins(find_plugins(), [*BUILT_IN_PACKS, WORKFLOWS_PACK], settings)
+        return plugins.load_plugins(plugins.find_plugins(), [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
 
-    def _require_known(self, choice: ToolChoice) -> ToolChoice:
+    def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
         if choice.misnamed:
-            raise ProblemsError(make_unknown_name_problems(choice.misnamed, self._service.document))
+            raise ProblemsError(packs.make_unknown_name_problems(choice.misnamed, self._service.document))
         return choice
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:
-        """The tools that clients see."""
         return list(self.registry.with_shown(self.is_worthwhile))
 
     @property

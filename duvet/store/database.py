@@ -22,6 +22,26 @@ if TYPE_CHECKING:
     import sqlite3
     from sqlite3 import Connection
 
+StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
+"""Device, inode, size and time of the store and its log."""
+
+STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
+_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
+"""Error codes of sqlite."""
+_DISK = {10, 14}  # The codes of disk errors, some of which mean a full disk.
+_FULL_BYTES = 1 << 16  # A disk with less free space is full.
+_CORRUPT = 11
+_DAMAGE_MESSAGES = ("file format", "vtable constructor")
+"""In messages about damaged files with the code of a wrong statement."""
+DatabaseRow = tuple[Any, ...]
+Value = TypeVar("Value")
+BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
+_PAUSE = 0.02
+_BATCH = 500  # Rows, or values of a query, at a time.
+_SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
+"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
+_MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
+
 
 class StoreError(DuvetError):
     """A store that can't be read or written."""
@@ -55,13 +75,6 @@ class StoreDamagedError(StoreError):
     """The file is not a store, or a damaged one."""
 
 
-StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
-"""Device, inode, size and time of the store and its log."""
-
-STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")
-"""The suffixes of the files that sqlite reads and writes."""
-
-
 def list_store_files(path: str) -> list[str]:
     return [path + ending for ending in STORE_FILE_ENDINGS]
 
@@ -79,17 +92,6 @@ def read_store_stamp(path: str) -> StoreStamp:
         return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     return tuple(stamp(file) for file in list_store_files(path)[:2])
-
-
-_BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
-"""Error codes of sqlite."""
-_DISK = {10, 14}
-"""The codes of disk errors, some of which mean a full disk."""
-_FULL_BYTES = 1 << 16
-"""A disk with less free space is full."""
-_CORRUPT = 11
-_DAMAGE_MESSAGES = ("file format", "vtable constructor")
-"""In messages about damaged files with the code of a wrong statement."""
 
 
 @contextmanager
@@ -131,7 +133,7 @@ def _make_error(error: sqlite3.Error, path: str) -> StoreError:
     if code in _READ_ONLY:
         return StoreError(f"it can't be opened or written: {error}", path=path, hint="see who may write to its folder")
     if code in _FOREIGN:
-        return make_foreign_error(path, str(error))
+        return make_damaged_error(path, str(error), is_ours=False)
     if code in _DAMAGED or any(words in str(error) for words in _DAMAGE_MESSAGES):
         return make_damaged_error(path, str(error))
     return StoreError(f"it can't be read or written: {error}", path=path, hint="see whether its disk is well")
@@ -148,30 +150,15 @@ def make_busy_error(path: str) -> StoreBusyError:
     return StoreBusyError("somebody else is writing to it", path=path, hint="try again when that is done")
 
 
-def make_missing_error(path: str) -> StoreMissingError:
-    return StoreMissingError("nothing of this project was taken in yet", path=path, hint="take in what is in it first")
-
-
-def make_damaged_error(path: str, reason: str) -> StoreDamagedError:
-    """Return the error about a store that is damaged, or certainly ours."""
-    return StoreDamagedError(
-        f"it is damaged, or no store of duvet: {reason}",
-        path=path,
-        hint=f"{advise_rebuild(path)}: nothing else is lost",
-    )
-
-
-def make_foreign_error(path: str, reason: str) -> StoreDamagedError:
-    """Return the error about a file that may belong to another program."""
-    return StoreDamagedError(
-        f"it is damaged, or no store of duvet: {reason}",
-        path=path,
-        hint=f"say another place below `store` if this is something else; if it was a store, {advise_rebuild(path)}",
-    )
+def make_damaged_error(path: str, reason: str, *, is_ours: bool = True) -> StoreDamagedError:
+    """Return the error about a store that is damaged, or about a file that may belong to another program."""
+    hint = f"{advise_rebuild(path)}: nothing else is lost"
+    if not is_ours:
+        hint = f"say another place below `store` if this is something else; if it was a store, {advise_rebuild(path)}"
+    return StoreDamagedError(f"it is damaged, or no store of duvet: {reason}", path=path, hint=hint)
 
 
 def advise_rebuild(path: str) -> str:
-    """Return a hint that names the files to remove."""
     names = [os.path.basename(file) for file in list_store_files(path) if file == path or os.path.lexists(file)]
     return f"remove {' and '.join(names)}, and take everything in again"
 
@@ -188,15 +175,6 @@ def make_version_error(path: str, version: int, schema: int) -> StoreVersionErro
         path=path,
         hint="take everything in again: that replaces it, and it holds nothing else",
     )
-
-
-DatabaseRow = tuple[Any, ...]
-Value = TypeVar("Value")
-BUSY_TIMEOUT = 5000
-"""Milliseconds to wait for others that are checkpointing."""
-_PAUSE = 0.02
-_BATCH = 500
-"""Rows, or values of a query, at a time."""
 
 
 class Database:
@@ -228,11 +206,9 @@ class Database:
             return row
 
     def read(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> list[Value]:
-        """Return all rows, decoded."""
         return self._decode(decode, self.rows(query, *values))
 
     def read_one(self, decode: Callable[[DatabaseRow], Value], query: str, *values: object) -> Value | None:
-        """Return the first row, decoded."""
         row = self.row(query, *values)
         return None if row is None else self._decode(decode, [row])[0]
 
@@ -265,7 +241,6 @@ class Database:
             return self.connection.execute(statement, values).rowcount
 
     def many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        """Execute a statement for each row of values."""
         with translate_errors(self.path):
             self.connection.executemany(statement, rows)
 
@@ -287,7 +262,6 @@ class Database:
             self.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
 
     def shrink(self) -> None:
-        """Return unused pages to the file system."""
         with translate_errors(self.path):
             # `execute` would stop after the first page.
             self.connection.executescript("PRAGMA incremental_vacuum")
@@ -307,10 +281,8 @@ def make_placeholders(values: Sequence[object]) -> str:
     return ",".join("?" * len(values))
 
 
-APPLICATION_ID: Final = 0x64757665
-"""The mark of a duvet store in the header of the file."""
-SCHEMA_VERSION: Final = 5
-"""Increased whenever a table or the encoding of its values changes."""
+APPLICATION_ID: Final = 0x64757665  # The mark of a duvet store in the header of the file.
+SCHEMA_VERSION: Final = 5  # Increased whenever a table or the encoding of its values changes.
 PAGE_SIZE: Final = 32768
 """Texts and vectors of files have some kilobytes: small pages would waste every other byte."""
 
@@ -346,8 +318,7 @@ PRIMARY KEY(source, relation, target)) WITHOUT ROWID""",
     "CREATE VIRTUAL TABLE found USING fts5(words, content='', columnsize=0, detail=none, tokenize='porter unicode61')",
 )
 """The schema, which is compared with the text that the file stores."""
-SHADOWS = frozenset({"found_data", "found_idx", "found_config"})
-"""Tables that FTS5 creates for itself."""
+SHADOWS = frozenset({"found_data", "found_idx", "found_config"})  # Tables that FTS5 creates for itself.
 
 # The order of labels and relations is part of the schema.
 _LABELS = (
@@ -365,15 +336,7 @@ RELATION_OF: Final = {number: relation for relation, number in RELATION_NUMBERS.
 
 
 class Trait(IntEnum):
-    """The kinds of traits, by which files are filtered."""
-
     SUBSYSTEM, NAMESPACE, TAG = 1, 2, 3
-
-
-_SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
-"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
-_MAX_TEXT_BYTES = 1 << 28
-"""Limits what a damaged or forged text can unpack to."""
 
 
 class TitledText(Struct, frozen=True):
@@ -396,22 +359,19 @@ class TextWriter:
 
     def put(self, id: int, text: str, titles: Iterable[str]) -> None:
         if not self._dictionary:
-            self._sample(text)
+            self._count += 1
+            if self._count % _SAMPLE_STEP == 0:
+                # From the middle: many files begin alike.
+                start = max(0, len(text) - _SAMPLE_LENGTH) // 2
+                self._samples.append(text[start : start + _SAMPLE_LENGTH])
+            if len(self._samples) == _SAMPLES:
+                self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
+                self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
         # Files are small: much of one occurs in others.
         compressor = zlib.compressobj(zdict=self._dictionary)
         data = msgpack.encode([one.encode(errors="surrogatepass") for one in (text, *titles)])
         packed = compressor.compress(data) + compressor.flush()
         self.database.run("INSERT INTO text(artifact, data) VALUES (?, ?)", id, packed)
-
-    def _sample(self, text: str) -> None:
-        self._count += 1
-        if self._count % _SAMPLE_STEP == 0:
-            # From the middle: many files begin alike.
-            start = max(0, len(text) - _SAMPLE_LENGTH) // 2
-            self._samples.append(text[start : start + _SAMPLE_LENGTH])
-        if len(self._samples) == _SAMPLES:
-            self._dictionary = "".join(self._samples).encode(errors="surrogatepass")
-            self.database.run("INSERT INTO dictionary(data) VALUES (?)", self._dictionary)
 
 
 def read_file_text(database: Database, id: int) -> TitledText:
@@ -435,13 +395,9 @@ def read_file_text(database: Database, id: int) -> TitledText:
 
 
 class StoreState(NamedTuple):
-    """The only row of the table `state`."""
-
     revision: str
-    next: int
-    """The number of the next chunk."""
-    total: int
-    """The number of chunks."""
+    next: int  # The number of the next chunk.
+    total: int  # The number of chunks.
 
 
 def read_state(database: Database) -> StoreState:

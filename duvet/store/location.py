@@ -10,27 +10,8 @@ from urllib.parse import quote
 
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
-from duvet.store.database import (
-    APPLICATION_ID,
-    BUSY_TIMEOUT,
-    PAGE_SIZE,
-    SCHEMA_VERSION,
-    SHADOWS,
-    STATEMENTS,
-    Database,
-    StoreError,
-    StoreStamp,
-    find_store_folder,
-    list_store_files,
-    make_damaged_error,
-    make_foreign_error,
-    make_missing_error,
-    make_version_error,
-    read_store_stamp,
-    translate_errors,
-)
-from duvet.store.records import Store
-from duvet.store.sqlite import SqliteStore
+from duvet.store import database as db
+from duvet.store import records, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"
@@ -38,12 +19,11 @@ _SPECIAL = re.compile(r"[][*?!#\\ ]")
 """Characters with a meaning in `.gitignore`."""
 _MAX_IGNORE_BYTES = 1 << 16
 _CACHE_KILOBYTES = 16_000
-_INDEX_MEMORY = 8 << 20
-"""Bytes of the full-text index that are collected in memory before they are written."""
+_INDEX_MEMORY = 8 << 20  # Bytes of the full-text index that are collected in memory before they are written.
 _MAGIC, _APPLICATION_ID_AT = b"SQLite format 3\0", 68
 
 
-def open_store(path: str, *, create: bool = False) -> Store:
+def open_store(path: str, *, create: bool = False) -> records.Store:
     """Open the store in a file; without `create`, a missing one is a StoreMissingError."""
     ##= man/spec/knowledge.md#storage
     ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
@@ -52,30 +32,47 @@ def open_store(path: str, *, create: bool = False) -> Store:
         ##= man/spec/knowledge.md#storage
         ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
         if not create:
-            raise make_missing_error(path)
+            hint = "take in what is in it first"
+            raise db.StoreMissingError("nothing of this project was taken in yet", path=path, hint=hint)
         make_store_folder(path, f"{os.path.basename(path)}*")
     database = _open(path, create=create)
     try:
-        _check_schema(database, create=create)
+        version = _read_version_at_once(database)
+        if version is None or version < db.SCHEMA_VERSION:
+            if not create:
+                raise (
+                    db.make_version_error(database.path, version, db.SCHEMA_VERSION)
+                    if version
+                    else db.make_damaged_error(database.path, "it is empty")
+                )
+            ##= man/spec/knowledge.md#storage
+            ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other
+            ##% file and not the index of a newer version.
+            database.patiently(lambda: _create_tables(database), db.BUSY_TIMEOUT / 1000)
+        elif version > db.SCHEMA_VERSION:
+            raise db.make_version_error(database.path, version, db.SCHEMA_VERSION)
+        found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
+        if {sql for name, sql in found if name not in db.SHADOWS} != set(db.STATEMENTS):
+            raise db.make_damaged_error(database.path, "its tables are others")
     except BaseException:
         database.close()
         raise
-    return SqliteStore(database)
+    return sqlite.SqliteStore(database)
 
 
 def check_plain_file(path: str) -> None:
     """Raise a StoreError if the store, or a folder around it, is a link, or it is not a regular file."""
-    folder = find_store_folder(path)
-    for place in (os.path.dirname(folder), folder, *list_store_files(path)):
+    folder = db.find_store_folder(path)
+    for place in (os.path.dirname(folder), folder, *db.list_store_files(path)):
         if os.path.islink(place):
-            raise StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
+            raise db.StoreError("it is a link, and may lead anywhere", path=place, hint="remove the link")
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise make_foreign_error(path, "it is no file")
+        raise db.make_damaged_error(path, "it is no file", is_ours=False)
 
 
 def make_store_folder(path: str, *names: str) -> None:
     """Create the folder of a store and make git ignore these files in it; a name may end with `*`."""
-    folder = find_store_folder(path)
+    folder = db.find_store_folder(path)
     ignore = os.path.join(folder, GITIGNORE_NAME)
     try:
         os.makedirs(folder, exist_ok=True)
@@ -83,9 +80,9 @@ def make_store_folder(path: str, *names: str) -> None:
         if known is not None and (missing := [line for line in map(_gitignore_line, names) if line not in known]):
             store_file(ignore, b"".join(line + b"\n" for line in [*known, *missing]))
     except OSError as error:
-        raise StoreError(describe_os_error(error), path=folder, hint="see who may write there") from error
+        raise db.StoreError(describe_os_error(error), path=folder, hint="see who may write there") from error
     except OutputError as error:
-        raise StoreError(error.message, path=error.path, hint="see who may write there") from error
+        raise db.StoreError(error.message, path=error.path, hint="see who may write there") from error
 
 
 def _read_gitignore(path: str) -> list[bytes] | None:
@@ -105,27 +102,31 @@ def _gitignore_line(name: str) -> bytes:
     return os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", plain) + name[len(plain) :])
 
 
-def _open(path: str, *, create: bool) -> Database:
-    stamp, log = read_store_stamp(path), path + "-wal"
+def _open(path: str, *, create: bool) -> db.Database:
+    stamp, log = db.read_store_stamp(path), path + "-wal"
     try:
         return _connect(path, "mode=rwc" if create else "mode=rw")
-    except StoreError:
+    except db.StoreError:
         # In a read-only folder sqlite can only open the file without its log, which has to be empty.
         is_logged = os.path.exists(log) and os.path.getsize(log)
-        if create or os.access(find_store_folder(path), os.W_OK) or is_logged:
+        if create or os.access(db.find_store_folder(path), os.W_OK) or is_logged:
             raise
     return _connect(path, "mode=ro&immutable=1", stamp)
 
 
-def _connect(path: str, mode: str, stamp: StoreStamp | None = None) -> Database:
+def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Database:
     import sqlite3
 
     name = quote(os.fsencode(os.path.abspath(path)))
-    with translate_errors(path):
+    with db.translate_errors(path):
         connection = sqlite3.connect(
-            f"file:{name}?{mode}", uri=True, timeout=BUSY_TIMEOUT / 1000, isolation_level=None, check_same_thread=False
+            f"file:{name}?{mode}",
+            uri=True,
+            timeout=db.BUSY_TIMEOUT / 1000,
+            isolation_level=None,
+            check_same_thread=False,
         )
-    database = Database(connection, path, stamp)
+    database = db.Database(connection, path, stamp)
     try:
         # A store may come from somebody else: its schema must not run code.
         for setting in (f"cache_size=-{_CACHE_KILOBYTES}", "mmap_size=0", "trusted_schema=OFF", "synchronous=NORMAL"):
@@ -137,27 +138,7 @@ def _connect(path: str, mode: str, stamp: StoreStamp | None = None) -> Database:
     return database
 
 
-def _check_schema(database: Database, *, create: bool) -> None:
-    version = _read_version_at_once(database)
-    if version is None or version < SCHEMA_VERSION:
-        if not create:
-            raise (
-                make_version_error(database.path, version, SCHEMA_VERSION)
-                if version
-                else make_damaged_error(database.path, "it is empty")
-            )
-        ##= man/spec/knowledge.md#storage
-        ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-        ##% and not the index of a newer version.
-        database.patiently(lambda: _create_tables(database), BUSY_TIMEOUT / 1000)
-    elif version > SCHEMA_VERSION:
-        raise make_version_error(database.path, version, SCHEMA_VERSION)
-    found = database.rows("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL")
-    if {sql for name, sql in found if name not in SHADOWS} != set(STATEMENTS):
-        raise make_damaged_error(database.path, "its tables are others")
-
-
-def _read_version_at_once(database: Database) -> int | None:
+def _read_version_at_once(database: db.Database) -> int | None:
     # In one transaction: others may be creating the tables.
     database.run("BEGIN")
     try:
@@ -166,47 +147,42 @@ def _read_version_at_once(database: Database) -> int | None:
         database.undo()
 
 
-def _read_version(database: Database) -> int | None:
+def _read_version(database: db.Database) -> int | None:
     """Return the version of the schema, or None for an empty file."""
     ((application,), (version,)) = database.rows("PRAGMA application_id") + database.rows("PRAGMA user_version")
-    if application == APPLICATION_ID and version:
+    if application == db.APPLICATION_ID and version:
         return int(version)
     if application or version or database.row("SELECT 1 FROM sqlite_schema"):
-        raise make_foreign_error(database.path, "it belongs to another program")
+        raise db.make_damaged_error(database.path, "it belongs to another program", is_ours=False)
     return None
 
 
-def _create_tables(database: Database) -> None:
-    """Create all tables, and drop those of an older version."""
+def _create_tables(database: db.Database) -> None:
     ##= man/spec/knowledge.md#ingest-runs
     ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
-    if _read_version_at_once(database) == SCHEMA_VERSION:
+    if _read_version_at_once(database) == db.SCHEMA_VERSION:
         # Another process was faster.
         return
-    for setting in (f"page_size={PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
+    for setting in (f"page_size={db.PAGE_SIZE}", "auto_vacuum=INCREMENTAL", "journal_mode=WAL"):
         database.run(f"PRAGMA {setting}")
     database.run("BEGIN IMMEDIATE")
     try:
-        if _read_version(database) != SCHEMA_VERSION:
-            _drop_tables(database)
-            for statement in STATEMENTS:
+        if _read_version(database) != db.SCHEMA_VERSION:
+            tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
+            for is_virtual in (True, False):
+                for (name,) in database.rows(tables, is_virtual):
+                    quoted = name.replace('"', '""')
+                    database.run(f'DROP TABLE IF EXISTS "{quoted}"')
+            for statement in db.STATEMENTS:
                 database.run(statement)
             database.run("INSERT INTO found(found, rank) VALUES ('hashsize', ?)", _INDEX_MEMORY)
             database.run("INSERT INTO state VALUES ('', 1, 0)")
-            database.run(f"PRAGMA application_id={APPLICATION_ID}")
-            database.run(f"PRAGMA user_version={SCHEMA_VERSION}")
+            database.run(f"PRAGMA application_id={db.APPLICATION_ID}")
+            database.run(f"PRAGMA user_version={db.SCHEMA_VERSION}")
         database.run("COMMIT")
     except BaseException:
         database.undo()
         raise
-
-
-def _drop_tables(database: Database) -> None:
-    tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL%' = ?"
-    for is_virtual in (True, False):
-        for (name,) in database.rows(tables, is_virtual):
-            quoted = name.replace('"', '""')
-            database.run(f'DROP TABLE IF EXISTS "{quoted}"')
 
 
 def can_be_replaced(path: str) -> bool:
@@ -219,7 +195,9 @@ def can_be_replaced(path: str) -> bool:
             head = file.read(100)
     except OSError:
         return False
-    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == APPLICATION_ID.to_bytes(4)
+    return head.startswith(_MAGIC) and head[_APPLICATION_ID_AT : _APPLICATION_ID_AT + 4] == db.APPLICATION_ID.to_bytes(
+        4
+    )
 
 
 def remove_store(path: str) -> None:
@@ -227,8 +205,8 @@ def remove_store(path: str) -> None:
     check_plain_file(path)
     try:
         # The log first: a log that is left over would be applied to the next store.
-        for file in reversed(list_store_files(path)):
+        for file in reversed(db.list_store_files(path)):
             with suppress(FileNotFoundError):
                 os.remove(file)
     except OSError as error:
-        raise StoreError(describe_os_error(error), path=path, hint="see who may write there") from error
+        raise db.StoreError(describe_os_error(error), path=path, hint="see who may write there") from error

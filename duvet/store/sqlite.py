@@ -9,22 +9,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
-from duvet.store import records
-from duvet.store.database import (
-    BUSY_TIMEOUT,
-    STORE_FILE_ENDINGS,
-    Database,
-    StoreChangedError,
-    StoreError,
-    TextWriter,
-    Trait,
-    make_busy_error,
-    read_state,
-    translate_errors,
-)
+from duvet.store import database as db
+from duvet.store import records, tables, text_index
 from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
-from duvet.store.tables import write_graph
-from duvet.store.text_index import ChunkIndexer, ChunkSearch
 from duvet.words import fold_name
 
 _KEPT_RUNS = 1000
@@ -37,21 +24,18 @@ _SYMBOL = "INSERT INTO symbol VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VECTORS = "INSERT OR REPLACE INTO vectors(artifact, rows) VALUES (?, ?)"
 _OLD_REPORTS = """DELETE FROM report WHERE name = ? AND id NOT IN
 (SELECT id FROM report WHERE name = ? ORDER BY id DESC LIMIT ?)"""
-_LARGE_SHARE = 4
-"""The index is optimized, or the file truncated, when a quarter of it is unused."""
-_COPY_PAUSE = 0.05
-"""Seconds between two attempts to overwrite a store."""
+_LARGE_SHARE = 4  # The index is optimized, or the file truncated, when a quarter of it is unused.
+_COPY_PAUSE = 0.05  # Seconds between two attempts to overwrite a store.
 
-StoreMoment = tuple[object, ...]
-"""A token for one state of a store."""
+StoreMoment = tuple[object, ...]  # A token for one state of a store.
 
 
-class SqliteStore(ChunkSearch):
+class SqliteStore(text_index.ChunkSearch):
     """A store in a sqlite file; usable from any thread, but only from one at a time."""
 
     @property
     def revision(self) -> str:
-        return read_state(self.database).revision
+        return db.read_state(self.database).revision
 
     @property
     def is_current(self) -> bool:
@@ -68,7 +52,7 @@ class SqliteStore(ChunkSearch):
     def copy_to(self, path: str) -> None:
         import sqlite3
 
-        with translate_errors(self.database.path):
+        with db.translate_errors(self.database.path):
             # Created first, so that no link is followed.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             with closing(sqlite3.connect(path)) as target:
@@ -94,21 +78,21 @@ class SqliteStore(ChunkSearch):
         self.database.run("BEGIN")
         try:
             yield
-        except StoreError as error:
+        except db.StoreError as error:
             if not self.is_current:
-                raise make_busy_error(self.database.path) from error
+                raise db.make_busy_error(self.database.path) from error
             raise
         finally:
             self.database.undo()
         if not self.is_current:
-            raise make_busy_error(self.database.path)
+            raise db.make_busy_error(self.database.path)
 
     @contextmanager
     def writing(self, patience: float = 0.0) -> Iterator[SqliteWriter]:
         ##= man/spec/knowledge.md#ingest-runs
         ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
         if self.database.is_in_transaction:
-            raise make_busy_error(self.database.path)
+            raise db.make_busy_error(self.database.path)
         self.database.patiently(lambda: self.database.run("BEGIN IMMEDIATE"), patience)
         try:
             writer = SqliteWriter(self)
@@ -124,11 +108,7 @@ class SqliteStore(ChunkSearch):
             raise
         finally:
             self._flush = None
-        self._reclaim_space()
-
-    def _reclaim_space(self) -> None:
-        """Move the log into the file and truncate that, unless others are using it."""
-        with suppress(StoreError):
+        with suppress(db.StoreError):
             (free,), (pages,) = self.database.rows("PRAGMA freelist_count") + self.database.rows("PRAGMA page_count")
             if free * _LARGE_SHARE > pages:
                 self.database.patiently(self.database.shrink, 0)
@@ -141,17 +121,17 @@ class SqliteWriter:
     def __init__(self, store: SqliteStore) -> None:
         self.store = store
         self.database = store.database
-        self._indexer = ChunkIndexer(self.database)
-        self._texts = TextWriter(self.database)
-        self._next = read_state(self.database).next
+        self._indexer = text_index.ChunkIndexer(self.database)
+        self._texts = db.TextWriter(self.database)
+        self._next = db.read_state(self.database).next
         self._forgotten = 0
         self._is_changed = False
         self._has_failed = False
 
     @contextmanager
-    def _part(self, *, changes: bool = True) -> Iterator[Database]:
+    def _part(self, *, changes: bool = True) -> Iterator[db.Database]:
         if self._has_failed:
-            raise StoreError("an earlier part of this change has failed", path=self.database.path)
+            raise db.StoreError("an earlier part of this change has failed", path=self.database.path)
         self._has_failed = True
         yield self.database
         self._has_failed = False
@@ -180,7 +160,7 @@ class SqliteWriter:
         with self._part() as database:
             known = self._find(artifact.path)
             if known is None:
-                raise StoreError(f"{artifact.path} was not taken in yet", path=database.path)
+                raise db.StoreError(f"{artifact.path} was not taken in yet", path=database.path)
             id = known[0]
             self._forget_traits(id)
             database.run(_TOUCH, *_encode_artifact(artifact), id)
@@ -200,7 +180,7 @@ class SqliteWriter:
 
     def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
         with self._part(changes=False) as database:
-            self._is_changed |= write_graph(database, nodes, edges)
+            self._is_changed |= tables.write_graph(database, nodes, edges)
 
     def put_run(self, run: IngestRun) -> None:
         with self._part(changes=False) as database:
@@ -227,16 +207,14 @@ class SqliteWriter:
             database.run("UPDATE state SET next = ?, total = (SELECT count(*) FROM piece)", self._next)
 
     def finish(self) -> None:
-        """Do what is left before the commit."""
         self.flush()
         with self._part(changes=False) as database:
-            if self._forgotten * _LARGE_SHARE > read_state(database).total:
+            if self._forgotten * _LARGE_SHARE > db.read_state(database).total:
                 database.run("INSERT INTO found(found) VALUES ('optimize')")
             if self._is_changed:
                 database.run("UPDATE state SET revision = ?", secrets.token_hex(8))
 
     def _find(self, path: str) -> tuple[int, range] | None:
-        """Return the row id of a file and the numbers of its chunks."""
         return self.database.read_one(
             lambda row: (records.decode_count(row[0]), records.decode_piece_range(*row[1:])),
             "SELECT id, first, count FROM artifact WHERE path = ?",
@@ -284,13 +262,12 @@ def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
 
 
 def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
-    """Encode what files are filtered by."""
     if artifact.subsystem:
-        yield Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
+        yield db.Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
     if artifact.namespace:
-        yield Trait.NAMESPACE, records.encode_text(fold_name(artifact.namespace))
+        yield db.Trait.NAMESPACE, records.encode_text(fold_name(artifact.namespace))
     for tag in artifact.tags:
-        yield Trait.TAG, records.encode_text(fold_name(tag))
+        yield db.Trait.TAG, records.encode_text(fold_name(tag))
 
 
 def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
@@ -307,12 +284,11 @@ def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
     )
 
 
-def read_moment(database: Database) -> StoreMoment:
-    """Return the token of the present state."""
+def read_moment(database: db.Database) -> StoreMoment:
     return database.row("SELECT revision, (SELECT max(id) FROM run), (SELECT max(id) FROM report) FROM state") or ()
 
 
-def overwrite_store(database: Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
+def overwrite_store(database: db.Database, path: str, patience: float, only: StoreMoment | None = None) -> None:
     """Replace everything in a store with a copy; those who have it open see all of it or nothing.
 
     With a moment, raise a StoreChangedError and change nothing if somebody has written since."""
@@ -325,22 +301,22 @@ def overwrite_store(database: Database, path: str, patience: float, only: StoreM
         if status not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             # The first page is written: from here on nobody else can write.
             if not is_checked:
-                with translate_errors(database.path), closing(sqlite3.connect(database.path)) as connection:
-                    moment = read_moment(Database(connection, database.path))
+                with db.translate_errors(database.path), closing(sqlite3.connect(database.path)) as connection:
+                    moment = read_moment(db.Database(connection, database.path))
                 if moment != only:
-                    raise StoreChangedError("somebody else has written to it", path=database.path, hint="try again")
+                    raise db.StoreChangedError("somebody else has written to it", path=database.path, hint="try again")
             is_checked = True
         elif time.monotonic() > until:
-            raise make_busy_error(database.path)
+            raise db.make_busy_error(database.path)
 
     database.run("PRAGMA busy_timeout=0")
     try:
-        with translate_errors(database.path), closing(sqlite3.connect(path)) as source:
+        with db.translate_errors(database.path), closing(sqlite3.connect(path)) as source:
             # Page after page, and still one transaction.
             source.backup(database.connection, pages=1, progress=wait, sleep=_COPY_PAUSE)
     finally:
-        database.run(f"PRAGMA busy_timeout={BUSY_TIMEOUT}")
-    with translate_errors(database.path):
+        database.run(f"PRAGMA busy_timeout={db.BUSY_TIMEOUT}")
+    with db.translate_errors(database.path):
         database.patiently(lambda: database.rows("PRAGMA wal_checkpoint(TRUNCATE)"), 0)
 
 
@@ -350,10 +326,10 @@ def move_store_aside(path: str, folder: str) -> list[str]:
     try:
         os.makedirs(folder)
         # The log first: it must never be beside another file, nor the file be without it.
-        for end in (*STORE_FILE_ENDINGS[1:], ""):
+        for end in (*db.STORE_FILE_ENDINGS[1:], ""):
             if os.path.lexists(path + end):
                 moved.append(os.path.join(folder, os.path.basename(path) + end))
                 os.replace(path + end, moved[-1])
     except OSError as error:
-        raise StoreError(str(error.strerror or error), path=path, hint="see who may write to its folder") from error
+        raise db.StoreError(str(error.strerror or error), path=path, hint="see who may write to its folder") from error
     return moved

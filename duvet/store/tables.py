@@ -6,19 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from duvet.store import database as db
 from duvet.store import records
-from duvet.store.database import (
-    LABEL_NUMBERS,
-    LABEL_OF,
-    RELATION_NUMBERS,
-    RELATION_OF,
-    Database,
-    DatabaseRow,
-    TitledText,
-    make_placeholders,
-    read_file_text,
-    translate_decoding_errors,
-)
 from duvet.store.records import (
     KIND_LABELS,
     Artifact,
@@ -106,7 +95,7 @@ class ChunkNode(NamedTuple):
 class StoreTables:
     """The part of a store that reads files, chunks and the graph; chunks are nodes, but only stored as chunks."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: db.Database) -> None:
         self.database = database
 
     def artifacts(self) -> Mapping[str, Artifact]:
@@ -115,7 +104,6 @@ class StoreTables:
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
     def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
-        """Return the files with these row ids."""
         query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
         rows = self.database.read_many(
             lambda row: (records.decode_count(row[0]), _decode_artifact(row[1:])), query, ids
@@ -124,9 +112,9 @@ class StoreTables:
 
     def ingested_file(self, id: int, numbers: range) -> IngestedFile:
         """Return a file as it was put, without its vectors."""
-        text = read_file_text(self.database, id)
+        text = db.read_file_text(self.database, id)
         files = self.artifacts_by_id([id])
-        with translate_decoding_errors(self.database.path):
+        with db.translate_decoding_errors(self.database.path):
             artifact = files[id]
         rows = self.database.read(
             records.decode_numbers,
@@ -149,9 +137,9 @@ class StoreTables:
         places = {place.number: place for place in rows}
         ids = dict.fromkeys(place.artifact for place in places.values())
         files = self.artifacts_by_id(ids)
-        with translate_decoding_errors(database.path):
+        with db.translate_decoding_errors(database.path):
             artifacts = {id: files[id] for id in ids}
-        texts = {id: read_file_text(database, id) for id in ids}
+        texts = {id: db.read_file_text(database, id) for id in ids}
         symbols = {id: self._symbols(id) for id in ids}
         chunks: list[Chunk] = []
         for place in (places[number] for number in numbers if number in places):
@@ -189,7 +177,7 @@ class StoreTables:
         query = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
         WHERE count > 0 ORDER BY first"""
 
-        def decode(row: DatabaseRow) -> VectorSegment:
+        def decode(row: db.DatabaseRow) -> VectorSegment:
             first, count, rows = row
             return VectorSegment(
                 tuple(records.decode_piece_range(first, min(count, len(records.decode_bytes(rows))))), rows
@@ -206,22 +194,21 @@ class StoreTables:
         return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
 
     def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
-        """Return the first chunks of a file with this label."""
         kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
-        query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({make_placeholders(kinds)}) ORDER BY number LIMIT ?"
+        query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
         return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())
 
     def all_chunk_nodes(self) -> Iterator[ChunkNode]:
         return self._chunk_nodes(self.database.read_each(tuple, f"{_CHUNK_NODES} ORDER BY path, number"))
 
-    def _chunk_nodes(self, rows: Iterable[DatabaseRow]) -> Iterator[ChunkNode]:
-        current, text = 0, TitledText()
+    def _chunk_nodes(self, rows: Iterable[db.DatabaseRow]) -> Iterator[ChunkNode]:
+        current, text = 0, db.TitledText()
         for row in rows:
-            with translate_decoding_errors(self.database.path):
+            with db.translate_decoding_errors(self.database.path):
                 id, ordinal, *fields = records.decode_numbers((row[0], *row[3:]))
                 label, path = KIND_LABELS[FileKind(row[1])], records.decode_text(row[2])
             if id != current:
-                current, text = id, read_file_text(self.database, id)
+                current, text = id, db.read_file_text(self.database, id)
             piece = _make_piece(fields, text, ordinal)
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
             node = GraphNode(label=NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties)
@@ -231,7 +218,7 @@ class StoreTables:
         if label is NodeLabel.CHUNK:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
-        number = LABEL_NUMBERS[label]
+        number = db.LABEL_NUMBERS[label]
         found = self.database.read_one(_decode_node, _NODE, number, records.encode_text(key))
         if found is not None or label is not NodeLabel.SUBSYSTEM:
             return found
@@ -248,7 +235,7 @@ class StoreTables:
         if label is NodeLabel.CHUNK:
             return (chunk.node for chunk in self.all_chunk_nodes())
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
-        return self.database.read_each(_decode_node, query, LABEL_NUMBERS[label])
+        return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
     def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
         label, key = _split_id(id)
@@ -270,18 +257,18 @@ class StoreTables:
         if label is None or label is NodeLabel.CHUNK:
             return []
         numbers = _number_relations(relations)
-        condition = f" AND edge.relation IN ({make_placeholders(numbers)})" if relations else ""
+        condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
         query = _EDGES.format(*(("source", "target") if out else ("target", "source")), condition)
 
-        def decode(row: DatabaseRow) -> tuple[GraphEdge, GraphNode]:
+        def decode(row: db.DatabaseRow) -> tuple[GraphEdge, GraphNode]:
             number, properties, *node = row
-            end, relation = _decode_node(tuple(node)), RELATION_OF[number]
+            end, relation = _decode_node(tuple(node)), db.RELATION_OF[number]
             source, target = (id, end.id) if out else (end.id, id)
             return GraphEdge(
                 source=source, relation=relation, target=target, properties=records.decode_properties(properties)
             ), end
 
-        return self.database.read(decode, query, LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
+        return self.database.read(decode, query, db.LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
         return {
@@ -293,7 +280,7 @@ class StoreTables:
         if label is None or label is NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
-        start = self.database.read_one(_decode_numbered_node, query, LABEL_NUMBERS[label], records.encode_text(key))
+        start = self.database.read_one(_decode_numbered_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
         if start is None:
             return []
         level = {start[0]: GraphHop(start[1])}
@@ -301,7 +288,7 @@ class StoreTables:
         found: list[GraphHop] = []
         for _ in range(depth):
             hops = self._next_level(level, seen)
-            level = dict(sorted(hops, key=lambda item: (LABEL_NUMBERS[item[1].node.label], item[1].node.key)))
+            level = dict(sorted(hops, key=lambda item: (db.LABEL_NUMBERS[item[1].node.label], item[1].node.key)))
             if not level:
                 break
             seen.update(level)
@@ -315,19 +302,19 @@ class StoreTables:
         best: dict[int, tuple[int, bool, int, int, bytes | None]] = {}
         for query, is_back in ((_EDGES_FROM, False), (_EDGES_TO, True)):
             rows = [*database.read_many(_decode_edge, query, level)]
-            with translate_decoding_errors(database.path):
+            with db.translate_decoding_errors(database.path):
                 for here, relation, there, data in rows:
                     way = (order[here], is_back, relation, here, data)
                     if there not in seen and (there not in best or way[:3] < best[there][:3]):
                         best[there] = way
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE id IN ({{}})"
         for id, node in database.read_many(_decode_numbered_node, query, best):
-            with translate_decoding_errors(database.path):
+            with db.translate_decoding_errors(database.path):
                 _, is_back, number, here, data = best[id]
                 properties = records.decode_properties(data)
             before = level[here]
             source, target = (node, before.node) if is_back else (before.node, node)
-            edge = GraphEdge(source=source.id, relation=RELATION_OF[number], target=target.id, properties=properties)
+            edge = GraphEdge(source=source.id, relation=db.RELATION_OF[number], target=target.id, properties=properties)
             yield id, GraphHop(node, edge, before)
 
     def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
@@ -336,17 +323,17 @@ class StoreTables:
             node
             for label in dict.fromkeys(labels)
             if label is not NodeLabel.CHUNK
-            for node in self.database.read(_decode_node, _NAMED, LABEL_NUMBERS[label], folded, folded, limit)
+            for node in self.database.read(_decode_node, _NAMED, db.LABEL_NUMBERS[label], folded, folded, limit)
         ]
 
     def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        kinds = [LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
+        kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
         numbers = _number_relations(relations)
-        query = _ISOLATED.format(make_placeholders(kinds), make_placeholders(numbers))
+        query = _ISOLATED.format(db.make_placeholders(kinds), db.make_placeholders(numbers))
         return self.database.read_each(_decode_node, query, *kinds, *numbers)
 
 
-def write_graph(database: Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
+def write_graph(database: db.Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
     """Replace the graph, and return whether anything has changed."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
@@ -360,7 +347,7 @@ def write_graph(database: Database, nodes: Iterable[GraphNode], edges: Iterable[
 
 
 def _insert(
-    database: Database, statement: str, items: Iterable[GraphItem], encode: Callable[[GraphItem], SqlValues | None]
+    database: db.Database, statement: str, items: Iterable[GraphItem], encode: Callable[[GraphItem], SqlValues | None]
 ) -> None:
     left = iter(items)
     while batch := list(islice(left, _BATCH)):
@@ -372,7 +359,7 @@ def _encode_node(node: GraphNode) -> SqlValues | None:
         return None
     folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
     return (
-        LABEL_NUMBERS[node.label],
+        db.LABEL_NUMBERS[node.label],
         records.encode_text(node.key),
         records.encode_text(node.name),
         None if folded == node.key else records.encode_text(folded),
@@ -382,14 +369,14 @@ def _encode_node(node: GraphNode) -> SqlValues | None:
 
 def _encode_edge(edge: GraphEdge) -> SqlValues | None:
     (source, source_key), (target, target_key) = _split_id(edge.source), _split_id(edge.target)
-    if edge.relation is Relation.HAS_CHUNK or source not in LABEL_NUMBERS or target not in LABEL_NUMBERS:
+    if edge.relation is Relation.HAS_CHUNK or source not in db.LABEL_NUMBERS or target not in db.LABEL_NUMBERS:
         return None
     return (
-        RELATION_NUMBERS[edge.relation],
+        db.RELATION_NUMBERS[edge.relation],
         records.pack_record(edge.properties) if edge.properties else None,
-        LABEL_NUMBERS[source],
+        db.LABEL_NUMBERS[source],
         records.encode_text(source_key),
-        LABEL_NUMBERS[target],
+        db.LABEL_NUMBERS[target],
         records.encode_text(target_key),
     )
 
@@ -400,26 +387,26 @@ def _split_id(id: str) -> tuple[NodeLabel | None, str]:
 
 
 def _number_relations(relations: Sequence[Relation]) -> list[int]:
-    return [RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
+    return [db.RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
 
 
-def _decode_node(row: DatabaseRow) -> GraphNode:
+def _decode_node(row: db.DatabaseRow) -> GraphNode:
     label, key, name, properties = row
     return GraphNode(
-        label=LABEL_OF[label],
+        label=db.LABEL_OF[label],
         key=records.decode_text(key),
         name=records.decode_text(name),
         properties=records.decode_properties(properties),
     )
 
 
-def _decode_numbered_node(row: DatabaseRow) -> tuple[int, GraphNode]:
+def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, GraphNode]:
     return records.decode_count(row[0]), _decode_node(row[1:])
 
 
-def _decode_edge(row: DatabaseRow) -> tuple[int, int, int, bytes | None]:
+def _decode_edge(row: db.DatabaseRow) -> tuple[int, int, int, bytes | None]:
     here, relation, there, properties = row
-    if relation not in RELATION_OF:
+    if relation not in db.RELATION_OF:
         raise LookupError("an edge is none")
     return records.decode_count(here), relation, records.decode_count(there), properties
 
@@ -429,7 +416,7 @@ def decode_symbol_name(name: object, qualified: object) -> str:
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 
-def _decode_artifact(row: DatabaseRow) -> Artifact:
+def _decode_artifact(row: db.DatabaseRow) -> Artifact:
     path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
     return Artifact(
         path=records.decode_text(path),
@@ -446,7 +433,7 @@ def _decode_artifact(row: DatabaseRow) -> Artifact:
     )
 
 
-def _decode_symbol(row: DatabaseRow) -> Symbol:
+def _decode_symbol(row: db.DatabaseRow) -> Symbol:
     name, qualified, kind, language, start, end = row
     return Symbol(
         name=decode_symbol_name(name, qualified),
@@ -458,7 +445,7 @@ def _decode_symbol(row: DatabaseRow) -> Symbol:
     )
 
 
-def _make_piece(fields: Sequence[int], text: TitledText, ordinal: int) -> TextPiece:
+def _make_piece(fields: Sequence[int], text: db.TitledText, ordinal: int) -> TextPiece:
     start, end, line_start, line_end = fields
     title = text.titles[ordinal] if ordinal < len(text.titles) else ""
     return TextPiece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)

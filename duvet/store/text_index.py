@@ -8,18 +8,9 @@ from heapq import nlargest
 from itertools import chain
 from math import log
 
-from duvet.store import records
-from duvet.store.database import (
-    LABEL_NUMBERS,
-    RELATION_NUMBERS,
-    Database,
-    DatabaseRow,
-    Trait,
-    make_placeholders,
-    read_state,
-)
+from duvet.store import database as db
+from duvet.store import records, tables
 from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, ScoredChunks
-from duvet.store.tables import StoreTables, decode_symbol_name
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 # Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
@@ -27,27 +18,23 @@ from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fol
 _FREQUENCY_MARKS, _TITLE_MARK, _DECLARED_MARK, _FILE_MARK = ("\ue001", "\ue002", "\ue003"), "\ue004", "\ue005", "\ue006"
 """Prefixes of indexed words: for a frequent word (three degrees), a word of the title, a name that the chunk declares, and
 the name of the file of a first chunk. No word of a text begins with one."""
-_FREQUENCIES = (1.6, 3.2, 6.4)
-"""The frequency of each degree in a chunk of usual length."""
+_FREQUENCIES = (1.6, 3.2, 6.4)  # The frequency of each degree in a chunk of usual length.
 _WEIGHTS = (("", 1.0), *zip(_FREQUENCY_MARKS, (0.42, 0.30, 0.17), strict=True), (_TITLE_MARK, 0.45))
 """The share of BM25 with `k1` = 1.2 for a word that occurs once, and what two, four and eight occurrences and one in the
 title, which counts as two, add to it."""
-_SHORT = 2
-"""Words of this length are too common for their frequency to matter."""
+_SHORT = 2  # Words of this length are too common for their frequency to matter.
 _USUAL_LENGTH = 1000
-_LENGTH_WEIGHT = 0.75
-"""`b` of BM25."""
-_BATCH = 4000
-"""Chunks to index together."""
-_COMMON_SHARE = 10
-"""A word in more than every tenth chunk finds nothing by itself while other words do."""
-_FEW_CHUNKS = 2000
-"""With so few matches, no word is too common."""
+_LENGTH_WEIGHT = 0.75  # `b` of BM25.
+_BATCH = 4000  # Chunks to index together.
+_COMMON_SHARE = 10  # A word in more than every tenth chunk finds nothing by itself while other words do.
+_FEW_CHUNKS = 2000  # With so few matches, no word is too common.
 _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 
-_LINKING = ",".join(str(RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES))
-_FILE_LABELS = ",".join(str(LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
+_LINKING = ",".join(
+    str(db.RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
+)
+_FILE_LABELS = ",".join(str(db.LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
 # The subsystems, the nodes that belong to them, and the files that are linked to any of these.
 _LINKED = f"""id IN (
 WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
@@ -74,13 +61,12 @@ SqlCondition = tuple[str, Sequence[object]]
 class ChunkIndexer:
     """Adds chunks to the index and removes them, in batches: FTS5 makes each small change expensive."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: db.Database) -> None:
         self.database = database
         self._removed: dict[int, str] = {}
         self._added: dict[int, str] = {}
 
     def add(self, first: int, file: IngestedFile) -> None:
-        """Add the chunks of a file, numbered from `first`."""
         self._added.update(_index_rows(first, file))
         self._flush_batch()
 
@@ -132,11 +118,8 @@ def _strip_ending(name: str) -> str:
     return name[: name.find(".", 1)] if "." in name[1:] else name
 
 
-class ChunkSearch(StoreTables):
-    """The part of a store that finds chunks by words, names and filters."""
-
-    _flush: Callable[[], None] | None = None
-    """Indexes what the change in progress has put; None without one."""
+class ChunkSearch(tables.StoreTables):
+    _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
     _last_allowed: tuple[str, ChunkFilters, Sequence[int] | None] | None = None
 
     def _settle(self) -> None:
@@ -145,13 +128,13 @@ class ChunkSearch(StoreTables):
 
     def chunk_total(self) -> int:
         self._settle()
-        return read_state(self.database).total
+        return db.read_state(self.database).total
 
     def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
         self._settle()
         ##= man/spec/knowledge.md#search
-        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000 characters
-        ##% or 64 words.
+        ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+        ##% characters or 64 words.
         words = list(dict.fromkeys(word for term in terms for word in extract_words(term)))[:MAX_QUERY_WORDS]
         ranking = _Ranking(self.database, self.allowed(filters))
         counts = {word: ranking.count([word]) for word in words}
@@ -167,7 +150,7 @@ class ChunkSearch(StoreTables):
         self._settle()
         numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
-            lambda row: (records.decode_count(row[0]), decode_symbol_name(*row[1:])), _DECLARED, numbers
+            lambda row: (records.decode_count(row[0]), tables.decode_symbol_name(*row[1:])), _DECLARED, numbers
         )
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
@@ -194,7 +177,7 @@ class ChunkSearch(StoreTables):
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same.
-        revision = read_state(self.database).revision
+        revision = db.read_state(self.database).revision
         if self._last_allowed is None or self._last_allowed[:2] != (revision, filters):
             self._last_allowed = (revision, filters, self._find_allowed(filters))
         return self._last_allowed[2]
@@ -219,10 +202,10 @@ class ChunkSearch(StoreTables):
             yield self._subsystem_condition(_fold(filters.subsystems))
         if filters.kinds:
             yield _is_in("artifact.kind", _fold(filters.kinds))
-        for trait, names in ((Trait.NAMESPACE, filters.namespaces), (Trait.TAG, filters.tags)):
+        for trait, names in ((db.Trait.NAMESPACE, filters.namespaces), (db.Trait.TAG, filters.tags)):
             if names:
                 values = _fold(names)
-                yield _TRAIT.format(trait, make_placeholders(values)), values
+                yield _TRAIT.format(trait, db.make_placeholders(values)), values
         if filters.since is not None:
             yield "git_timestamp >= ?", (filters.since,)
 
@@ -230,7 +213,7 @@ class ChunkSearch(StoreTables):
         subsystems = self.database.read(
             lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
-            LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
+            db.LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
         )
         nodes = [
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
@@ -238,17 +221,15 @@ class ChunkSearch(StoreTables):
         ##= man/spec/knowledge.md#search
         ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
         ##% apply to one symbol.
-        own = _TRAIT.format(Trait.SUBSYSTEM, make_placeholders(names))
-        return f"({own} OR artifact.{_LINKED.format(make_placeholders(nodes))})", [*names, *nodes]
+        own = _TRAIT.format(db.Trait.SUBSYSTEM, db.make_placeholders(names))
+        return f"({own} OR artifact.{_LINKED.format(db.make_placeholders(nodes))})", [*names, *nodes]
 
 
 class _Ranking:
-    """Scores of the chunks that match, by BM25."""
-
-    def __init__(self, database: Database, allowed: Sequence[int] | None) -> None:
+    def __init__(self, database: db.Database, allowed: Sequence[int] | None) -> None:
         self.database = database
         self.allowed = None if allowed is None else frozenset(allowed)
-        self.total = read_state(database).total
+        self.total = db.read_state(database).total
         self.scores: dict[int, float] = {}
 
     def count(self, words: Iterable[str]) -> int:
@@ -258,7 +239,6 @@ class _Ranking:
         return int(count)
 
     def add_all(self, counts: Mapping[str, int]) -> None:
-        """Score the chunks that contain every word."""
         # Most queries of many words match nothing, which one count tells.
         if len(counts) > 1 and not self.count(counts):
             return
@@ -316,14 +296,14 @@ def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
 
 
 def _is_in(column: str, values: Sequence[object]) -> SqlCondition:
-    return f"{column} IN ({make_placeholders(values)})", values
+    return f"{column} IN ({db.make_placeholders(values)})", values
 
 
 def _fold(names: Iterable[str]) -> Sequence[object]:
     return [records.encode_text(name) for name in dict.fromkeys(map(fold_name, names))]
 
 
-def _decode_number(row: DatabaseRow) -> int:
+def _decode_number(row: db.DatabaseRow) -> int:
     return records.decode_count(*row)
 
 

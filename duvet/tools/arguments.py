@@ -6,16 +6,14 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 
-from msgspec import Struct, ValidationError, convert
-from msgspec.structs import fields
+from msgspec import Struct, ValidationError, convert, structs
 
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
 
 _MAX_DEPTH = 64
-MAX_ARGUMENT_LENGTH = 20_000
-"""The most characters of a text, unless the tool has a limit of its own."""
+MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool has a limit of its own.
 _CONVERSION_ERROR = re.compile(r"(?P<what>.*?)(?: - at `\$\.(?P<name>\w+)[^`]*`)?\Z", re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MISSING = re.compile(r"Object missing required field `(\w+)`")
@@ -65,7 +63,7 @@ def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
 @cache
 def list_arguments(record: type[Struct]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of all arguments and of the required ones; looking these up takes longer than many a call."""
-    found = fields(record)
+    found = structs.fields(record)
     return tuple(one.encode_name for one in found), tuple(one.encode_name for one in found if one.required)
 
 

@@ -9,49 +9,38 @@ from datetime import datetime
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.knowledge.feedback import APPEND_PATIENCE, AuditEntry, append_audit_entry
-from duvet.knowledge.settings import StorePaths
+from duvet.knowledge import feedback, settings
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode
 
 _MAX_ARGUMENTS = 12
-_MAX_QUOTED = 300
-"""Characters of a quoted argument or warning."""
-_MAX_READ = 1000
-"""Characters of an argument that are looked at."""
-_OWN_WARNINGS = "knowledge"
-"""The pack whose warnings quote no text."""
+_MAX_QUOTED = 300  # Characters of a quoted argument or warning.
+_MAX_READ = 1000  # Characters of an argument that are looked at.
+_OWN_WARNINGS = "knowledge"  # The pack whose warnings quote no text.
+LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
+_WRITERS = 4
 
 
 class CallRecord(Struct, frozen=True, kw_only=True):
-    tool: str
-    """Its name; for an unknown tool, the escaped name of the request."""
+    tool: str  # Its name; for an unknown tool, the escaped name of the request.
     pack: str
     face: str
     request: str
     scope: str
-    arguments: str
-    """Their names and sizes, never their content."""
+    arguments: str  # Their names and sizes, never their content.
     seconds: float
-    code: str = ""
-    """The code of the failure; empty after success."""
-    reason: str = ""
-    """The type of an unforeseen exception."""
+    code: str = ""  # The code of the failure; empty after success.
+    reason: str = ""  # The type of an unforeseen exception.
     bytes_in: int = 0
     bytes_out: int = 0
-    warning: str = ""
-    """The warning, or its length if it may quote the project."""
+    warning: str = ""  # The warning, or its length if it may quote the project.
     is_known: bool = True
-    has_failed: bool = False
-    """True also for an answer that reports a failure."""
-    changes: bool = False
-    """True for a tool that changes something."""
-    holder: str = ""
-    """The name of the caller's token; empty for a caller on this machine."""
+    has_failed: bool = False  # True also for an answer that reports a failure.
+    changes: bool = False  # True for a tool that changes something.
+    holder: str = ""  # The name of the caller's token; empty for a caller on this machine.
     scopes: tuple[str, ...] = ()
-    given: Mapping[str, object] = {}
-    """The arguments without secrets, for a tool that changes something."""
+    given: Mapping[str, object] = {}  # The arguments without secrets, for a tool that changes something.
 
 
 CallObserver = Callable[[CallRecord], None]
@@ -107,35 +96,22 @@ def _describe_size(value: object) -> str:
     return type(value).__name__
 
 
-LOCAL_CALLER, SUCCESS_OUTCOME = "local", "success"
-_WRITERS = 4
-
-
-class AuditLog:
+class AuditLog(Struct, frozen=True):
     """Writes down the calls of tools that change something."""
 
-    def __init__(
-        self,
-        places: Callable[[], StorePaths],
-        now: Callable[[], datetime],
-        on_entry: Callable[[AuditEntry], None],
-        on_failure: Callable[[str], None],
-        patience: float = 2 * APPEND_PATIENCE,
-    ) -> None:
-        """`on_entry` takes each entry, `on_failure` the reason why one could not be written within `patience` seconds."""
-        self._places = places
-        self._now = now
-        self._on_entry = on_entry
-        self._on_failure = on_failure
-        self._patience = patience
+    places: Callable[[], settings.StorePaths]
+    now: Callable[[], datetime]
+    on_entry: Callable[[feedback.AuditEntry], None]
+    on_failure: Callable[[str], None]  # Takes the reason why an entry could not be written in time.
+    patience: float = 2 * feedback.APPEND_PATIENCE  # Seconds to write an entry.
 
     async def saw(self, call: CallRecord) -> None:
         """Write an entry if the call changed something, without blocking other calls."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):
             return
-        entry = AuditEntry(
-            timestamp=self._now().isoformat(timespec="milliseconds"),
+        entry = feedback.AuditEntry(
+            timestamp=self.now().isoformat(timespec="milliseconds"),
             tool=call.tool,
             outcome=call.code or ("failure" if call.has_failed else SUCCESS_OUTCOME),
             face=call.face,
@@ -149,20 +125,20 @@ class AuditLog:
         ##= man/spec/gateway.md#audit
         ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
         ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
-        self._on_entry(entry)
-        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self._places().folder):
+        self.on_entry(entry)
+        if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return
         import anyio
         from anyio import to_thread
 
         # With a limiter of their own, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
-        with anyio.move_on_after(self._patience) as scope:
+        with anyio.move_on_after(self.patience) as scope:
             try:
                 await to_thread.run_sync(
-                    lambda: append_audit_entry(self._places(), entry), abandon_on_cancel=True, limiter=limiter
+                    lambda: feedback.append_audit_entry(self.places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
             except DuvetError as error:
-                self._on_failure(error.message)
+                self.on_failure(error.message)
         if scope.cancelled_caught:
-            self._on_failure(f"it takes longer than {self._patience:g} seconds")
+            self.on_failure(f"it takes longer than {self.patience:g} seconds")

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct, field, structs
 
 from duvet.tools.plugins import UnloadedPack
 from duvet.tools.tool import Scope, Tool, ToolAnswer
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.packs import Registry
 
+Result = TypeVar("Result")
+ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
+"""Takes the amount done, the total, and the current action."""
+FACTS_SERVICE = "facts"  # The service that holds the `ServerFacts`.
+
 
 class KeptStep(Struct, frozen=True):
     result: Any
@@ -31,14 +35,11 @@ class KeptStep(Struct, frozen=True):
 class CallState(Struct):
     """The results of the earlier rounds of a call."""
 
-    count: int = 0
-    """The number of rounds."""
-    done: dict[str, KeptStep] = field(default_factory=dict)
-    """The finished steps by place."""
+    count: int = 0  # The number of rounds.
+    done: dict[str, KeptStep] = field(default_factory=dict)  # The finished steps by place.
     said: dict[str, str | None] = field(default_factory=dict)
     """The answers of the caller's model by question; None for a useless one."""
-    asked: list[str] = field(default_factory=list)
-    """The questions since the last step was done."""
+    asked: list[str] = field(default_factory=list)  # The questions since the last step was done.
 
 
 class CallJournal:
@@ -75,36 +76,21 @@ class CallJournal:
         return CallJournal(self._rounds, f"{self._step}.{self._calls}/")
 
 
-Result = TypeVar("Result")
-ProgressCallback = Callable[[float, float | None, str], Awaitable[None]]
-"""Takes the amount done, the total, and the current action."""
-
-
 async def ignore_progress(done: float, total: float | None, message: str) -> None:
     """Discard the progress."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """The origin and the rights of a call."""
-
     scopes: frozenset[Scope] = frozenset(Scope)
-    face: str = "library"
-    """`mcp`, `rest`, `shell` or `workflow`."""
-    behind: str = ""
-    """The face of the client behind a forwarding server, if it is another one."""
-    holder: str = ""
-    """The name of the token; empty for a caller on this machine, in a process of its own."""
-    request: str = ""
-    """The caller's id of the call."""
+    face: str = "library"  # `mcp`, `rest`, `shell` or `workflow`.
+    behind: str = ""  # The face of the client behind a forwarding server, if it is another one.
+    holder: str = ""  # The name of the token; empty for a caller on this machine, in a process of its own.
+    request: str = ""  # The caller's id of the call.
     progress: ProgressCallback = ignore_progress
-    sampler: Sampler | None = None
-    """Asks the caller's own model, if it offers one."""
-    journal: CallJournal | None = None
-    """Set if the caller may have to repeat the call."""
-    time_limit: float | None = None
-    """The most seconds that it waits for a tool of an installed pack."""
-    within: tuple[str, ...] = ()
-    """The tools whose handlers led to this call, the outermost first."""
+    sampler: Sampler | None = None  # Asks the caller's own model, if it offers one.
+    journal: CallJournal | None = None  # Set if the caller may have to repeat the call.
+    time_limit: float | None = None  # The most seconds that it waits for a tool of an installed pack.
+    within: tuple[str, ...] = ()  # The tools whose handlers led to this call, the outermost first.
 
     @property
     def audience(self) -> str:
@@ -137,24 +123,20 @@ class CallContext(Struct, frozen=True, kw_only=True):
     caller: Caller
     readings: ProjectReadings
     calls: ToolCalls
-    services: Mapping[str, Any] = field(default_factory=dict)
-    """Services of the server by name."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """The configuration of the pack."""
+    services: Mapping[str, Any] = field(default_factory=dict)  # Services of the server by name.
+    settings: Mapping[str, Any] = field(default_factory=dict)  # The configuration of the pack.
 
     async def reading(self) -> ProjectSnapshot:
-        """Return the project as it is now."""
         return await self.readings.context()
 
     async def ask(self, question: Callable[[ProjectSnapshot], Result]) -> Result:
-        """Answer a question from the current project."""
         return await self.readings.ask(question)
 
     async def call(
         self, name: str, arguments: Mapping[str, object] | None = None, *, face: str = "", seconds: float | None = None
     ) -> ToolAnswer:
         """Call another tool for the same caller, perhaps by another face and with a shorter time limit."""
-        caller = replace(
+        caller = structs.replace(
             self.caller,
             within=(*self.caller.within, self.tool),
             journal=self.caller.journal and self.caller.journal.below(),
@@ -180,7 +162,6 @@ class CallContext(Struct, frozen=True, kw_only=True):
         return [tool for tool in registry.usable() if registry.pack_of(tool) is own]
 
     async def progress(self, done: float, total: float | None = None, message: str = "") -> None:
-        """Report progress to the caller."""
         await self.caller.progress(done, total, message)
 
 
@@ -203,10 +184,6 @@ def _make_loop_variable(name: str) -> RunVar[CapacityLimiter | None]:
     return RunVar(name)
 
 
-FACTS_SERVICE = "facts"
-"""The service that holds the `ServerFacts`."""
-
-
 def get_current_time() -> datetime:
     return datetime.now(UTC)
 
@@ -220,6 +197,5 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     unloaded: Sequence[UnloadedPack] = ()
     providers: Sequence[str] = ()
     workflows: Sequence[str] = ()
-    faulty: Sequence[str] = ()
-    """Workflows that can't be called."""
+    faulty: Sequence[str] = ()  # Workflows that can't be called.
     clock: Callable[[], datetime] = get_current_time

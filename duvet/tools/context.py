@@ -14,10 +14,7 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.project.findings import Findings
-from duvet.queries.citations import CitationReader
-from duvet.queries.details import DetailMaterial
-from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
-from duvet.queries.references import ResolvedReference, resolve_reference
+from duvet.queries import citations, details, records, references
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
@@ -27,6 +24,8 @@ from duvet.tree.files import leads_into_folder
 
 if TYPE_CHECKING:
     from duvet.project.project import Project
+
+Value = TypeVar("Value")
 
 
 def make_project_path(root: str, path: str) -> str:
@@ -58,17 +57,13 @@ class CachedFiles(ProjectFiles, frozen=True, dict=True):
         return lru_cache(maxsize=64)(partial(ProjectFiles.text, self))
 
 
-Value = TypeVar("Value")
-
-
 class ProjectSnapshot:
     """A project as it was at one moment. Expensive facts are computed once, on first use."""
 
     def __init__(self, project: Project, catalogue: Catalogue, page_size: int) -> None:
         self.project = project
         self.catalogue = catalogue
-        self.page_size = page_size
-        """Entries of a list in an answer without a limit; 0 is all."""
+        self.page_size = page_size  # Entries of a list in an answer without a limit; 0 is all.
         self._once: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._read: dict[Callable[[ProjectSnapshot], Any], Any] = {}
         self._earlier: dict[Callable[[ProjectSnapshot], Any], Any] = {}
@@ -106,7 +101,6 @@ class ProjectSnapshot:
         return self._earlier.get(read)
 
     def renew(self, before: ProjectSnapshot) -> None:
-        """Repeat all readings of the previous snapshot."""
         with self._reading:
             self._earlier = dict(before._read)
             for read in self._earlier:
@@ -128,19 +122,18 @@ class ProjectSnapshot:
 
     @cached_property
     def findings(self) -> Findings:
-        """All problems of the project."""
         from duvet.project.validation import validate
 
         return validate(self.project)
 
-    def find(self, reference: str) -> ResolvedReference:
+    def find(self, reference: str) -> references.ResolvedReference:
         """Resolve a reference; NotFoundError with the nearest names if there is no such thing."""
-        return resolve_reference(self.catalogue, reference, self.files)
+        return references.resolve_reference(self.catalogue, reference, self.files)
 
-    def material(self, around: int = 2) -> DetailMaterial:
+    def material(self, around: int = 2) -> details.DetailMaterial:
         """Return the material of details, with `around` lines of code around each citation."""
-        return DetailMaterial(
-            self.catalogue, CitationReader(self.catalogue, self.files, around), self.project.specification
+        return details.DetailMaterial(
+            self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )
 
     def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
@@ -163,20 +156,20 @@ class ProjectSnapshot:
 
     def check_requirements_known(self) -> None:
         """Raise a ToolError if errors keep all requirements from being known."""
-        if list_errors(self.catalogue) and not self.catalogue.requirements:
-            hint = f"{describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
-            raise ToolError(ErrorCode.UPSTREAM_ERROR, NO_REQUIREMENTS, hint)
+        if records.list_errors(self.catalogue) and not self.catalogue.requirements:
+            hint = f"{records.describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)
 
 
 def _make_warning(context: ProjectSnapshot) -> str:
-    words = describe_incompleteness(context.catalogue)
+    words = records.describe_incompleteness(context.catalogue)
     return (
         f"{words}; {_describe_first_error(context)}; list_invalid_citations lists those of citations." if words else ""
     )
 
 
 def _describe_first_error(context: ProjectSnapshot) -> str:
-    problem = list_errors(context.catalogue)[0]
+    problem = records.list_errors(context.catalogue)[0]
     path = basename(problem.path) if isabs(problem.path) else problem.path
     place = f"{path}:{problem.place.line}" if problem.place.line else path
     return f"the first is at {place}: {shorten_text(escape_line_ends(problem.message))}"

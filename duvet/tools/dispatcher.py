@@ -13,15 +13,8 @@ from msgspec import Struct, field
 
 from duvet.errors import DuvetError
 from duvet.text import shorten_text
+from duvet.tools import audit
 from duvet.tools.arguments import check_input, check_scope
-from duvet.tools.audit import (
-    CallKeeper,
-    CallObserver,
-    CallRecord,
-    format_warning,
-    select_plain_arguments,
-    summarize_arguments,
-)
 from duvet.tools.call_context import CallContext, Caller, ProjectReadings
 from duvet.tools.plugin_runner import MAX_OWN_RESULT_BYTES, PluginRunner, check_plugin_answer
 from duvet.tools.tool import (
@@ -37,34 +30,24 @@ from duvet.tools.tool import (
 if TYPE_CHECKING:
     from duvet.tools.packs import Registry
 
-MAX_CALL_DEPTH = 8
-"""The most tools that may call each other, one within the other."""
-_MAX_NAME = 1000
-"""Characters of an unknown tool's name that are looked at."""
+MAX_CALL_DEPTH = 8  # The most tools that may call each other, one within the other.
+_MAX_NAME = 1000  # Characters of an unknown tool's name that are looked at.
 
 CloseCallback = Callable[[], Awaitable[None]]
 
 
 class ToolEnvironment(Struct, frozen=True, kw_only=True):
-    """The services and limits of tool calls."""
-
-    services: Mapping[str, Any] = field(default_factory=dict)
-    """Services for handlers by name."""
-    observers: Sequence[CallObserver] = ()
-    """Take the record of each finished call."""
-    keepers: Sequence[CallKeeper] = ()
+    services: Mapping[str, Any] = field(default_factory=dict)  # Services for handlers by name.
+    observers: Sequence[audit.CallObserver] = ()  # Take the record of each finished call.
+    keepers: Sequence[audit.CallKeeper] = ()
     """Store the record of each call that changes something, before the answer."""
-    measures: Callable[[], bool] = lambda: True
-    """True if the sizes of successful calls are needed."""
-    time_limit: float = 30.0
-    """Seconds for a tool of an installed pack that has no limit of its own."""
+    measures: Callable[[], bool] = lambda: True  # True if the sizes of successful calls are needed.
+    time_limit: float = 30.0  # Seconds for a tool of an installed pack that has no limit of its own.
     clock: Callable[[], float] = time.perf_counter
     is_worthwhile: Callable[[str], bool] = lambda pack: False
     """True if the project has content for a pack that nobody has requested."""
-    closers: Sequence[CloseCallback] = ()
-    """Release the resources of services."""
-    patience: float = 0.5
-    """Seconds for all closers."""
+    closers: Sequence[CloseCallback] = ()  # Release the resources of services.
+    patience: float = 0.5  # Seconds for all closers.
 
 
 _DEFAULT_ENVIRONMENT = ToolEnvironment()
@@ -84,7 +67,6 @@ class ToolDispatcher:
         self.registry, self.environment = registry, environment
 
     async def tools(self) -> Registry:
-        """Return the tools that are enabled now."""
         await self._readings.caught_up()
         return self.registry
 
@@ -105,13 +87,13 @@ class ToolDispatcher:
         try:
             return self.registry.require(name)
         except ToolError as error:
-            record = CallRecord(
+            record = audit.CallRecord(
                 tool=shorten_text(name[:_MAX_NAME].encode("unicode_escape").decode()),
                 pack="",
                 face=caller.face,
                 request=caller.request,
                 scope="",
-                arguments=summarize_arguments(arguments),
+                arguments=audit.summarize_arguments(arguments),
                 seconds=0,
                 code=error.code.value,
                 bytes_in=_measure_json(arguments),
@@ -133,7 +115,38 @@ class ToolDispatcher:
             raise
         finally:
             if self.environment.observers or self.environment.keepers:
-                await self._record(tool, arguments, caller, self.environment.clock() - begun, answer, failure)
+                pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
+                code, reason = _classify_failure(failure)
+                # Encoding an answer again only to measure it takes longer than many a tool.
+                measured = failure is not None or changes or self.environment.measures()
+                record = audit.CallRecord(
+                    tool=tool.name,
+                    pack=pack,
+                    face=caller.face,
+                    request=caller.request,
+                    scope=tool.scope.value,
+                    arguments=audit.summarize_arguments(arguments) if measured else "",
+                    seconds=self.environment.clock() - begun,
+                    code=code,
+                    reason=reason,
+                    bytes_in=_measure_json(arguments) if measured else 0,
+                    bytes_out=_measure_json(answer.value) if measured and answer else 0,
+                    warning=audit.format_warning(pack, answer.warning) if answer else "",
+                    changes=changes,
+                    has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
+                    holder=caller.holder,
+                    scopes=tuple(sorted(caller.scopes)) if changes else (),
+                    given=audit.select_plain_arguments(arguments, tool.accountable) if changes else {},
+                )
+                for observer in self.environment.observers:
+                    observer(record)
+                if changes and self.environment.keepers:
+                    import anyio
+
+                    # The change is made, even if the call is cancelled.
+                    with anyio.CancelScope(shield=True):
+                        for keep in self.environment.keepers:
+                            await keep(record)
 
     async def aclose(self) -> None:
         """Release the resources of services; no call comes after this."""
@@ -182,48 +195,6 @@ class ToolDispatcher:
             ##% go on.
             hint = "the log of the server says why"
             raise ToolError(ErrorCode.UPSTREAM_ERROR, f"{tool.name} failed", hint) from error
-
-    async def _record(
-        self,
-        tool: Tool,
-        arguments: Mapping[str, object],
-        caller: Caller,
-        seconds: float,
-        answer: ToolAnswer | None,
-        failure: BaseException | None,
-    ) -> None:
-        pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
-        code, reason = _classify_failure(failure)
-        # Encoding an answer again only to measure it takes longer than many a tool.
-        measured = failure is not None or changes or self.environment.measures()
-        record = CallRecord(
-            tool=tool.name,
-            pack=pack,
-            face=caller.face,
-            request=caller.request,
-            scope=tool.scope.value,
-            arguments=summarize_arguments(arguments) if measured else "",
-            seconds=seconds,
-            code=code,
-            reason=reason,
-            bytes_in=_measure_json(arguments) if measured else 0,
-            bytes_out=_measure_json(answer.value) if measured and answer else 0,
-            warning=format_warning(pack, answer.warning) if answer else "",
-            changes=changes,
-            has_failed=failure is not None or getattr(answer and answer.value, "status", "") == "failure",
-            holder=caller.holder,
-            scopes=tuple(sorted(caller.scopes)) if changes else (),
-            given=select_plain_arguments(arguments, tool.accountable) if changes else {},
-        )
-        for observer in self.environment.observers:
-            observer(record)
-        if changes and self.environment.keepers:
-            import anyio
-
-            # The change is made, even if the call is cancelled.
-            with anyio.CancelScope(shield=True):
-                for keep in self.environment.keepers:
-                    await keep(record)
 
 
 def _measure_json(value: object) -> int:

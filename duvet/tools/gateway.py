@@ -8,22 +8,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, to_builtins
-from msgspec.structs import fields, replace
+from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, structs, to_builtins
 
+from duvet import errors, http_client
 from duvet.config.settings import Secret
-from duvet.errors import QueryError
-from duvet.http_client import (
-    Clock,
-    HttpClient,
-    HttpReply,
-    SystemClock,
-    UnreachableError,
-    is_local_address,
-    is_safe_address,
-    parse_base_url,
-    retry,
-)
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
 from duvet.tools.packs import KNOWLEDGE
@@ -32,6 +20,18 @@ from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnsw
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
 _URL_HINT = f"give it as https://HOST[:PORT][/PATH]; secrets are told by {READER_TOKEN} and {ADMIN_TOKEN}"
+HIDDEN_TOKEN = "***"
+_SHORTEST_HIDDEN = 4  # Shorter secrets occur in any text.
+_MAX_WORDS = 1000
+_TEMPORARY_STATUSES = (502, 503, 504)
+_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
+GATEWAY_PATH = "/api/mcp"
+AUDIENCE_HEADER = "x-duvet-audience"  # The header that names the face of the client behind this server.
+MAX_REPLY_BYTES = 32 << 20  # The limit of our own answers, too.
+MAX_WORK_SECONDS = 1800.0  # Seconds for a tool that changes something.
+_RETRY_PAUSES = (0.2, 0.6)
+KM_SEARCH_NAME = "km-search"
+LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class Gateway(Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """True for a server on this machine."""
-        return is_local_address(urlsplit(self.base))
+        return http_client.is_local_address(urlsplit(self.base))
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -77,32 +77,24 @@ class Gateway(Struct, frozen=True, kw_only=True):
 def parse_gateway(url: str, reader: str | None, admin: str | None) -> Gateway:
     """Return the gateway at a URL; QueryError for a malformed or unsafe one."""
     base = url.strip().rstrip("/")
-    parts = parse_base_url(base)
+    parts = http_client.parse_base_url(base)
     if parts is None:
-        raise QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not the address of a server", hint=_URL_HINT)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
-    if not is_safe_address(parts):
+    if not http_client.is_safe_address(parts):
         hint = "http:// is for servers on this machine: others would see the tokens"
-        raise QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
+        raise errors.QueryError(f"{GATEWAY_VARIABLE} is not https", hint=hint)
     secrets = [None if token is None else Secret(token) for token in (reader, admin)]
     return Gateway(base=base, reader=secrets[0], admin=secrets[1])
-
-
-HIDDEN_TOKEN = "***"
-_SHORTEST_HIDDEN = 4
-"""Shorter secrets occur in any text."""
-_MAX_WORDS = 1000
-_TEMPORARY_STATUSES = (502, 503, 504)
-_CHECK_SERVER = f"is {GATEWAY_VARIABLE} right, and the server up?"
 
 
 class TemporaryGatewayError(ToolError):
     """A failure that may be over in a moment."""
 
 
-def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
+def parse_reply(reply: http_client.HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     """Return the answer of the tool; ToolError if it failed, or if this is not an answer of it."""
     try:
         value = json.decode(reply.body)
@@ -122,14 +114,18 @@ def parse_reply(reply: HttpReply, tool: Tool, gateway: Gateway) -> ToolAnswer:
     raise ToolError(ErrorCode.UPSTREAM_ERROR, message, "is it a duvet server, and of this version?")
 
 
-def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
+def _parse_failure(reply: http_client.HttpReply, value: Mapping[str, Any], tool: Tool, gateway: Gateway) -> ToolError:
     """Return the error of the gateway in its own words; of another kind of server, only the status."""
     error = value.get("error")
     # Over REST, code and hint stand beside the message.
     parts = error if isinstance(error, dict) else {**value, "message": error}
     code, message, hint = (parts.get(name) for name in ("code", "message", "hint"))
     if value.get("status") != "error" or not code or not isinstance(code, str) or not isinstance(message, str):
-        return _make_status_error(reply.status)
+        if 300 <= reply.status < 400:
+            hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
+            return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({reply.status})", hint)
+        kind = TemporaryGatewayError if reply.status in _TEMPORARY_STATUSES else ToolError
+        return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {reply.status}", _CHECK_SERVER)
     ##= man/spec/gateway.md#forwarding
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
@@ -151,14 +147,6 @@ def _parse_failure(reply: HttpReply, value: Mapping[str, Any], tool: Tool, gatew
     return kind(known, _clean(message, gateway), _clean(hint, gateway), details)
 
 
-def _make_status_error(status: int) -> ToolError:
-    if 300 <= status < 400:
-        hint = f"it is not followed: set {GATEWAY_VARIABLE} to where the server is"
-        return ToolError(ErrorCode.UPSTREAM_ERROR, f"the gateway redirects elsewhere ({status})", hint)
-    kind = TemporaryGatewayError if status in _TEMPORARY_STATUSES else ToolError
-    return kind(ErrorCode.UPSTREAM_ERROR, f"the gateway answers with the status {status}", _CHECK_SERVER)
-
-
 def _clean(text: object, gateway: Gateway) -> str:
     # Tokens go before the text is cut, which might leave most of one.
     return shorten_to_line(_hide_tokens(strip_invisible(text), gateway), _MAX_WORDS) if isinstance(text, str) else ""
@@ -175,25 +163,15 @@ def _hide_tokens(text: str, gateway: Gateway) -> str:
     return text
 
 
-GATEWAY_PATH = "/api/mcp"
-AUDIENCE_HEADER = "x-duvet-audience"
-"""The header that names the face of the client behind this server."""
-MAX_REPLY_BYTES = 32 << 20
-"""The limit of our own answers, too."""
-MAX_WORK_SECONDS = 1800.0
-"""Seconds for a tool that changes something."""
-_RETRY_PAUSES = (0.2, 0.6)
-
-
 class GatewayConnection:
     """Calls tools of a gateway; its connections stay open until it is closed."""
 
-    def __init__(self, gateway: Gateway, seconds: float, clock: Clock | None = None) -> None:
+    def __init__(self, gateway: Gateway, seconds: float, clock: http_client.Clock | None = None) -> None:
         """`seconds` is the time limit of a tool that only reads, including retries."""
         self.gateway = gateway
         self.seconds = seconds
-        self._clock = clock or SystemClock()
-        self._http = HttpClient()
+        self._clock = clock or http_client.SystemClock()
+        self._http = http_client.HttpClient()
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         """Return the answer of the tool; ToolError if it fails or can't be reached."""
@@ -206,7 +184,7 @@ class GatewayConnection:
             ##= man/spec/gateway.md#forwarding
             ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
             ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
-            return await retry(
+            return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,
                 lambda error, attempt: next(pauses, None),
@@ -225,7 +203,7 @@ class GatewayConnection:
         url = f"{self.gateway.base}{GATEWAY_PATH}"
         try:
             reply = await self._http.send("POST", url, headers, body, max_bytes=MAX_REPLY_BYTES)
-        except UnreachableError as error:
+        except http_client.UnreachableError as error:
             message = f"the gateway can't be reached: {error}"
             raise TemporaryGatewayError(ErrorCode.UPSTREAM_ERROR, message, _CHECK_SERVER) from None
         if reply.is_compressed:
@@ -237,14 +215,9 @@ class GatewayConnection:
         return parse_reply(reply, tool, self.gateway)
 
 
-KM_SEARCH_NAME = "km-search"
-LOCAL_TOOLS = ("km-help",)
-"""Tools that describe what is enabled here."""
-
-
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
-    return replace(KNOWLEDGE, tools=partial(_make_tools, connection))
+    return structs.replace(KNOWLEDGE, tools=partial(_make_tools, connection))
 
 
 def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
@@ -263,15 +236,15 @@ def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
             from duvet.tools.knowledge.search import add_feedback_hint
 
             if isinstance(answer.value, SearchResponse):
-                return replace(answer, value=await add_feedback_hint(answer.value, ctx))
+                return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 
-    return replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
+    return structs.replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))
 
 
 def _list_given(request: Struct) -> dict[str, Any]:
     """Return the arguments that differ from their defaults, which the other server decides about."""
-    values = ((field, getattr(request, field.name)) for field in fields(request))
+    values = ((field, getattr(request, field.name)) for field in structs.fields(request))
     return {
         field.encode_name: to_builtins(value)
         for field, value in values

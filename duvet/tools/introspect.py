@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts
-from duvet.tools.tool import Tool, make_tool_error
+from duvet.tools.tool import declare_tool, make_tool_error
+
+_declare = partial(declare_tool, labels=("server",))
 
 
 class HealthState(StrEnum):
@@ -27,8 +30,10 @@ class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
+@_declare("duvet_health", "Health of this server", NoArguments, DuvetHealthOutput)
 async def check_health(request: NoArguments, ctx: CallContext) -> DuvetHealthOutput:
-    """Check that the project can be read and everything configured is available."""
+    """Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project
+    can't be read), with the reasons."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     ##= man/spec/service.md#packs
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
@@ -44,18 +49,6 @@ async def check_health(request: NoArguments, ctx: CallContext) -> DuvetHealthOut
     )
 
 
-HEALTH = Tool(
-    name="duvet_health",
-    title="Health of this server",
-    description='Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project '
-    "can't be read), with the reasons.",
-    input=NoArguments,
-    output=DuvetHealthOutput,
-    handler=check_health,
-    labels=("server",),
-)
-
-
 class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
     name: str
     version: str
@@ -67,7 +60,10 @@ class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
     provider_count: int
 
 
+@_declare("duvet_server_info", "About this server", NoArguments, DuvetServerInfoOutput)
 def describe_server(request: NoArguments, ctx: CallContext) -> DuvetServerInfoOutput:
+    """What this server is called, its version, how it is reached, and which packs of tools, workflows and providers of
+    models are switched on."""
     facts: ServerFacts = ctx.services[FACTS_SERVICE]
     return DuvetServerInfoOutput(
         name=facts.name,
@@ -79,15 +75,3 @@ def describe_server(request: NoArguments, ctx: CallContext) -> DuvetServerInfoOu
         providers=tuple(facts.providers),
         provider_count=len(facts.providers),
     )
-
-
-SERVER_INFO = Tool(
-    name="duvet_server_info",
-    title="About this server",
-    description="What this server is called, its version, how it is reached, and which packs of tools, workflows and "
-    "providers of models are switched on.",
-    input=NoArguments,
-    output=DuvetServerInfoOutput,
-    handler=describe_server,
-    labels=("server",),
-)

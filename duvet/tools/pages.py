@@ -5,53 +5,36 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Annotated, TypeVar
 
 from msgspec import Meta, Struct, json
-from msgspec.structs import replace
 
 from duvet.errors import NotFoundError, UnreadableError
-from duvet.knowledge.pages.catalogue import (
-    PageCollection,
-    PageEdge,
-    PageNode,
-    PageRequirement,
-    find_page_requirements,
-    load_pages,
-)
-from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages import catalogue, files, search
 from duvet.knowledge.pages.page import Page, decode_page_body
-from duvet.knowledge.pages.search import (
-    PageHit,
-    PageIndex,
-    extract_stems,
-    find_passage,
-    find_relevant_pages,
-    search_pages,
-)
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
+from duvet.tools import tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
-from duvet.tools.tool import (
-    MCP_SOURCE,
-    MODELS_SERVICE,
-    REST_SOURCE,
-    ErrorCode,
-    ResultPage,
-    Tool,
-    ToolAnswer,
-    ToolError,
-)
-from duvet.tools.trace.requirements import ListArguments
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from duvet.tools.trace.requirements import ListArguments, make_list_answer
+
+_declare = partial(tool.declare_tool, labels=("pages",))
 
 PageFacts = TypeVar("PageFacts")
 Result = TypeVar("Result")
 
 SlugArgument = Annotated[str, Meta(description="The slug of a page, as list_pages has it")]
+AI_UNAVAILABLE = "AI search is not available"
+NO_PAGES_FOUND = "No relevant information found in the knowledge base."
+PAGES_HINT = "list_pages has the slugs"
+
+
+_MAX_TEXT = 4_000_000  # The most characters, and bytes of JSON, of the text in an answer.
 
 
 class PageListRow(Struct, frozen=True):
@@ -59,17 +42,15 @@ class PageListRow(Struct, frozen=True):
     title: str
 
 
-def load_page_collection(context: ProjectSnapshot) -> PageCollection:
-    """Return the pages with their links."""
+def load_page_collection(context: ProjectSnapshot) -> catalogue.PageCollection:
     earlier = context.earlier(load_page_collection)
     project = context.project
-    shelf = load_pages(project, find_page_files(project), earlier.store if earlier else None)
-    return PageCollection(shelf, context.catalogue)
+    shelf = catalogue.load_pages(project, files.find_page_files(project), earlier.store if earlier else None)
+    return catalogue.PageCollection(shelf, context.catalogue)
 
 
-def load_page_index(context: ProjectSnapshot) -> PageIndex:
-    """Return the pages with the words in them."""
-    return PageIndex(
+def load_page_index(context: ProjectSnapshot) -> search.PageIndex:
+    return search.PageIndex(
         context.read(load_page_collection), lambda page: read_page_body(context, page), context.earlier(load_page_index)
     )
 
@@ -98,10 +79,6 @@ async def answer_from_pages(
     return await ctx.ask(lambda now: question(now, now.read(read)))
 
 
-AI_UNAVAILABLE = "AI search is not available"
-NO_PAGES_FOUND = "No relevant information found in the knowledge base."
-
-
 class AskPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
     question: Annotated[str, Meta(description="In plain words")]
 
@@ -111,31 +88,34 @@ class AskPagesOutput(Struct, frozen=True):
     sources: tuple[PageListRow, ...]
 
 
-async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> ToolAnswer:
-    """Let a model answer from the most relevant pages."""
+@_declare("ask", "Ask the pages", AskPagesInput, AskPagesOutput)
+async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> tool.ToolAnswer:
+    """What a model answers from the pages, with the pages that it was shown as its sources."""
     question = require_argument("question", arguments.question, "ask something")
-    router: StaticRouter | None = ctx.services.get(MODELS_SERVICE)
+    router: StaticRouter | None = ctx.services.get(tool.MODELS_SERVICE)
     try:
         if router is None:
             raise NoModelError()
         router.pick(ModelRequest(task=ASK_TASK))
     except NoModelError as error:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, AI_UNAVAILABLE, error.hint) from error
     sources, rows = await answer_from_pages(ctx, load_page_index, lambda _, index: _find_sources(index, question))
     if not sources:
-        return ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
+        return tool.ToolAnswer(value=AskPagesOutput(NO_PAGES_FOUND, ()))
     found = await answer_question(question, sources, router)
     ##= man/spec/pages.md#tools
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
     ##% calling one when it finds no page.
-    return ToolAnswer(value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings))
+    return tool.ToolAnswer(
+        value=AskPagesOutput(found.answer or NO_PAGES_FOUND, rows), next_step=" ".join(found.warnings)
+    )
 
 
-def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
-    stems = extract_stems(question)
+def _find_sources(index: search.PageIndex, question: str) -> tuple[tuple[AnswerSource, ...], tuple[PageListRow, ...]]:
+    stems = search.extract_stems(question)
 
     def make_source(page: Page) -> AnswerSource:
-        text, lines = find_passage(index.read(page) or "", stems)
+        text, lines = search.find_passage(index.read(page) or "", stems)
         return AnswerSource(
             number=0,
             kind="page",
@@ -146,28 +126,10 @@ def _find_sources(index: PageIndex, question: str) -> tuple[tuple[AnswerSource, 
             text=text,
         )
 
-    sources = fit_sources(map(make_source, find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
+    sources = fit_sources(map(make_source, search.find_relevant_pages(index, question)), MAX_SOURCE_CHARACTERS)
     # Two pages may share a title, but not a path.
     pages = {page.path: page for page in index.collection.pages}
     return sources, tuple(PageListRow(pages[one.file_path].slug, pages[one.file_path].title) for one in sources)
-
-
-ASK = Tool(
-    name="ask",
-    title="Ask the pages",
-    description="What a model answers from the pages, with the pages that it was shown as its sources.",
-    input=AskPagesInput,
-    output=AskPagesOutput,
-    handler=ask_pages,
-    labels=("pages",),
-)
-
-
-PAGES_HINT = "list_pages has the slugs"
-
-
-_MAX_TEXT = 4_000_000
-"""The most characters, and bytes of JSON, of the text in an answer."""
 
 
 class GetPageInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,17 +144,19 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
-    requirements: tuple[PageRequirement, ...] | None = None
+    requirements: tuple[catalogue.PageRequirement, ...] | None = None
     next_offset: int | None = None
 
 
-async def get_page(arguments: GetPageInput, ctx: CallContext) -> ToolAnswer:
+@_declare("get_page", "Page", GetPageInput, GetPageOutput)
+async def get_page(arguments: GetPageInput, ctx: CallContext) -> tool.ToolAnswer:
+    """A page with its text, its links, the requirements that it names and the code that cites these."""
     ##= man/spec/pages.md#tools
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
     ##% argument.
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         text = read_page_body(context, page)
         if text is None:
@@ -207,14 +171,14 @@ async def get_page(arguments: GetPageInput, ctx: CallContext) -> ToolAnswer:
         goes_on = end < len(text)
         is_cut = len(content) < len(part)
         more = f"The text goes on: give offset={end}{'' if is_cut else ', or a higher limit'}."
-        return ToolAnswer(
+        return tool.ToolAnswer(
             value=GetPageOutput(
                 slug=page.slug,
                 title=page.title,
                 content=content,
                 outlinks=pages.outlinks(page),
                 backlinks=pages.backlinks(page),
-                requirements=find_page_requirements(pages, page),
+                requirements=catalogue.find_page_requirements(pages, page),
                 next_offset=end if goes_on else None,
             ),
             next_step=more if goes_on else "",
@@ -231,20 +195,9 @@ def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]
-    if face != MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
+    if face != tool.MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
         return rest
     return rest.encode()[:MAX_PAGE_BYTES].decode(errors="ignore")
-
-
-GET_PAGE = Tool(
-    name="get_page",
-    title="Page",
-    description="A page with its text, its links, the requirements that it names and the code that cites these.",
-    input=GetPageInput,
-    output=GetPageOutput,
-    handler=get_page,
-    labels=("pages",),
-)
 
 
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -252,8 +205,8 @@ class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LocalGraph(Struct, frozen=True):
-    nodes: tuple[PageNode, ...]
-    edges: tuple[PageEdge, ...]
+    nodes: tuple[catalogue.PageNode, ...]
+    edges: tuple[catalogue.PageEdge, ...]
 
 
 class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -261,84 +214,60 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
     local_graph: LocalGraph
-    requirements: tuple[PageRequirement, ...] | None = None
+    requirements: tuple[catalogue.PageRequirement, ...] | None = None
 
 
-async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> ToolAnswer:
+@_declare("get_connections", "Connections of a page", GetConnectionsInput, GetConnectionsOutput)
+async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> tool.ToolAnswer:
+    """The pages that a page is linked with, as a small graph, and the requirements that it names."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
         page = pages.require(slug)
         graph = pages.graph(page)
-        return ToolAnswer(
+        return tool.ToolAnswer(
             value=GetConnectionsOutput(
                 slug=page.slug,
                 outlinks=pages.outlinks(page),
                 backlinks=pages.backlinks(page),
                 local_graph=LocalGraph(graph.nodes, graph.edges),
-                requirements=find_page_requirements(pages, page),
+                requirements=catalogue.find_page_requirements(pages, page),
             )
         )
 
     return await answer_from_pages(ctx, load_page_collection, question)
 
 
-GET_CONNECTIONS = Tool(
-    name="get_connections",
-    title="Connections of a page",
-    description="The pages that a page is linked with, as a small graph, and the requirements that it names.",
-    input=GetConnectionsInput,
-    output=GetConnectionsOutput,
-    handler=get_connections,
-    labels=("pages",),
-)
+@_declare("list_pages", "List pages", ListArguments, tuple[PageListRow, ...])
+async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAnswer:
+    """The design notes, decisions and runbooks of the project, the newest first."""
 
-
-async def list_pages(arguments: ListArguments, ctx: CallContext) -> ToolAnswer:
-    def question(context: ProjectSnapshot, pages: PageCollection) -> ToolAnswer:
-        size = 0 if ctx.caller.face == REST_SOURCE else context.page_size
-        list_question = ("list_pages", replace(arguments, limit=None, cursor=None))
-        request = PageRequest(list_question, arguments.cursor, arguments.limit, size)
-        rows, page = make_result_page(
-            pages.pages, request, key=lambda one: one.slug, row=lambda one: PageListRow(one.slug, one.title)
+    def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
+        return make_list_answer(
+            context,
+            "list_pages",
+            arguments,
+            pages.pages,
+            key=lambda one: one.slug,
+            row=lambda one: PageListRow(one.slug, one.title),
+            page_size=0 if ctx.caller.face == tool.REST_SOURCE else context.page_size,
         )
-        return ToolAnswer(value=rows, page=page, next_step=describe_rest(len(rows), page))
 
     return await answer_from_pages(ctx, load_page_collection, question)
-
-
-LIST_PAGES = Tool(
-    name="list_pages",
-    title="List pages",
-    description="The design notes, decisions and runbooks of the project, the newest first.",
-    input=ListArguments,
-    output=tuple[PageListRow, ...],
-    handler=list_pages,
-    labels=("pages",),
-)
 
 
 class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
     query: Annotated[str, Meta(description="Words, or parts of words")]
 
 
-async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> ToolAnswer:
+@_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
+async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool.ToolAnswer:
+    """The pages with all words of a query in their title or text, the best 20, each with the place around the first
+    one. For requirements there is search_requirements."""
     query = require_argument("query", arguments.query, "give a word")
 
-    def question(context: ProjectSnapshot, index: PageIndex) -> ToolAnswer:
-        hits = search_pages(index, query)
-        return ToolAnswer(value=hits, page=ResultPage(len(hits)))
+    def question(context: ProjectSnapshot, index: search.PageIndex) -> tool.ToolAnswer:
+        hits = search.search_pages(index, query)
+        return tool.ToolAnswer(value=hits, page=tool.ResultPage(len(hits)))
 
     return await answer_from_pages(ctx, load_page_index, question)
-
-
-SEARCH_PAGES = Tool(
-    name="search",
-    title="Search pages",
-    description="The pages with all words of a query in their title or text, the best 20, each with the place around "
-    "the first one. For requirements there is search_requirements.",
-    input=SearchPagesInput,
-    output=tuple[PageHit, ...],
-    handler=run_page_search,
-    labels=("pages",),
-)

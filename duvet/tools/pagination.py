@@ -12,8 +12,7 @@ from msgspec import Struct, json, msgpack
 
 from duvet.tools.tool import ErrorCode, ResultPage, ToolError
 
-MAX_PAGE_ROWS = 10_000
-"""The highest limit."""
+MAX_PAGE_ROWS = 10_000  # The highest limit.
 MAX_PAGE_BYTES = 10_000
 """The size of an answer without a limit, about 4,000 tokens: hardly any token has less than 2.5 bytes."""
 
@@ -29,8 +28,7 @@ class PageRequest(Struct, frozen=True):
     """The question that the list answers. A cursor is valid for this question only."""
     cursor: str | None = None
     limit: int | None = None
-    page_size: int = 0
-    """The most entries without a limit; 0 is all."""
+    page_size: int = 0  # The most entries without a limit; 0 is all.
 
 
 def make_result_page(
@@ -75,7 +73,14 @@ def take_fitting_rows(rows: Iterable[_Row], room: int, least: int = 0) -> Iterat
 def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_Item], str]) -> int:
     if request.cursor is None:
         return 0
-    body = _open_cursor(request.cursor, request)
+    try:
+        data = b64decode(request.cursor + "=" * (-len(request.cursor) % 4), b"-_", validate=True)
+    except ValueError:
+        data = b""
+    if data[:_CHECK] != _sign(request, data[_CHECK:]):
+        hint = "leave it out to begin anew, or give it with the arguments of the call that it came from"
+        raise ToolError(ErrorCode.INVALID_REQUEST, "the cursor does not belong to this list", hint)
+    body = data[_CHECK:]
     position = int.from_bytes(body[:_POSITION])
     anchors = [body[at : at + _ANCHOR] for at in range(_POSITION, len(body), _ANCHOR)]
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
@@ -89,18 +94,6 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     if found is None:
         found = places[last] + 1 if last in places else min(position, len(items))
     return found
-
-
-def _open_cursor(cursor: str, request: PageRequest) -> bytes:
-    """Return the body of a cursor; ToolError for one that was made up, or made for another list."""
-    try:
-        data = b64decode(cursor + "=" * (-len(cursor) % 4), b"-_", validate=True)
-    except ValueError:
-        data = b""
-    if data[:_CHECK] != _sign(request, data[_CHECK:]):
-        hint = "leave it out to begin anew, or give it with the arguments of the call that it came from"
-        raise ToolError(ErrorCode.INVALID_REQUEST, "the cursor does not belong to this list", hint)
-    return data[_CHECK:]
 
 
 def _sign(request: PageRequest, body: bytes) -> bytes:

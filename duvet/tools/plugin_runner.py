@@ -23,17 +23,15 @@ from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, Tool, ToolAnswer,
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
-MAX_PLUGIN_RESULT_BYTES = 4 << 20
-"""The most JSON in an answer of an installed pack."""
+MAX_PLUGIN_RESULT_BYTES = 4 << 20  # The most JSON in an answer of an installed pack.
 MAX_OWN_RESULT_BYTES = 32 << 20
 """The most JSON in an answer of duvet's own packs, which shorten long answers themselves."""
-MAX_STUCK_CALLS = 8
-"""Calls of one pack past their time limit, after which it is not called any more."""
-MAX_ABANDONED_CALLS = 64
-"""Calls of one pack that run on with nobody waiting for them."""
+MAX_STUCK_CALLS = 8  # Calls of one pack past their time limit, after which it is not called any more.
+MAX_ABANDONED_CALLS = 64  # Calls of one pack that run on with nobody waiting for them.
 _MAX_WORDS = 1000
 
 Result = TypeVar("Result")
+_Outcome = tuple[ToolAnswer | Exception, float]  # The result of a call, and the time when it ended.
 
 
 class PluginCallContext:
@@ -42,10 +40,8 @@ class PluginCallContext:
     def __init__(self, ctx: CallContext, loop: asyncio.AbstractEventLoop) -> None:
         self._ctx = ctx
         self._loop = loop
-        self.settings: Mapping[str, Any] = ctx.settings
-        """The configuration of the pack."""
-        self.scopes = ctx.caller.scopes
-        """The permissions of the caller."""
+        self.settings: Mapping[str, Any] = ctx.settings  # The configuration of the pack.
+        self.scopes = ctx.caller.scopes  # The permissions of the caller.
 
     def reading(self) -> ProjectSnapshot:
         return self._wait(self._ctx.reading())
@@ -149,10 +145,6 @@ def _run_handler(tool: Tool, arguments: Mapping[str, object], context: object) -
 def _make_text(text: object) -> str:
     """Return a foreign value as text that can be encoded."""
     return str(text).encode(errors="replace").decode()[:_MAX_WORDS]
-
-
-_Outcome = tuple[ToolAnswer | Exception, float]
-"""The result of a call, and the time when it ended."""
 
 
 def _start_thread(

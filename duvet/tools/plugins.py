@@ -19,11 +19,15 @@ from duvet.tools.schemas import Schema, input_schema, output_schema
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200
-MAX_SCHEMA_BYTES = 64 << 10
-"""The most JSON in a schema of a tool."""
+MAX_SCHEMA_BYTES = 64 << 10  # The most JSON in a schema of a tool.
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _A_NAME = f"like {_NAME.pattern}"
 _SHORT, _LONG, _MOST = 200, 4000, 50
+ENTRY_POINT_GROUP = "duvet.tool_packs"
+LOAD_PATIENCE = 10.0  # Seconds for a pack to be imported and to make its tools.
+PluginSettings = Mapping[str, Mapping[str, Any]]  # The configuration of packs by their names.
+_NO_SETTINGS: PluginSettings = {}
+_ENTRY_POINTS = "entry_points.txt"
 
 
 def find_pack_flaw(pack: object) -> str:
@@ -128,23 +132,12 @@ def _is_object(schema: Schema) -> bool:
     return schema.get("type") == "object" and len(msgspec.json.encode(schema)) <= MAX_SCHEMA_BYTES
 
 
-ENTRY_POINT_GROUP = "duvet.tool_packs"
-LOAD_PATIENCE = 10.0
-"""Seconds for a pack to be imported and to make its tools."""
-PluginSettings = Mapping[str, Mapping[str, Any]]
-"""The configuration of packs by their names."""
-_NO_SETTINGS: PluginSettings = {}
-_ENTRY_POINTS = "entry_points.txt"
-
-
 class UnloadedPack(Struct, frozen=True):
     name: str
     reason: str
 
 
 class PluginPacks(Struct, frozen=True):
-    """The packs of other distributions."""
-
     packs: Sequence[Pack] = ()
     unloaded: Sequence[UnloadedPack] = ()
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
-from msgspec import Struct, json
-from msgspec.structs import fields
+from msgspec import Struct, json, structs
 
 if TYPE_CHECKING:
     from duvet.tools.tool import Tool
@@ -16,12 +15,13 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 _NOISE = ("title", "additionalProperties")
 _LIST = {"total": {"type": "integer"}, "next_cursor": {"type": "string"}}
+_BOUNDS = {"minimum": "at least", "maximum": "at most"}
 
 
 def input_schema(tool: Tool) -> Schema:
     """Return the schema of the arguments, with the fields of those that are records."""
     schema = _shorten(_inline(tool.input, depth=1))
-    for field in fields(tool.input):
+    for field in structs.fields(tool.input):
         choices = _list_choices(field.type)
         if choices:
             schema["properties"][field.encode_name]["enum"] = choices
@@ -100,15 +100,11 @@ def _shorten_property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
     return found
 
 
-_BOUNDS = {"minimum": "at least", "maximum": "at most"}
-
-
 class ArgumentLine(Struct, frozen=True):
     """An argument as help shows it."""
 
     name: str
-    terms: str
-    """Its type or choices, its default, and its bounds."""
+    terms: str  # Its type or choices, its default, and its bounds.
     description: str
 
 

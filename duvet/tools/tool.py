@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,24 @@ from duvet.trace.locations import NoSectionError
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+# The services that handlers find in their context.
+MODELS_SERVICE = "models"  # The router of models.
+RUNS_SERVICE = "runs"  # The log of workflow runs.
+RECIPES_SERVICE = "recipes"  # The runner of recipes.
+KNOWLEDGE_SERVICE = "knowledge"  # The index.
+UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
+
+# The faces by which calls come.
+MCP_SOURCE = "mcp"  # The one whose readers pay for each word.
+REST_SOURCE = "rest"
+SHELL_SOURCE = "shell"
+WORKFLOW_SOURCE = "workflow"
+
 
 class ErrorCode(StrEnum):
-    """The kind of a failure."""
-
     INVALID_REQUEST = "invalid_request"
     NOT_FOUND = "not_found"
-    INVALID_IDENTIFIER = "invalid_identifier"
-    """A node name that is malformed."""
+    INVALID_IDENTIFIER = "invalid_identifier"  # A node name that is malformed.
     UNAUTHORIZED = "unauthorized"
     FORBIDDEN = "forbidden"
     UPSTREAM_ERROR = "upstream_error"
@@ -31,16 +42,13 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_OPERATION = "unsupported_operation"
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
-    ASSERT_FAILED = "assert_failed"
-    """A check of a workflow step failed."""
+    ASSERT_FAILED = "assert_failed"  # A check of a workflow step failed.
     TIMEOUT = "timeout"
     CANCELLED = "cancelled"
     RECIPE_NOT_FOUND = "recipe_not_found"
 
 
 class ToolError(Exception):
-    """A failure that the caller can act on."""
-
     def __init__(self, code: ErrorCode, message: str, hint: str = "", details: object = None) -> None:
         """`details` are for programs: a plain value."""
         super().__init__(message)
@@ -103,14 +111,10 @@ class ResultPage(Struct, frozen=True):
 
 
 class ToolAnswer(Struct, frozen=True, kw_only=True):
-    value: object
-    """A record or a list of records: the whole first block of content."""
-    next_step: str = ""
-    """A suggestion of one line."""
-    warning: str = ""
-    """The reason why the answer may be incomplete, in one line."""
-    page: ResultPage | None = None
-    """Set for lists only."""
+    value: object  # A record or a list of records: the whole first block of content.
+    next_step: str = ""  # A suggestion of one line.
+    warning: str = ""  # The reason why the answer may be incomplete, in one line.
+    page: ResultPage | None = None  # Set for lists only.
 
 
 class ArgumentShortcut(Struct, frozen=True):
@@ -118,13 +122,10 @@ class ArgumentShortcut(Struct, frozen=True):
 
     flag: str
     argument: str
-    key: str
-    """The list in the object."""
+    key: str  # The list in the object.
 
 
 class WithheldReason(Struct, frozen=True):
-    """The reason why nobody can call a tool here."""
-
     code: ErrorCode
     message: str
     hint: str
@@ -134,36 +135,25 @@ class Tool(Struct, frozen=True, kw_only=True):
     name: str
     title: str
     description: str
-    input: type[Struct]
-    """The record of the arguments, which describes them."""
-    output: Any
-    """The type of the answer: a record, or a tuple of records for a list."""
+    input: type[Struct]  # The record of the arguments, which describes them.
+    output: Any  # The type of the answer: a record, or a tuple of records for a list.
     handler: Callable[[Any, Any], Any]
     """Takes the arguments and a `CallContext`; returns a `ToolAnswer` or its value, or an awaitable of it."""
     scope: Scope = Scope.READER
     is_idempotent: bool = True
-    replaces: bool = False
-    """May replace the work of others."""
-    labels: Sequence[str] = ()
-    """Topics to choose tools by."""
-    safety_notes: Sequence[str] = ()
-    """Sentences to consider before a call."""
-    invocation_hints: Sequence[str] = ()
-    """Sentences on when and how agents should call it."""
-    time_limit: float | None = None
-    """Seconds that a call may take; None leaves that to the server."""
+    replaces: bool = False  # May replace the work of others.
+    labels: Sequence[str] = ()  # Topics to choose tools by.
+    safety_notes: Sequence[str] = ()  # Sentences to consider before a call.
+    invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
+    time_limit: float | None = None  # Seconds that a call may take; None leaves that to the server.
     aliases: Sequence[str] = ()
     reads: bool | None = None
     """Changes nothing; None derives it from the scope: tools for readers change nothing."""
     shortcuts: Sequence[ArgumentShortcut] = ()
-    withheld: WithheldReason | None = None
-    """Set where nobody can call the tool; it is not listed then."""
-    accountable: Sequence[str] = ()
-    """Arguments without secrets, which the audit log quotes."""
-    failures: Sequence[ErrorCode] = ()
-    """Codes beside those that every tool may fail with."""
-    longest: int | None = None
-    """The most characters of a text among the arguments, if not the usual limit."""
+    withheld: WithheldReason | None = None  # Set where nobody can call the tool; it is not listed then.
+    accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
+    failures: Sequence[ErrorCode] = ()  # Codes beside those that every tool may fail with.
+    longest: int | None = None  # The most characters of a text among the arguments, if not the usual limit.
 
     record_of: Callable[[Mapping[str, Any]], Any] | None = None
     """Makes the record of the arguments where a tool words its refusals itself, with a QueryError."""
@@ -203,9 +193,24 @@ class ToolTable(Mapping[str, Tool]):
         return len(self._constants)
 
 
-class Pack(Struct, frozen=True):
-    """Tools that are enabled together."""
+def declare_tool(
+    name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
+) -> Callable[[Callable[[Any, Any], Any]], Tool]:
+    """Return a decorator that makes a tool of its handler, whose docstring describes the tool."""
 
+    def declare(handler: Callable[[Any, Any], Any]) -> Tool:
+        description = " ".join((handler.__doc__ or "").split())
+        return kind(
+            name=name, title=title, description=description, input=input, output=output, handler=handler, **options
+        )
+
+    return declare
+
+
+declare_query = partial(declare_tool, kind=QueryTool)
+
+
+class Pack(Struct, frozen=True):
     name: str
     tools: Sequence[Tool] | ToolTable | Callable[[Mapping[str, Any]], Sequence[Tool]]
     """The tools, or a function that makes them from the settings of the pack."""
@@ -214,13 +219,9 @@ class Pack(Struct, frozen=True):
 
 
 class EnabledPack(Struct, frozen=True):
-    """A pack with the choices of the configuration."""
-
     pack: Pack
-    writes: bool = True
-    """Tools that write are enabled, too."""
-    switches: Mapping[str, bool] = field(default_factory=dict)
-    """Tools by name, each enabled or disabled."""
+    writes: bool = True  # Tools that write are enabled, too.
+    switches: Mapping[str, bool] = field(default_factory=dict)  # Tools by name, each enabled or disabled.
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
     """Listed for clients; None where the project decides. The tools can be called in any case."""
@@ -282,23 +283,3 @@ def split_answer(answer: ToolAnswer) -> dict[str, Any]:
 
 def _format_page(page: ResultPage) -> dict[str, Any]:
     return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
-
-
-# The services that handlers find in their context.
-MODELS_SERVICE = "models"
-"""The router of models."""
-RUNS_SERVICE = "runs"
-"""The log of workflow runs."""
-RECIPES_SERVICE = "recipes"
-"""The runner of recipes."""
-KNOWLEDGE_SERVICE = "knowledge"
-"""The index."""
-UPKEEP_SERVICE = "upkeep"
-"""Ingest runs, feedback and backups."""
-
-# The faces by which calls come.
-MCP_SOURCE = "mcp"
-"""The one whose readers pay for each word."""
-REST_SOURCE = "rest"
-SHELL_SOURCE = "shell"
-WORKFLOW_SOURCE = "workflow"

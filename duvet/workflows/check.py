@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from msgspec import UNSET, Struct, ValidationError, convert
-from msgspec.structs import fields, replace
+from msgspec import UNSET, Struct, ValidationError, convert, structs
 
 from duvet.config.check import DocumentLocation
 from duvet.config.document import DataDocument
@@ -15,81 +14,46 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.workflows.references import (
-    MAX_EXPANDED_BYTES,
-    Reference,
-    UnresolvedError,
-    ValuePath,
-    WorkflowError,
-    copy_plain_value,
-    find_texts,
-    format_path,
-    is_constant,
-    split_references,
-)
-from duvet.workflows.steps import SCOPE_ROOTS, ModelParams, find_nesting_fault, parse_scope_path
-from duvet.workflows.workflow import (
-    MAX_STEPS,
-    RECIPE_ARGUMENT,
-    RECIPE_TOOL,
-    Check,
-    ModelStep,
-    Step,
-    ToolStep,
-    WaitStep,
-    Workflow,
-    find_called_workflow,
-    make_input_record,
-    resolve_variable,
-    tool_name,
-)
+from duvet.workflows import references, steps
+from duvet.workflows import workflow as model
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
-    """A problem of a workflow, with its place."""
-
-    keys: ValuePath
-    """The path from the workflow on, as in a configuration."""
+    keys: references.ValuePath  # The path from the workflow on, as in a configuration.
     message: str
     hint: str = ""
     is_warning: bool = False
-    root: str = ""
-    """The first name of a reference that leads nowhere."""
+    root: str = ""  # The first name of a reference that leads nowhere.
 
     @property
     def path(self) -> str:
         """`steps[2].params.query`"""
-        return format_path(self.keys)
+        return references.format_path(self.keys)
 
 
 class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, Workflow]
-    """By their own names; the tools need not contain theirs."""
-    models: Collection[str]
-    """Providers, tasks, and models as PROVIDER/MODEL."""
-    recipes: Mapping[str, Workflow] = {}
-    """By their own names; faulty ones as far as they could be read."""
-    faulty: Collection[str] = ()
-    """The recipes with problems in their own files."""
+    workflows: Mapping[str, model.Workflow]  # By their own names; the tools need not contain theirs.
+    models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
+    recipes: Mapping[str, model.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
+    faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
     def __contains__(self, tool: str) -> bool:
-        return tool in self.tools or find_called_workflow(tool) in self.workflows
+        return tool in self.tools or model.find_called_workflow(tool) in self.workflows
 
     def input(self, tool: str) -> type[Struct]:
-        """Return the record of a tool's arguments."""
         workflow = self.workflow(tool)
-        return make_input_record(workflow) if workflow else self.tools[tool].input
+        return model.make_input_record(workflow) if workflow else self.tools[tool].input
 
-    def workflow(self, tool: str) -> Workflow | None:
-        return self.workflows.get(find_called_workflow(tool))
+    def workflow(self, tool: str) -> model.Workflow | None:
+        return self.workflows.get(model.find_called_workflow(tool))
 
-    def inner(self, step: Step) -> Workflow | None:
+    def inner(self, step: model.Step) -> model.Workflow | None:
         """Return the workflow or recipe that a step calls, if that is known before the run."""
         tool = find_step_tool(step)
-        name = step.params.get(RECIPE_ARGUMENT) if tool == RECIPE_TOOL else None
+        name = step.params.get(model.RECIPE_ARGUMENT) if tool == model.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
@@ -106,17 +70,16 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
                 yield self.tools[name]
 
 
-def find_step_tool(step: Step) -> str:
+def find_step_tool(step: model.Step) -> str:
     """Return the name of the tool that a step calls; empty for a model step."""
-    return step.tool if isinstance(step, ToolStep | WaitStep) else ""
+    return step.tool if isinstance(step, model.ToolStep | model.WaitStep) else ""
 
 
-def list_step_tools(workflow: Workflow) -> Iterator[str]:
-    """Yield the names of the tools that the steps call."""
-    return (step.tool for step in workflow.steps if isinstance(step, ToolStep | WaitStep))
+def list_step_tools(workflow: model.Workflow) -> Iterator[str]:
+    return (step.tool for step in workflow.steps if isinstance(step, model.ToolStep | model.WaitStep))
 
 
-def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
+def check_workflow(workflow: model.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """Return all faults, in the order of the workflow."""
     ##= man/spec/workflows.md#checks
     ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
@@ -129,50 +92,50 @@ def check_workflow(workflow: Workflow, known: WorkflowEnvironment) -> list[Workf
     ]
 
 
-def _check_sizes(workflow: Workflow) -> Iterator[WorkflowFault]:
+def _check_sizes(workflow: model.Workflow) -> Iterator[WorkflowFault]:
     for keys, value in _list_values(workflow):
         try:
-            copy_plain_value(value, MAX_EXPANDED_BYTES, "it")
-        except UnresolvedError as error:
+            references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
+        except references.UnresolvedError as error:
             yield WorkflowFault(keys=keys, message=error.message)
 
 
-def _list_values(workflow: Workflow) -> Iterator[tuple[ValuePath, object]]:
+def _list_values(workflow: model.Workflow) -> Iterator[tuple[references.ValuePath, object]]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             yield ("variables", name, "default"), variable.default
     for number, step in enumerate(workflow.steps):
-        at: ValuePath = ("steps", number)
+        at: references.ValuePath = ("steps", number)
         yield (*_params_path(step, at), "params"), step.params
         yield (*at, "expect"), step.expect
         checks = [((*at, "assert", place), check) for place, check in enumerate(step.asserts)]
-        if isinstance(step, WaitStep):
+        if isinstance(step, model.WaitStep):
             checks.append(((*at, "wait", "until"), step.until))
         for keys, check in checks:
             yield keys, [one for one in (check.equals, check.not_equals) if one is not UNSET]
-        if isinstance(step, ModelStep):
+        if isinstance(step, model.ModelStep):
             yield (*at, "prompt"), step.prompt
             yield (*at, "system"), step.system
     yield ("outputs",), workflow.outputs
 
 
-def _params_path(step: Step, keys: ValuePath) -> ValuePath:
+def _params_path(step: model.Step, keys: references.ValuePath) -> references.ValuePath:
     """Return the path of the table that contains the tool and its arguments."""
-    return (*keys, "wait") if isinstance(step, WaitStep) else keys
+    return (*keys, "wait") if isinstance(step, model.WaitStep) else keys
 
 
-def _check_defaults(workflow: Workflow) -> Iterator[WorkflowFault]:
+def _check_defaults(workflow: model.Workflow) -> Iterator[WorkflowFault]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             try:
-                resolve_variable(name, variable, variable.default)
-            except WorkflowError as error:
+                model.resolve_variable(name, variable, variable.default)
+            except references.WorkflowError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
 
 
-def _check_ids(workflow: Workflow) -> Iterator[WorkflowFault]:
-    if len(workflow.steps) > MAX_STEPS:
-        message = f"there are {len(workflow.steps)} steps; {MAX_STEPS} is the most"
+def _check_ids(workflow: model.Workflow) -> Iterator[WorkflowFault]:
+    if len(workflow.steps) > model.MAX_STEPS:
+        message = f"there are {len(workflow.steps)} steps; {model.MAX_STEPS} is the most"
         yield WorkflowFault(keys=("steps",), message=message, hint="let one workflow call another")
     ids = set[str]()
     for number, step in enumerate(workflow.steps):
@@ -181,49 +144,49 @@ def _check_ids(workflow: Workflow) -> Iterator[WorkflowFault]:
         ids.add(step.id)
 
 
-def _check_steps(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_steps(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
-        keys: ValuePath = ("steps", number)
+        keys: references.ValuePath = ("steps", number)
         yield from _check_calls(step, keys, known)
         yield from scope.check_step(step, keys)
     yield from scope.check_value(workflow.outputs, ("outputs",))
 
 
-def _check_calls(step: Step, keys: ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Check the tool or model of a step, and its arguments."""
-    if isinstance(step, ModelStep):
+    if isinstance(step, model.ModelStep):
         # A provider has any model.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
             hint = _suggest(step.model, sorted(known.models)) or "name a provider, or a task of routing"
             yield WorkflowFault(keys=(*keys, "model"), message=f"there is no model {_quote(step.model)}", hint=hint)
-        yield from _check_arguments(step.params, ModelParams, (*keys, "params"), "a model")
+        yield from _check_arguments(step.params, steps.ModelParams, (*keys, "params"), "a model")
         return
     at = _params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
-        hint = _suggest(tool, sorted({*known.tools, *map(tool_name, known.workflows)}))
+        hint = _suggest(tool, sorted({*known.tools, *map(model.tool_name, known.workflows)}))
         yield WorkflowFault(keys=(*at, "tool"), message=f"there is no tool {_quote(tool)}", hint=hint)
         return
     yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
-    if isinstance(step, WaitStep) and not all(one.only_reads for one in known.reached([tool])):
+    if isinstance(step, model.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
         message = f"{tool} writes, and is called again and again"
         yield WorkflowFault(keys=(*at, "tool"), message=message, hint="wait for one that only reads", is_warning=True)
 
 
 def _check_arguments(
-    params: Mapping[str, Any], record: type[Struct], keys: ValuePath, tool: str
+    params: Mapping[str, Any], record: type[Struct], keys: references.ValuePath, tool: str
 ) -> Iterator[WorkflowFault]:
-    takes = {field.encode_name: field for field in fields(record)}
+    takes = {field.encode_name: field for field in structs.fields(record)}
     ##= man/spec/workflows.md#checks
     ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
     ##% tools that write.
     for name, value in params.items():
         if unknown := find_unknown_argument(tool, [name], takes, if_none="it has none"):
             yield WorkflowFault(keys=(*keys, name), message=unknown.message, hint=unknown.hint)
-        elif value is not None and is_constant(value):
+        elif value is not None and references.is_constant(value):
             try:
-                convert(copy_plain_value(value, MAX_EXPANDED_BYTES, name), takes[name].type)
+                convert(references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, name), takes[name].type)
             except ValidationError as error:
                 yield WorkflowFault(keys=(*keys, name), message=describe_conversion_error(str(error)))
     for name, field in takes.items():
@@ -231,7 +194,7 @@ def _check_arguments(
             yield WorkflowFault(keys=keys, message=f"{tool} needs the argument {name}")
 
 
-def _find_self_calls(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _find_self_calls(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Find the steps through which the workflow calls itself, or nests too deep."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
@@ -240,13 +203,13 @@ def _find_self_calls(workflow: Workflow, known: WorkflowEnvironment) -> Iterator
 
 
 def _find_deeper_fault(
-    step: Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
+    step: model.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
     """Return the fault of calling the step's workflow from these callers; each workflow is seen once per depth."""
     workflow = known.inner(step)
     if workflow is None or (workflow.name, len(callers)) in seen:
         return ""
-    fault = find_nesting_fault(workflow.name, callers)
+    fault = steps.find_nesting_fault(workflow.name, callers)
     # A circle of others is their own fault.
     if fault:
         return fault if workflow.name == callers[0] or workflow.name not in callers else ""
@@ -258,7 +221,7 @@ def _find_deeper_fault(
 class _ReferenceScope:
     """The names that references may use, step by step."""
 
-    def __init__(self, workflow: Workflow) -> None:
+    def __init__(self, workflow: model.Workflow) -> None:
         self.names = {"vars": [*workflow.variables], "steps": list[str](), "captures": list[str]()}
         self.later = {
             "vars": list[str](),
@@ -266,12 +229,12 @@ class _ReferenceScope:
             "captures": [capture.name for step in workflow.steps for capture in step.capture],
         }
 
-    def check_step(self, step: Step, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def check_step(self, step: model.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         """Check the references of the next step, which counts as done afterwards."""
         yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
-        if isinstance(step, WaitStep):
+        if isinstance(step, model.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
-        if isinstance(step, ModelStep):
+        if isinstance(step, model.ModelStep):
             yield from self.check_value(step.prompt, (*keys, "prompt"))
             yield from self.check_value(step.system, (*keys, "system"))
         for path, value in step.expect.items():
@@ -284,29 +247,33 @@ class _ReferenceScope:
         self.names["captures"] += [capture.name for capture in step.capture]
         self.names["steps"].append(step.id)
 
-    def check_value(self, value: Any, keys: ValuePath, *, has_result: bool = False) -> Iterator[WorkflowFault]:
-        for where, text in find_texts(value, keys):
+    def check_value(
+        self, value: Any, keys: references.ValuePath, *, has_result: bool = False
+    ) -> Iterator[WorkflowFault]:
+        for where, text in references.find_texts(value, keys):
             try:
-                found = dict.fromkeys(piece for piece in split_references(text) if isinstance(piece, Reference))
-            except UnresolvedError as error:
+                found = dict.fromkeys(
+                    piece for piece in references.split_references(text) if isinstance(piece, references.Reference)
+                )
+            except references.UnresolvedError as error:
                 yield WorkflowFault(keys=where, message=error.message, hint=error.hint)
                 continue
             for reference in found:
                 yield from self._check_reference(reference.path, reference.text, where, has_result)
 
-    def _check_condition(self, check: Check, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_condition(self, check: model.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
         yield from self.check_value(check.equals, (*keys, "equals"), has_result=True)
         yield from self.check_value(check.not_equals, (*keys, "notEquals"), has_result=True)
 
-    def _check_path(self, text: str, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_path(self, text: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         try:
-            yield from self._check_reference(parse_scope_path(text), text, keys, True)
-        except UnresolvedError as error:
+            yield from self._check_reference(steps.parse_scope_path(text), text, keys, True)
+        except references.UnresolvedError as error:
             yield WorkflowFault(keys=keys, message=error.message, hint=error.hint)
 
     def _check_reference(
-        self, path: ValuePath, text: str, keys: ValuePath, has_result: bool
+        self, path: references.ValuePath, text: str, keys: references.ValuePath, has_result: bool
     ) -> Iterator[WorkflowFault]:
         root, *more = path
         shown = _quote(text)
@@ -315,13 +282,13 @@ class _ReferenceScope:
                 message = f"{shown} is for what is expected and captured"
                 yield WorkflowFault(keys=keys, message=message, hint="${steps.ID.result} is the result of a step")
         elif root not in self.names:
-            yield WorkflowFault(keys=keys, message=f"{shown} begins with none of {', '.join(SCOPE_ROOTS)}")
+            yield WorkflowFault(keys=keys, message=f"{shown} begins with none of {', '.join(steps.SCOPE_ROOTS)}")
         elif more:
             yield from self._check_name(str(root), str(more[0]), shown, keys)
             if root == "steps" and more[1:2] and more[1] not in ("result", "status"):
                 yield WorkflowFault(keys=keys, message=f"{shown}: a step has result and status")
 
-    def _check_name(self, root: str, name: str, shown: str, keys: ValuePath) -> Iterator[WorkflowFault]:
+    def _check_name(self, root: str, name: str, shown: str, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         known = self.names[root]
         if name in known:
             return
@@ -346,11 +313,10 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 def make_fault_problem(fault: WorkflowFault, at: DocumentLocation) -> Problem:
     """Return a fault as a problem at a place of its file."""
     problem = at.problem(CONFIG_BAD_VALUE, fault.message, fault.hint)
-    return replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
+    return structs.replace(problem, severity=Severity.WARNING) if fault.is_warning else problem
 
 
 def make_workflow_problems(document: DataDocument, faults: Mapping[str, list[WorkflowFault]]) -> Iterator[Problem]:
-    """Yield the faults of configured workflows as problems of their file."""
     for name, found in faults.items():
         for fault in found:
             keys = ("workflows", name, *fault.keys)

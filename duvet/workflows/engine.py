@@ -6,67 +6,45 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
+import anyio
+import anyio.lowlevel
 import msgspec
 from msgspec import Struct
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
+from duvet.workflows import steps
+from duvet.workflows import workflow as model
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
-from duvet.workflows.steps import (
-    RunLog,
-    StepListener,
-    StepResult,
-    StepRunner,
-    WaitAttempts,
-    WorkflowBackend,
-    WorkflowClock,
-    bound_run,
-    capture_values,
-    clip_message,
-    discard_run,
-    find_nesting_fault,
-    verify_result,
-)
-from duvet.workflows.workflow import (
-    MAX_STEPS,
-    FailureCode,
-    Step,
-    StepRun,
-    Workflow,
-    WorkflowFailure,
-    WorkflowRun,
-    resolve_variables,
-)
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
 """The running workflows around this call, the outermost first."""
 _MAX_WARNINGS = 100
-_MAX_RESULTS_BYTES = 64_000_000
-"""The most JSON in all results, which are kept until the end."""
+_MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept until the end.
 
 
 async def run_workflow(
-    workflow: Workflow,
+    workflow: model.Workflow,
     given: Struct | Mapping[str, object],
-    backend: WorkflowBackend,
-    progress: StepListener = ignore_progress,
-    log: RunLog = discard_run,
+    backend: steps.WorkflowBackend,
+    progress: steps.StepListener = ignore_progress,
+    log: steps.RunLog = steps.discard_run,
     journal: CallJournal | None = None,
-    timing: WorkflowClock | None = None,
-) -> WorkflowRun:
+    timing: steps.WorkflowClock | None = None,
+) -> model.WorkflowRun:
     """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
     variables = msgspec.to_builtins(given) if isinstance(given, Struct) else given
-    run = _Run(workflow, backend, progress, log, timing or WorkflowClock(), journal or CallJournal(CallState()))
+    run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
     return await run.run(variables)
 
 
 class _Run:
     def __init__(
         self,
-        workflow: Workflow,
-        backend: WorkflowBackend,
-        progress: StepListener,
-        log: RunLog,
-        timing: WorkflowClock,
+        workflow: model.Workflow,
+        backend: steps.WorkflowBackend,
+        progress: steps.StepListener,
+        log: steps.RunLog,
+        timing: steps.WorkflowClock,
         journal: CallJournal,
     ) -> None:
         self.workflow = workflow
@@ -75,25 +53,23 @@ class _Run:
         self.timing = timing
         self.journal = journal
         self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
-        self.steps: list[StepRun] = []
+        self.steps: list[model.StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.results_bytes = 0
         self.digest = ""
-        self._runner = StepRunner(backend, timing, self.scope, WaitAttempts())
+        self._runner = steps.StepRunner(backend, timing, self.scope, steps.WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
-    async def run(self, given: Mapping[str, object]) -> WorkflowRun:
-        from anyio import get_cancelled_exc_class
-
+    async def run(self, given: Mapping[str, object]) -> model.WorkflowRun:
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
             failure = await self._run_all(given, callers)
-        except get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
             ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-            self.log(self._make_record(self._make_failure(FailureCode.CANCELLED, "it was cancelled")))
+            self.log(self._make_record(self._make_failure(model.FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
             _callers.reset(token)
@@ -101,46 +77,38 @@ class _Run:
         self.log(record)
         return record
 
-    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> WorkflowFailure | None:
-        """Run everything, and return the failure, if any."""
+    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> model.WorkflowFailure | None:
         try:
-            if fault := find_nesting_fault(self.workflow.name, callers):
-                raise WorkflowError(FailureCode.INVALID_REQUEST, fault)
+            if fault := steps.find_nesting_fault(self.workflow.name, callers):
+                raise WorkflowError(model.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
             ##% nested more than five deep.
-            if len(self.workflow.steps) > MAX_STEPS:
-                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {MAX_STEPS}"
-                raise WorkflowError(FailureCode.INVALID_REQUEST, message)
-            self.scope["vars"] = resolve_variables(self.workflow, given)
+            if len(self.workflow.steps) > model.MAX_STEPS:
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {model.MAX_STEPS}"
+                raise WorkflowError(model.FailureCode.INVALID_REQUEST, message)
+            self.scope["vars"] = model.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
-            await self._run_steps()
+            ##= man/spec/workflows.md#steps
+            ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+            total = len(self.workflow.steps)
+            for number, step in enumerate(self.workflow.steps):
+                ##= man/spec/workflows.md#steps
+                ##% The engine MUST announce each step before it begins, and the end of the run.
+                await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
+                # A tool may have swallowed its cancellation.
+                await anyio.lowlevel.checkpoint()
+                await self._run_step(step)
+            await self.progress(total, total, "done")
             self.outputs = expand_references(self.workflow.outputs, self.scope, ("outputs",))
         except WorkflowError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
-            return self._make_failure(FailureCode.INVALID_REQUEST, error.message, error.hint)
+            return self._make_failure(model.FailureCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
-    async def _run_steps(self) -> None:
-        from anyio.lowlevel import checkpoint
-
-        ##= man/spec/workflows.md#steps
-        ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
-        total = len(self.workflow.steps)
-        for number, step in enumerate(self.workflow.steps):
-            ##= man/spec/workflows.md#steps
-            ##% The engine MUST announce each step before it begins, and the end of the run.
-            await self.progress(number, total, f"{step.id}: {step.description}" if step.description else step.id)
-            # A tool may have swallowed its cancellation.
-            await checkpoint()
-            await self._run_step(step)
-        await self.progress(total, total, "done")
-
-    async def _run_step(self, step: Step) -> None:
+    async def _run_step(self, step: model.Step) -> None:
         """Run one step, and record it even if it fails."""
-        from anyio import get_cancelled_exc_class
-
         begun = self.timing.clock()
         status, message, result = "error", "", None
         try:
@@ -149,7 +117,7 @@ class _Run:
             self.journal.begin(f"{self.digest}-{len(self.steps)}")
             kept = self.journal.recall()
             if kept is not None:
-                found = StepResult(kept.result, kept.warnings)
+                found = steps.StepResult(kept.result, kept.warnings)
                 begun -= kept.seconds
             else:
                 found = await self._limit_step(step)
@@ -160,36 +128,34 @@ class _Run:
         except (WorkflowError, UnresolvedError) as error:
             message = error.message
             raise
-        except get_cancelled_exc_class():
+        except anyio.get_cancelled_exc_class():
             message = "it was cancelled"
             raise
         finally:
             self.steps.append(
-                StepRun(
+                model.StepRun(
                     id=step.id,
                     status="success" if status == "success" else "error",
                     duration_seconds=self._measure_since(begun),
-                    message=clip_message(message),
+                    message=steps.clip_message(message),
                     result=result,
                 )
             )
 
-    async def _limit_step(self, step: Step) -> StepResult:
+    async def _limit_step(self, step: model.Step) -> steps.StepResult:
         """Return the result of a step within its time limit."""
-        from anyio import move_on_after
-
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
         limit = left if step.time_limit is None else min(step.time_limit, left)
         late = limit <= 0
         if not late:
             try:
-                with move_on_after(limit) as scope:
+                with anyio.move_on_after(limit) as scope:
                     found = await self._runner.run(step, begun + limit)
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                late = error.code is not model.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
@@ -200,40 +166,42 @@ class _Run:
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            raise WorkflowError(FailureCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise WorkflowError(model.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
-    def _keep_result(self, step: Step, found: StepResult) -> None:
+    def _keep_result(self, step: model.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
         ##% The warnings of tools and models MUST be warnings of the run.
-        self.warnings += (clip_message(f"{step.id}: {warning}") for warning in found.warnings)
+        self.warnings += (steps.clip_message(f"{step.id}: {warning}") for warning in found.warnings)
         ##= man/spec/workflows.md#limits
         ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs
         ##% above 1 MB, and results above 16 MB or 64 MB in total.
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint="ask for less")
+            raise WorkflowError(model.FailureCode.INVALID_REQUEST, message, hint="ask for less")
         scope = {**self.scope, "result": found.value}
-        verify_result(step, scope)
-        self.scope["captures"].update(capture_values(step, scope))
+        steps.verify_result(step, scope)
+        self.scope["captures"].update(steps.capture_values(step, scope))
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
-    def _make_failure(self, code: FailureCode, message: str, hint: str = "", cause: str = "") -> WorkflowFailure:
+    def _make_failure(
+        self, code: model.FailureCode, message: str, hint: str = "", cause: str = ""
+    ) -> model.WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
-        return WorkflowFailure(
-            code=code, message=clip_message(message), hint=clip_message(hint), step=failing, cause=cause
+        return model.WorkflowFailure(
+            code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause
         )
 
-    def _make_record(self, failure: WorkflowFailure | None) -> WorkflowRun:
-        skipped = [StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
-        return bound_run(
-            WorkflowRun(
+    def _make_record(self, failure: model.WorkflowFailure | None) -> model.WorkflowRun:
+        skipped = [model.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
+        return steps.bound_run(
+            model.WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",
                 outputs=self.outputs,
-                steps=[*self.steps, *skipped][:MAX_STEPS],
+                steps=[*self.steps, *skipped][: model.MAX_STEPS],
                 started_at=self.started_at,
                 finished_at=self.timing.now(),
                 duration_seconds=self._measure_since(self.start),

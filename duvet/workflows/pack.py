@@ -23,7 +23,6 @@ from duvet.tools.tool import (
     make_structured_content,
 )
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, list_step_tools
-from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, discard_run
 from duvet.workflows.workflow import (
     RECIPE_TOOL,
@@ -78,7 +77,6 @@ class WorkflowTools(Struct, frozen=True):
 def make_workflow_tools(
     workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
 ) -> WorkflowTools:
-    """Make a tool of each workflow without faults."""
     known = WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check_workflow(one, known))}
     ##= man/spec/service.md#workflows
@@ -91,6 +89,8 @@ def make_workflow_tools(
 
 def _make_tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
     async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
+        from duvet.workflows.engine import run_workflow
+
         log = ctx.services.get(RUNS_SERVICE, discard_run)
         run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
         if run.error is None:

@@ -6,48 +6,28 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field
-from msgspec.structs import fields, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field, structs
 
-from duvet import rules
+from duvet import errors, rules
+from duvet.config import document_formats, project_file, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.document_formats import read_document
-from duvet.config.project_file import build_table
 from duvet.config.service_tables import NAME_PATTERN, Name, Seconds
-from duvet.config.settings import NonBlankText, TableError
-from duvet.config.workflow_tables import CaptureSection, check_exactly_one
-from duvet.config.workflow_tables import VariableType as Kind
-from duvet.errors import DuvetError
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
+from duvet.workflows import references
+from duvet.workflows import workflow as model
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
-from duvet.workflows.references import (
-    Reference,
-    ValuePath,
-    ValueScope,
-    escape_references,
-    expand_references,
-    format_value,
-    is_constant,
-    look_up_reference,
-    split_references,
-)
-from duvet.workflows.workflow import (
-    RECIPE_ARGUMENT,
-    RECIPE_TOOL,
-    Step,
-    Variable,
-    WaitStep,
-    Workflow,
-    compile_step,
-    recipe_name,
-    recipe_workflow,
-)
 
 RECIPE_VERSION = 1
+_TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
+ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
+"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
+_Table = TypeVar("_Table", bound=Struct)
+_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}
+"""The values of required keys that can't be read."""
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,7 +37,7 @@ class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class CheckTable(RecipeTable, frozen=True, kw_only=True):
     """A condition on a result, of all parts that are given."""
 
-    path: NonBlankText
+    path: settings.NonBlankText
     equals: Any = UNSET
     not_equals: Any = UNSET
     exists: bool | UnsetType = UNSET
@@ -66,7 +46,7 @@ class CheckTable(RecipeTable, frozen=True, kw_only=True):
 class WaitTable(RecipeTable, frozen=True, kw_only=True):
     """A tool to call until its result meets a condition."""
 
-    tool: NonBlankText
+    tool: settings.NonBlankText
     params: dict[str, Any] = field(default_factory=dict)
     until: CheckTable
     ##= man/spec/gateway.md#recipes
@@ -79,12 +59,12 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
 class StepTable(RecipeTable, frozen=True, kw_only=True):
     id: Name
     description: str = ""
-    tool: NonBlankText | None = None
+    tool: settings.NonBlankText | None = None
     wait: WaitTable | None = None
     params: dict[str, Any] = field(default_factory=dict)
     expect: dict[str, Any] = field(default_factory=dict)
     asserts: tuple[CheckTable, ...] = field(default=(), name="assert")
-    capture: tuple[CaptureSection, ...] = ()
+    capture: tuple[workflow_tables.CaptureSection, ...] = ()
     timeout_seconds: Seconds | None = None
 
 
@@ -98,32 +78,28 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
     timeout_seconds: Seconds | None = None
 
 
-_TIME_LIMIT = 600.0
-"""Seconds for a recipe without a limit, besides its waits."""
-
-
-def make_recipe_workflow(name: str, recipe: Recipe) -> Workflow:
+def make_recipe_workflow(name: str, recipe: Recipe) -> model.Workflow:
     waits = sum(step.wait.timeout_seconds for step in recipe.steps if step.wait is not None)
-    return Workflow(
-        name=recipe_workflow(name),
+    return model.Workflow(
+        name=model.recipe_workflow(name),
         description=recipe.summary,
-        steps=tuple(map(compile_step, recipe.steps)),
+        steps=tuple(map(model.compile_step, recipe.steps)),
         variables={key: _make_variable(value) for key, value in recipe.variables.items()},
         outputs=recipe.outputs,
         time_limit=_TIME_LIMIT + waits if recipe.timeout_seconds is None else recipe.timeout_seconds,
     )
 
 
-def _make_variable(default: Any) -> Variable:
-    """Return a variable of the type of its default."""
+def _make_variable(default: Any) -> model.Variable:
     ##= man/spec/gateway.md#recipes
     ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
     ##% the file is null.
     if default is None:
-        return Variable(None)
+        return model.Variable(None)
     # 1.0 is no integer here.
-    kind = Kind.NUMBER if isinstance(default, float) else next(kind for kind in Kind if kind.takes(default))
-    return Variable(kind, "", default)
+    kinds = workflow_tables.VariableType
+    kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
+    return model.Variable(kind, "", default)
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -136,7 +112,18 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
         )
         yield (at / "version").problem(CONFIG_BAD_VALUE, message, hint)
     for step, here in _list_tables(values.get("steps"), at / "steps"):
-        yield from _find_step_faults(step, here)
+        actions = ["tool", "wait"]
+        try:
+            ##= man/spec/gateway.md#recipes
+            ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+            ##% recipe that calls it.
+            workflow_tables.check_exactly_one([name for name in actions if step.get(name) is not None], actions)
+        except settings.TableError as error:
+            below = here / error.key if error.key else here
+            yield below.problem(error.rule, str(error), error.hint)
+        if step.get("wait") is not None and step.get("params"):
+            message = "the arguments of the tool stand in `wait`"
+            yield (here / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
         wait = step.get("wait")
@@ -151,21 +138,6 @@ def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, A
             yield inner, at / number
 
 
-def _find_step_faults(step: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    actions = ["tool", "wait"]
-    try:
-        ##= man/spec/gateway.md#recipes
-        ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-        ##% recipe that calls it.
-        check_exactly_one([name for name in actions if step.get(name) is not None], actions)
-    except TableError as error:
-        below = at / error.key if error.key else at
-        yield below.problem(error.rule, str(error), error.hint)
-    if step.get("wait") is not None and step.get("params"):
-        message = "the arguments of the tool stand in `wait`"
-        yield (at / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
-
-
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
@@ -176,44 +148,37 @@ def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterat
         yield (at / "exists").problem(CONFIG_BAD_VALUE, message, "keep `exists` alone")
 
 
-ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
-"""The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
-
-
 class RecipeFile(Struct, frozen=True, kw_only=True):
     name: str
     path: str
     origin: str
     data: bytes = b""
-    workflow: Workflow | None = None
-    """None if there are problems."""
+    workflow: model.Workflow | None = None  # None if there are problems.
     problems: tuple[Problem, ...] = ()
-    document: DataDocument | None = None
-    """The values with their places."""
+    document: DataDocument | None = None  # The values with their places.
 
 
 def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
-    """Return the recipe in a file, or its problems."""
     name = _stem(path)
     found = RecipeFile(name=name, path=path, origin=origin, data=data)
     try:
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
         ##% expands to more than 100,000 values or 4 Mi characters.
-        document = read_document(data, path)
+        document = document_formats.read_document(data, path)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
-        return replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
+        return structs.replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))
     problems = sort_problems(_find_problems(document))
     # The name in the file counts even if the rest is wrong.
     own_name = document.values.get("name")
     if isinstance(own_name, str) and _can_be_name(own_name):
         name = own_name
-    workflow = None if problems else make_recipe_workflow(name, build_table(document.values, Recipe))
-    return replace(found, name=name, document=document, problems=problems, workflow=workflow)
+    workflow = None if problems else make_recipe_workflow(name, project_file.build_table(document.values, Recipe))
+    return structs.replace(found, name=name, document=document, problems=problems, workflow=workflow)
 
 
-def make_broken_recipe(path: str, origin: str, error: DuvetError) -> RecipeFile:
+def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> RecipeFile:
     """Return the recipe of a file that can't be read."""
     problem = rules.find_broken_rule(error).problem(error.message, path, Place(error.line), hint=error.hint)
     return RecipeFile(name=_stem(path), path=path, origin=origin, problems=(problem,))
@@ -239,50 +204,30 @@ def _can_be_name(text: str) -> bool:
     return re.search(NAME_PATTERN, text) is not None
 
 
-_Table = TypeVar("_Table", bound=Struct)
-
-
 class RecipeDraft(Struct, frozen=True):
     """The readable parts of a recipe with problems."""
 
-    workflow: Workflow
-    unread: frozenset[ValuePath]
-    """The places where the draft differs from the file."""
-    vague: frozenset[str]
-    """The first names of references that can't be checked."""
+    workflow: model.Workflow
+    unread: frozenset[references.ValuePath]  # The places where the draft differs from the file.
+    vague: frozenset[str]  # The first names of references that can't be checked.
 
     def has(self, fault: WorkflowFault) -> bool:
         """Return True if a fault of the draft is one of the file, too."""
         return fault.root not in self.vague and not any(fault.keys[: len(one)] == one for one in self.unread)
 
 
-def draft_recipe(name: str, values: Mapping[str, Any]) -> RecipeDraft | None:
-    """Return the readable parts of a file; None if references can't be checked at all."""
-    variables, steps = values.get("variables", {}), values.get("steps")
-    if not isinstance(variables, dict) or not isinstance(steps, list):
-        return None
-    reader = _DraftReader()
-    tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
-    recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
-    return RecipeDraft(make_recipe_workflow(name, recipe), frozenset(reader.unread), frozenset(reader.vague))
-
-
-_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}
-"""The values of required keys that can't be read."""
-
-
 class _DraftReader:
     """Reads the readable values of a recipe, and notes the places of the others."""
 
     def __init__(self) -> None:
-        self.unread: set[ValuePath] = set()
+        self.unread: set[references.ValuePath] = set()
         self.vague: set[str] = set()
         self._ids: set[str] = set()
 
-    def read(self, kind: type[_Table], raw: Any, keys: ValuePath, **inner: Any) -> _Table:
+    def read(self, kind: type[_Table], raw: Any, keys: references.ValuePath, **inner: Any) -> _Table:
         """Read a table whose inner tables were read before."""
         raw, values = self._check_table(raw, keys), dict(inner)
-        for key in fields(kind):
+        for key in structs.fields(kind):
             name = key.encode_name
             if key.name in inner or (name not in raw and not key.required):
                 continue
@@ -294,7 +239,7 @@ class _DraftReader:
                     values[key.name] = _FALLBACKS[key.name]
         return kind(**values)
 
-    def read_step(self, raw: Any, keys: ValuePath) -> StepTable:
+    def read_step(self, raw: Any, keys: references.ValuePath) -> StepTable:
         table, wait = self._check_table(raw, keys), None
         # A missing action has no name that could be wrong.
         if table.get("tool") is None and table.get("wait") is None:
@@ -304,7 +249,7 @@ class _DraftReader:
             until = self._check_table(table["wait"], at).get("until")
             wait = self.read(WaitTable, table["wait"], at, until=self.read(CheckTable, until, (*at, "until")))
         checks = [self.read(CheckTable, *one) for one in self._list_items(table, keys, "assert")]
-        captures = [self.read(CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
+        captures = [self.read(workflow_tables.CaptureSection, *one) for one in self._list_items(table, keys, "capture")]
         if not isinstance(table.get("capture", []), list | dict | None) or not all(one.name for one in captures):
             self.vague.add("captures")
         step = self.read(StepTable, table, keys, wait=wait, asserts=tuple(checks), capture=tuple(captures))
@@ -314,7 +259,9 @@ class _DraftReader:
         self._ids.add(step.id)
         return step
 
-    def _list_items(self, raw: Mapping[str, Any], keys: ValuePath, name: str) -> list[tuple[Any, ValuePath]]:
+    def _list_items(
+        self, raw: Mapping[str, Any], keys: references.ValuePath, name: str
+    ) -> list[tuple[Any, references.ValuePath]]:
         value = raw.get(name)
         if isinstance(value, list):
             return [(one, (*keys, name, n)) for n, one in enumerate(value)]
@@ -323,7 +270,7 @@ class _DraftReader:
         # A table without a list around it is readable all the same.
         return [(value, (*keys, name))] if isinstance(value, dict) else []
 
-    def _check_table(self, raw: Any, keys: ValuePath) -> dict[str, Any]:
+    def _check_table(self, raw: Any, keys: references.ValuePath) -> dict[str, Any]:
         if isinstance(raw, dict):
             return raw
         self.unread.add(keys)
@@ -336,7 +283,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     for name, one in recipes.items():
         # Others check their calls of a faulty recipe against its readable parts.
         draft = None if one.workflow else _draft(one)
-        nothing = Workflow(name=recipe_workflow(one.name), description="", steps=())
+        nothing = model.Workflow(name=model.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     ##= man/spec/gateway.md#recipes
     ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
@@ -350,11 +297,18 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
 
 
 def _draft(found: RecipeFile) -> RecipeDraft | None:
-    return draft_recipe(found.name, found.document.values) if found.document else None
+    """Return the readable parts of a file; None if references can't be checked at all."""
+    values = found.document.values if found.document else {}
+    variables, steps = values.get("variables", {}), values.get("steps")
+    if not isinstance(variables, dict) or not isinstance(steps, list):
+        return None
+    reader = _DraftReader()
+    tables = tuple(reader.read_step(step, ("steps", number)) for number, step in enumerate(steps))
+    recipe = reader.read(Recipe, values, (), variables=variables, steps=tables)
+    return RecipeDraft(make_recipe_workflow(found.name, recipe), frozenset(reader.unread), frozenset(reader.vague))
 
 
 def check_recipe(found: RecipeFile, known: WorkflowEnvironment) -> tuple[Problem, ...]:
-    """Return all problems of a recipe, in the order of its file."""
     if found.document is None:
         return found.problems
     draft = None if found.workflow else _draft(found)
@@ -377,7 +331,7 @@ def is_runnable(problems: Iterable[Problem]) -> bool:
     return all(problem.severity is Severity.WARNING for problem in problems)
 
 
-def _spell_keys(keys: ValuePath) -> ValuePath:
+def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
     """Return the path of a workflow's value as recipes spell it."""
     match keys:
         case ("variables", name, "default", *_):
@@ -387,20 +341,19 @@ def _spell_keys(keys: ValuePath) -> ValuePath:
     return keys
 
 
-def _check_called_recipes(workflow: Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
-    """Find calls of missing and faulty recipes."""
+def _check_called_recipes(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     for number, step in enumerate(workflow.steps):
-        name = step.params.get(RECIPE_ARGUMENT) if find_step_tool(step) == RECIPE_TOOL else None
-        if not isinstance(name, str) or not is_constant(name):
+        name = step.params.get(model.RECIPE_ARGUMENT) if find_step_tool(step) == model.RECIPE_TOOL else None
+        if not isinstance(name, str) or not references.is_constant(name):
             continue
-        at = ("wait", "params") if isinstance(step, WaitStep) else ("params",)
-        keys: ValuePath = ("steps", number, *at, RECIPE_ARGUMENT)
+        at = ("wait", "params") if isinstance(step, model.WaitStep) else ("params",)
+        keys: references.ValuePath = ("steps", number, *at, model.RECIPE_ARGUMENT)
         shown = quote_text(shorten_text(name))
         if name not in known.recipes:
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
             yield WorkflowFault(keys=keys, message=f"there is no recipe {shown}", hint=hint)
         # A recipe that calls itself has a fault of its own for that.
-        elif name in known.faulty and recipe_workflow(name) != workflow.name:
+        elif name in known.faulty and model.recipe_workflow(name) != workflow.name:
             hint = "`duvet recipe validate` tells them"
             yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {shown}", hint=hint)
 
@@ -431,19 +384,19 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
     steps: Sequence[PlannedStep]
 
 
-def plan_recipe_run(workflow: Workflow, variables: Mapping[str, Any]) -> RecipePlan:
+def plan_recipe_run(workflow: model.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
-    return RecipePlan(recipe=recipe_name(workflow.name), vars=variables, steps=steps)
+    return RecipePlan(recipe=model.recipe_name(workflow.name), vars=variables, steps=steps)
 
 
-def _plan_step(step: Step, scope: ValueScope) -> PlannedStep:
+def _plan_step(step: model.Step, scope: references.ValueScope) -> PlannedStep:
     until: WaitCondition | UnsetType = UNSET
-    if isinstance(step, WaitStep):
+    if isinstance(step, model.WaitStep):
         until = WaitCondition(
             path=step.until.path,
             equals=_expand_known(step.until.equals, scope),
@@ -462,33 +415,22 @@ def _plan_step(step: Step, scope: ValueScope) -> PlannedStep:
     )
 
 
-def _expand_known(value: Any, scope: ValueScope) -> Any:
+def _expand_known(value: Any, scope: references.ValueScope) -> Any:
     """Expand the references into the scope; the result reads as a recipe with the same meaning."""
-    match value:
-        case str():
-            found = split_references(value)
-            if all(isinstance(one, str) or one.path[0] in scope for one in found):
-                return _escape(expand_references(value, scope, ("params",)))
-            return "".join(
-                one.text
-                if isinstance(one, Reference) and one.path[0] not in scope
-                else escape_references(one if isinstance(one, str) else format_value(look_up_reference(one, scope)))
-                for one in found
+
+    def expand(text: str) -> Any:
+        found = references.split_references(text)
+        if all(isinstance(one, str) or one.path[0] in scope for one in found):
+            whole = references.expand_references(text, scope, ("params",))
+            return references.map_texts(whole, references.escape_references)
+        return "".join(
+            one.text
+            if isinstance(one, references.Reference) and one.path[0] not in scope
+            else references.escape_references(
+                one if isinstance(one, str) else references.format_value(references.look_up_reference(one, scope))
             )
-        case Mapping():
-            # Keys contain no references.
-            return {escape_references(key): _expand_known(inner, scope) for key, inner in value.items()}
-        case list() | tuple():
-            return [_expand_known(inner, scope) for inner in value]
-    return value
+            for one in found
+        )
 
-
-def _escape(value: Any) -> Any:
-    match value:
-        case str():
-            return escape_references(value)
-        case Mapping():
-            return {escape_references(key): _escape(inner) for key, inner in value.items()}
-        case list() | tuple():
-            return [_escape(inner) for inner in value]
-    return value
+    # Keys contain no references.
+    return references.map_texts(value, expand, references.escape_references)

@@ -7,28 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from duvet import rules
+from duvet import errors, model, rules
 from duvet.config.document import MAX_DOCUMENT_BYTES
-from duvet.errors import DuvetError, UnreadableError
-from duvet.model import Place, Problem, Severity
 from duvet.templates import recipe_file, recipe_names
 from duvet.text import format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.tree.files import FolderMembership
-from duvet.workflows.engine import run_workflow
+from duvet.workflows import recipe
 from duvet.workflows.pack import CallerBackend
-from duvet.workflows.recipe import (
-    ORIGIN_FILE,
-    ORIGIN_PROJECT,
-    ORIGIN_SHIPPED,
-    RecipeFile,
-    check_recipe,
-    is_runnable,
-    make_broken_recipe,
-    make_recipe_environment,
-    read_recipe,
-)
 from duvet.workflows.references import WorkflowError
 from duvet.workflows.steps import discard_run
 from duvet.workflows.workflow import WorkflowRun, resolve_variables
@@ -40,8 +27,8 @@ if TYPE_CHECKING:
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
 _ENDINGS = (".yaml", ".yml")
-_SHIPPED_PREFIX = "duvet:"
-"""The prefix of the names of duvet's own files."""
+_SHIPPED_PREFIX = "duvet:"  # The prefix of the names of duvet's own files.
+_MAX_NAMES = 20
 
 
 class RecipeCatalogue:
@@ -50,36 +37,37 @@ class RecipeCatalogue:
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk
 
-    def every(self) -> dict[str, RecipeFile]:
+    def every(self) -> dict[str, recipe.RecipeFile]:
         """Return all recipes, sorted by name."""
-        found: dict[str, RecipeFile] = {}
+        found: dict[str, recipe.RecipeFile] = {}
         for one in self._read_project():
             before = found.setdefault(one.name, one)
             if before is not one:
-                place = before.document.value_place("name") if before.document else Place()
+                place = before.document.value_place("name") if before.document else model.Place()
                 message = f"{quote_text(before.name)} is the name of the recipe in {one.path}, too"
                 problem = rules.CONFIG_BAD_VALUE.problem(
                     message, before.path, place, hint="give one of them another `name`"
                 )
                 found[one.name] = replace(before, workflow=None, problems=(*before.problems, problem))
         shipped = (
-            read_recipe(recipe_file(name), f"{_SHIPPED_PREFIX}{name}.yaml", ORIGIN_SHIPPED) for name in recipe_names()
+            recipe.read_recipe(recipe_file(name), f"{_SHIPPED_PREFIX}{name}.yaml", recipe.ORIGIN_SHIPPED)
+            for name in recipe_names()
         )
         return dict(sorted({**{one.name: one for one in shipped}, **found}.items()))
 
-    def file(self, path: str) -> RecipeFile:
+    def file(self, path: str) -> recipe.RecipeFile:
         """Return the recipe in a file named by the user."""
-        return self._read(path, ORIGIN_FILE)
+        return self._read(path, recipe.ORIGIN_FILE)
 
-    def _read_project(self) -> Iterator[RecipeFile]:
+    def _read_project(self) -> Iterator[recipe.RecipeFile]:
         inside = FolderMembership(self._disk.root or ".", self._disk)
         for path in self._list_paths():
             if inside.has(path):
-                yield self._read(path, ORIGIN_PROJECT)
+                yield self._read(path, recipe.ORIGIN_PROJECT)
             else:
                 hint = "put the recipe itself there"
-                error = UnreadableError("this leads out of the project", path=path, hint=hint)
-                yield make_broken_recipe(path, ORIGIN_PROJECT, error)
+                error = errors.UnreadableError("this leads out of the project", path=path, hint=hint)
+                yield recipe.make_broken_recipe(path, recipe.ORIGIN_PROJECT, error)
 
     def _list_paths(self) -> Iterator[str]:
         ##= man/spec/gateway.md#recipes
@@ -91,24 +79,19 @@ class RecipeCatalogue:
             names = [name for name in names if name.endswith(_ENDINGS) and not name.startswith(".")]
             if len(names) > MAX_RECIPE_FILES:
                 message = f"more than {MAX_RECIPE_FILES:,} recipes in a folder"
-                raise DuvetError(message, path=folder, hint="move some elsewhere")
+                raise errors.DuvetError(message, path=folder, hint="move some elsewhere")
             yield from (f"{folder}/{name}" for name in names)
 
-    def _read(self, path: str, origin: str) -> RecipeFile:
+    def _read(self, path: str, origin: str) -> recipe.RecipeFile:
         try:
             if self._disk.marks(path).st_size > MAX_DOCUMENT_BYTES:
-                return make_broken_recipe(path, origin, UnreadableError("larger than 1 MiB", path=path))
-            return read_recipe(self._disk.read(path), path, origin)
-        except UnreadableError as error:
-            return make_broken_recipe(path, origin, error)
-
-
-_MAX_NAMES = 20
+                return recipe.make_broken_recipe(path, origin, errors.UnreadableError("larger than 1 MiB", path=path))
+            return recipe.read_recipe(self._disk.read(path), path, origin)
+        except errors.UnreadableError as error:
+            return recipe.make_broken_recipe(path, origin, error)
 
 
 class RecipeRunner:
-    """Runs recipes, as they are on disk at that moment."""
-
     def __init__(self, disk: DiskTree) -> None:
         self._catalogue = RecipeCatalogue(disk)
 
@@ -116,11 +99,13 @@ class RecipeRunner:
         """Run the recipe and return its record; ToolError if it can't be started."""
         from anyio import to_thread
 
+        from duvet.workflows.engine import run_workflow
+
         recipes = await to_thread.run_sync(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
-        problems = check_recipe(found, make_recipe_environment(registry.every(), recipes))
-        if found.workflow is None or not is_runnable(problems):
+        problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.every(), recipes))
+        if found.workflow is None or not recipe.is_runnable(problems):
             raise _make_problems_error(problems)
         try:
             ##= man/spec/gateway.md#recipes
@@ -135,7 +120,7 @@ class RecipeRunner:
         return await run_workflow(found.workflow, given, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 
-def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
+def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
     """Return the recipe of that name; ToolError if there is none."""
     found = recipes.get(name)
     if found is None:
@@ -150,9 +135,9 @@ def require_recipe(name: str, recipes: Mapping[str, RecipeFile]) -> RecipeFile:
     return found
 
 
-def _make_problems_error(problems: Sequence[Problem]) -> ToolError:
+def _make_problems_error(problems: Sequence[model.Problem]) -> ToolError:
     """Return an error with the first error as its message, and all problems as details."""
-    first, more = next(one for one in problems if one.severity is Severity.ERROR), len(problems) - 1
+    first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
     where = f"{first.path}:{first.place.line}" if first.place.line else first.path
     rest = f", and {format_count(more, 'more problem')}" if more else ""
     details = [

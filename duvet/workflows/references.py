@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,24 @@ from duvet.text import join_names, quote_text
 
 if TYPE_CHECKING:
     from duvet.workflows.workflow import FailureCode
+
+ValuePath = tuple[str | int, ...]  # Keys of objects, and indexes of lists.
+
+_NAME = r"""[^\s.\[\]{}"'$\\]+"""
+_FIRST = re.compile(_NAME)
+_NEXT = re.compile(
+    rf"""\.(?P<name>{_NAME}) | \[(?P<index>[0-9]{{1,9}})\] | \[(?:"(?P<json>(?:[^"\\]|\\.)*)"|'(?P<plain>[^']*)')\]""",
+    re.VERBOSE | re.DOTALL,
+)
+_PATH_HINT = 'write it as in result.items[0]["a.b"]'
+MAX_VALUE_DEPTH = 64
+_MAX_LEVEL = 1_000_000  # The most values on one level; cyclic values would never end.
+MAX_EXPANDED_BYTES = 1_000_000  # The most JSON of a value with its references expanded.
+_MAX_NAMES = 10
+_MARK = re.compile(r"\$\$\{|\$\{")
+_REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
+
+ValueScope = Mapping[str, object]  # The values for references by their first names.
 
 
 class UnresolvedError(DuvetError):
@@ -30,20 +48,7 @@ class WorkflowError(DuvetError):
         self.cause = cause
 
 
-ValuePath = tuple[str | int, ...]
-"""Keys of objects, and indexes of lists."""
-
-_NAME = r"""[^\s.\[\]{}"'$\\]+"""
-_FIRST = re.compile(_NAME)
-_NEXT = re.compile(
-    rf"""\.(?P<name>{_NAME}) | \[(?P<index>[0-9]{{1,9}})\] | \[(?:"(?P<json>(?:[^"\\]|\\.)*)"|'(?P<plain>[^']*)')\]""",
-    re.VERBOSE | re.DOTALL,
-)
-_PATH_HINT = 'write it as in result.items[0]["a.b"]'
-
-
 def parse_path(text: str) -> ValuePath:
-    """Parse a text that is a path as a whole."""
     path, end = parse_path_at(text, 0)
     if not path or end < len(text):
         raise UnresolvedError(f"{quote_text(text)} is no path", hint=_PATH_HINT)
@@ -98,11 +103,6 @@ def _parse_key(found: re.Match[str]) -> str | int:
         return json.decode(f'"{found["json"]}"', type=str)
     except ValueError as error:
         raise UnresolvedError(f"{quote_text(found[0])} holds no JSON string", hint=_PATH_HINT) from error
-
-
-MAX_VALUE_DEPTH = 64
-_MAX_LEVEL = 1_000_000
-"""The most values on one level; cyclic values would never end."""
 
 
 def copy_plain_value(value: object, most_bytes: int, what: str) -> Any:
@@ -161,7 +161,6 @@ def measure_value(value: object) -> int:
 
 
 def digest_value(value: object) -> str:
-    """Return a digest of a value of records and plain values."""
     return blake3(repr(value).encode(errors="replace")).hexdigest(length=8)
 
 
@@ -200,34 +199,25 @@ def _encode(value: object) -> bytes:
     try:
         return json.encode(value)
     except UnicodeEncodeError:
-        return json.encode(_replace_surrogates(value))
+        return json.encode(map_texts(value, lambda text: text.encode(errors="replace").decode()))
 
 
-def _replace_surrogates(value: Any) -> Any:
+def map_texts(value: Any, change: Callable[[str], Any], change_key: Callable[[str], str] | None = None) -> Any:
+    """Return a value with its texts changed, and the keys of its objects likewise or as `change_key` says."""
     match value:
         case str():
-            return value.encode(errors="replace").decode()
+            return change(value)
         case Mapping():
-            return {_replace_surrogates(key): _replace_surrogates(inner) for key, inner in value.items()}
+            of_key = change_key or change
+            return {map_texts(key, of_key): map_texts(inner, change, change_key) for key, inner in value.items()}
         case list() | tuple():
-            return [_replace_surrogates(inner) for inner in value]
+            return [map_texts(inner, change, change_key) for inner in value]
     return value
-
-
-MAX_EXPANDED_BYTES = 1_000_000
-"""The most JSON of a value with its references expanded."""
-_MAX_NAMES = 10
-_MARK = re.compile(r"\$\$\{|\$\{")
-_REFERENCE_HINT = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
-
-ValueScope = Mapping[str, object]
-"""The values for references by their first names."""
 
 
 class Reference(Struct, frozen=True):
     path: ValuePath
-    text: str
-    """As it is written."""
+    text: str  # As it is written.
 
 
 def escape_references(text: str) -> str:

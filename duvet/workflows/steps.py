@@ -8,45 +8,32 @@ from time import monotonic
 from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, json
-from msgspec.structs import replace
+from msgspec import UNSET, Meta, Struct, json, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError
 from duvet.text import join_names
 from duvet.tools.tool import ErrorCode, ToolError, make_tool_error
-from duvet.workflows.references import (
-    Reference,
-    UnresolvedError,
-    ValuePath,
-    ValueScope,
-    WorkflowError,
-    are_equal_values,
-    copy_plain_value,
-    expand_references,
-    format_path,
-    format_value,
-    look_up_reference,
-    measure_value,
-    parse_path,
-    preview_value,
-    walk_path,
-)
-from duvet.workflows.workflow import (
-    Check,
-    FailureCode,
-    ModelStep,
-    Step,
-    ToolStep,
-    WaitStep,
-    WorkflowRun,
-    find_called_workflow,
-)
+from duvet.workflows import references, workflow
+
+StepListener = Callable[[int, int, str], Awaitable[None]]
+"""Takes the number of finished steps, of all steps, and the next step."""
+
+RunLog = Callable[[workflow.WorkflowRun], None]  # Takes the record of each run, also of a cancelled one.
+SCOPE_ROOTS = ("vars", "steps", "captures", "result")
+MAX_RECORD_BYTES = 200_000
+_MAX_MESSAGE = 500
+_HEADS = (500, 0)  # The bytes that are left of a shortened value; nothing if that is still too much.
+_NOTE_ROOM = 2_000  # Bytes for the warning about it.
+_MAX_NAMES = 5
+MAX_NESTING = 5
+_LAST_CALL = 0.5  # The least seconds that are reserved for the last call.
+_MARGIN = 1.25  # The factor by which the last call may be slower than the one before.
+MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
 
 
 class ModelStepRequest(Struct, frozen=True, kw_only=True):
-    model: str
-    """PROVIDER/MODEL, PROVIDER, or a task."""
+    model: str  # PROVIDER/MODEL, PROVIDER, or a task.
     prompt: str
     system: str | None = None
     max_tokens: int | None = None
@@ -56,20 +43,16 @@ class ModelStepRequest(Struct, frozen=True, kw_only=True):
 
 class ModelStepAnswer(Struct, frozen=True, kw_only=True):
     text: str
-    model: str
-    """The model that answered, perhaps not the requested one."""
+    model: str  # The model that answered, perhaps not the requested one.
     warnings: Sequence[str] = ()
 
 
 class StepResult(Struct, frozen=True):
-    value: Any
-    """As plain JSON."""
+    value: Any  # As plain JSON.
     warnings: Sequence[str] = ()
 
 
 class WorkflowBackend(Protocol):
-    """Calls tools and models for the engine."""
-
     async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
         """Return the answer of a tool; ToolError if it fails.
 
@@ -80,19 +63,11 @@ class WorkflowBackend(Protocol):
         """Return the answer of a model; ToolError or DuvetError if it fails."""
 
 
-StepListener = Callable[[int, int, str], Awaitable[None]]
-"""Takes the number of finished steps, of all steps, and the next step."""
-
-RunLog = Callable[[WorkflowRun], None]
-"""Takes the record of each run, also of a cancelled one."""
-
-
 class WorkflowClock:
     def now(self) -> datetime:
         return datetime.now(UTC)
 
     def clock(self) -> float:
-        """Return monotonic seconds."""
         return monotonic()
 
     async def sleep(self, seconds: float) -> None:
@@ -101,25 +76,22 @@ class WorkflowClock:
         await anyio.sleep(seconds)
 
 
-def discard_run(run: WorkflowRun) -> None:
+def discard_run(run: workflow.WorkflowRun) -> None:
     """Log nothing."""
 
 
-SCOPE_ROOTS = ("vars", "steps", "captures", "result")
-
-
-def parse_scope_path(text: str) -> ValuePath:
+def parse_scope_path(text: str) -> references.ValuePath:
     """Return the path from the scope; UnresolvedError for a malformed one."""
     ##= man/spec/workflows.md#references
     ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
-    path = parse_path(text)
+    path = references.parse_path(text)
     return path if path[0] in SCOPE_ROOTS else ("result", *path)
 
 
-def verify_result(step: Step, scope: ValueScope) -> None:
+def verify_result(step: workflow.Step, scope: references.ValueScope) -> None:
     """Check the result in the scope; WorkflowError for the first condition that it doesn't meet."""
-    checks: list[tuple[ValuePath, Check]] = [
-        *((("expect", path), Check(path=path, equals=value)) for path, value in step.expect.items()),
+    checks: list[tuple[references.ValuePath, workflow.Check]] = [
+        *((("expect", path), workflow.Check(path=path, equals=value)) for path, value in step.expect.items()),
         *((("assert", number), check) for number, check in enumerate(step.asserts)),
     ]
     for keys, check in checks:
@@ -128,54 +100,46 @@ def verify_result(step: Step, scope: ValueScope) -> None:
             ##= man/spec/workflows.md#steps
             ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
             ##% `assert_failed`, the path and both values.
-            raise WorkflowError(FailureCode.ASSERT_FAILED, fault)
+            raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, fault)
 
 
-def _find_check_fault(check: Check, scope: ValueScope, keys: ValuePath) -> str:
+def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys: references.ValuePath) -> str:
     """Return the reason why the check fails; empty if it doesn't."""
     try:
         path = parse_scope_path(check.path)
-    except UnresolvedError as error:
-        raise UnresolvedError(f"{format_path(keys)}: {error.message}", hint=error.hint) from error
-    found, depth = walk_path(scope, path)
+    except references.UnresolvedError as error:
+        raise references.UnresolvedError(f"{references.format_path(keys)}: {error.message}", hint=error.hint) from error
+    found, depth = references.walk_path(scope, path)
     value = found if depth == len(path) else UNSET
     equals, other = (
-        expected if expected is UNSET else expand_references(expected, scope, (*keys, name))
+        expected if expected is UNSET else references.expand_references(expected, scope, (*keys, name))
         for name, expected in (("equals", check.equals), ("notEquals", check.not_equals))
     )
-    expectation = "" if equals is UNSET else f"; it was to be {preview_value(equals)}"
+    expectation = "" if equals is UNSET else f"; it was to be {references.preview_value(equals)}"
     if check.exists is False and value is not UNSET:
-        return f"{check.path} is {preview_value(value)}; nothing was to stand there"
+        return f"{check.path} is {references.preview_value(value)}; nothing was to stand there"
     if value is UNSET:
         return f"{check.path} is not there{expectation}" if check.exists is True or equals is not UNSET else ""
-    if equals is not UNSET and not are_equal_values(value, equals):
-        return f"{check.path} is {preview_value(value)}{expectation}"
-    if other is not UNSET and are_equal_values(value, other):
-        return f"{check.path} is {preview_value(value)}; it was to be something else"
+    if equals is not UNSET and not references.are_equal_values(value, equals):
+        return f"{check.path} is {references.preview_value(value)}{expectation}"
+    if other is not UNSET and references.are_equal_values(value, other):
+        return f"{check.path} is {references.preview_value(value)}; it was to be something else"
     return ""
 
 
-def capture_values(step: Step, scope: ValueScope) -> dict[str, Any]:
-    """Return the captured parts of the result in the scope by name."""
+def capture_values(step: workflow.Step, scope: references.ValueScope) -> dict[str, Any]:
     ##= man/spec/workflows.md#steps
     ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     found = {}
     for number, capture in enumerate(step.capture):
         try:
-            found[capture.name] = look_up_reference(Reference(parse_scope_path(capture.path), capture.path), scope)
-        except UnresolvedError as error:
+            found[capture.name] = references.look_up_reference(
+                references.Reference(parse_scope_path(capture.path), capture.path), scope
+            )
+        except references.UnresolvedError as error:
             message = f"capture[{number}].path: {error.message}"
-            raise WorkflowError(FailureCode.ASSERT_FAILED, message, hint=error.hint) from error
+            raise references.WorkflowError(workflow.FailureCode.ASSERT_FAILED, message, hint=error.hint) from error
     return found
-
-
-MAX_RECORD_BYTES = 200_000
-_MAX_MESSAGE = 500
-_HEADS = (500, 0)
-"""The bytes that are left of a shortened value; nothing if that is still too much."""
-_NOTE_ROOM = 2_000
-"""Bytes for the warning about it."""
-_MAX_NAMES = 5
 
 
 def clip_message(text: str) -> str:
@@ -183,20 +147,20 @@ def clip_message(text: str) -> str:
     return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 
-def bound_run(run: WorkflowRun) -> WorkflowRun:
+def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
     """Return the record with its largest results shortened if it is too large."""
     ##= man/spec/workflows.md#limits
     ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
-    bounded, excess = run, measure_value(run) - MAX_RECORD_BYTES
+    bounded, excess = run, references.measure_value(run) - MAX_RECORD_BYTES
     for head in _HEADS:
-        if measure_value(bounded) > MAX_RECORD_BYTES:
+        if references.measure_value(bounded) > MAX_RECORD_BYTES:
             bounded = _shorten_results(run, excess + _NOTE_ROOM, head)
-    if measure_value(bounded) > MAX_RECORD_BYTES:
-        return replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
+    if references.measure_value(bounded) > MAX_RECORD_BYTES:
+        return structs.replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
     return bounded
 
 
-def _shorten_results(run: WorkflowRun, excess: int, head: int) -> WorkflowRun:
+def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workflow.WorkflowRun:
     values = {("steps", step.id): step.result for step in run.steps if step.result is not None}
     values |= {("outputs", name): value for name, value in run.outputs.items()}
     encoded = {key: json.encode(value) for key, value in values.items()}
@@ -206,20 +170,17 @@ def _shorten_results(run: WorkflowRun, excess: int, head: int) -> WorkflowRun:
             break
         data = encoded[key]
         rest = f"{data[:head].decode(errors='ignore')}… (cut: {len(data):,} bytes)"
-        if measure_value(rest) < len(data):
+        if references.measure_value(rest) < len(data):
             cut[key] = rest
-            excess -= len(data) - measure_value(rest)
-    steps = [replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
+            excess -= len(data) - references.measure_value(rest)
+    steps = [structs.replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
     outputs = {name: cut.get(("outputs", name), value) for name, value in run.outputs.items()}
-    return replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))])
+    return structs.replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))])
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
-    named = join_names([format_path(key) for key in cut], _MAX_NAMES)
+    named = join_names([references.format_path(key) for key in cut], _MAX_NAMES)
     return f"cut, for a record has {MAX_RECORD_BYTES:,} bytes at most: {named}"
-
-
-MAX_NESTING = 5
 
 
 def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
@@ -232,12 +193,6 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
         return f"{name} calls itself: {way}"
     deep = len(callers) + 1
     return f"workflows stand in each other {deep} deep, {MAX_NESTING} is the most: {way}" if deep > MAX_NESTING else ""
-
-
-_LAST_CALL = 0.5
-"""The least seconds that are reserved for the last call."""
-_MARGIN = 1.25
-"""The factor by which the last call may be slower than the one before."""
 
 
 class WaitAttempts(Struct):
@@ -259,45 +214,32 @@ class WaitAttempts(Struct):
         return f"not as wanted after {times}: {self.reason}" if self.calls else ""
 
 
-def _compute_last_wait(took: float, left: float) -> float:
-    """Return the seconds until a last call must begin to end within the time that is left."""
-    least = min(_MARGIN * took, left)
-    return left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
-
-
-MAX_STEP_BYTES = 16_000_000
-"""The most JSON in a result."""
-
-
 class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     max_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
     temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
 
 
 class StepRunner(Struct, frozen=True):
-    """Runs the calls of steps."""
-
     backend: WorkflowBackend
     timing: WorkflowClock
-    scope: ValueScope
-    attempts: WaitAttempts
-    """Those of the current wait."""
+    scope: references.ValueScope
+    attempts: WaitAttempts  # Those of the current wait.
 
-    async def run(self, step: Step, deadline: float) -> StepResult:
+    async def run(self, step: workflow.Step, deadline: float) -> StepResult:
         """Return the result of the step; WorkflowError if it fails."""
-        if isinstance(step, ModelStep):
+        if isinstance(step, workflow.ModelStep):
             return await self._ask_model(step, deadline)
-        arguments: dict[str, Any] = expand_references(step.params, self.scope, ("params",))
-        if isinstance(step, WaitStep):
+        arguments: dict[str, Any] = references.expand_references(step.params, self.scope, ("params",))
+        if isinstance(step, workflow.WaitStep):
             return await self._wait(step, arguments, deadline)
-        assert isinstance(step, ToolStep)
+        assert isinstance(step, workflow.ToolStep)
         try:
             return await self._call_tool(step.tool, arguments, deadline)
         except ToolError as error:
             ##= man/spec/workflows.md#steps
             ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass
             ##% on the code, the message and the hint of that failure.
-            raise _make_failure(FailureCode.TOOL_FAILED, step.tool, error) from error
+            raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
 
     async def _call_tool(self, name: str, arguments: Mapping[str, Any], deadline: float) -> StepResult:
         """Return the answer of a tool; ToolError if it fails, WorkflowError if it is a workflow that has failed."""
@@ -305,14 +247,19 @@ class StepRunner(Struct, frozen=True):
             ##= man/spec/workflows.md#steps
             ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
             answer = await self.backend.tool(name, arguments, deadline - self.timing.clock())
-            result = copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
+            result = references.copy_plain_value(answer.value, MAX_STEP_BYTES, "the answer")
         except DuvetError as error:
             raise make_tool_error(error) from error
-        if find_called_workflow(name) and isinstance(result, dict) and result.get("status") == "error":
-            raise _make_inner_failure(name, result)
+        if workflow.find_called_workflow(name) and isinstance(result, dict) and result.get("status") == "error":
+            inner = result.get("error")
+            failure: dict[str, Any] = inner if isinstance(inner, dict) else {}
+            where = f"step {failure['step']}: " if failure.get("step") else ""
+            message, hint, cause = (str(failure.get(key, "")) for key in ("message", "hint", "code"))
+            code = workflow.FailureCode.TOOL_FAILED
+            raise references.WorkflowError(code, f"{name}: {where}{message}", hint=hint, cause=cause)
         return StepResult(result, answer.warnings)
 
-    async def _wait(self, step: WaitStep, arguments: Mapping[str, Any], deadline: float) -> StepResult:
+    async def _wait(self, step: workflow.WaitStep, arguments: Mapping[str, Any], deadline: float) -> StepResult:
         is_last = False
         while True:
             begun = self.timing.clock()
@@ -324,7 +271,7 @@ class StepRunner(Struct, frozen=True):
                     return found
             except ToolError as error:
                 if error.code is not ErrorCode.UPSTREAM_ERROR:
-                    raise _make_failure(FailureCode.TOOL_FAILED, step.tool, error) from error
+                    raise _make_failure(workflow.FailureCode.TOOL_FAILED, step.tool, error) from error
                 reason = f"{step.tool}: {error.message}"
             now = self.timing.clock()
             # An earlier reason says more than that the time is up.
@@ -332,26 +279,27 @@ class StepRunner(Struct, frozen=True):
                 self.attempts.add(reason)
             took, left = now - begun, deadline - now
             if is_last or left <= 0 or left < took:
-                raise WorkflowError(FailureCode.TIMEOUT, self.attempts.fault)
+                raise references.WorkflowError(workflow.FailureCode.TIMEOUT, self.attempts.fault)
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            room = _compute_last_wait(took, left)
+            least = min(_MARGIN * took, left)
+            room = left - min(max(_LAST_CALL, 2 * took), max(left / 2, least))
             is_last = room < step.interval
             await self.timing.sleep(min(step.interval, room))
 
-    async def _ask_model(self, step: ModelStep, deadline: float) -> StepResult:
+    async def _ask_model(self, step: workflow.ModelStep, deadline: float) -> StepResult:
         try:
-            params = msgspec.convert(expand_references(step.params, self.scope, ("params",)), ModelParams)
+            params = msgspec.convert(references.expand_references(step.params, self.scope, ("params",)), ModelParams)
         except msgspec.ValidationError as error:
             message, hint = f"params: {str(error).replace('`', '')}", "a model knows maxTokens and temperature"
-            raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=hint) from error
-        prompt = expand_references(step.prompt, self.scope, ("prompt",))
-        system = None if step.system is None else expand_references(step.system, self.scope, ("system",))
+            raise references.WorkflowError(workflow.FailureCode.INVALID_REQUEST, message, hint=hint) from error
+        prompt = references.expand_references(step.prompt, self.scope, ("prompt",))
+        system = None if step.system is None else references.expand_references(step.system, self.scope, ("system",))
         request = ModelStepRequest(
             model=step.model,
-            prompt=format_value(prompt),
-            system=None if step.system is None else format_value(system),
+            prompt=references.format_value(prompt),
+            system=None if step.system is None else references.format_value(system),
             max_tokens=params.max_tokens,
             temperature=params.temperature,
             time_limit=deadline - self.timing.clock(),
@@ -361,21 +309,12 @@ class StepRunner(Struct, frozen=True):
             ##= man/spec/workflows.md#steps
             ##% The warnings of tools and models MUST be warnings of the run.
             value = {"text": answer.text, "model": answer.model, "warnings": [*answer.warnings]}
-            return StepResult(copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
+            return StepResult(references.copy_plain_value(value, MAX_STEP_BYTES, "the answer"), answer.warnings)
         except (ToolError, DuvetError) as error:
-            raise _make_failure(FailureCode.MODEL_FAILED, step.model, error) from error
+            raise _make_failure(workflow.FailureCode.MODEL_FAILED, step.model, error) from error
 
 
-def _make_failure(code: FailureCode, name: str, error: ToolError | DuvetError) -> WorkflowError:
+def _make_failure(code: workflow.FailureCode, name: str, error: ToolError | DuvetError) -> references.WorkflowError:
     failure = error if isinstance(error, ToolError) else make_tool_error(error)
     cause = error.code if isinstance(error, ModelError) else failure.code
-    return WorkflowError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)
-
-
-def _make_inner_failure(name: str, run: Mapping[str, Any]) -> WorkflowError:
-    """Return the failure of a step whose workflow has failed."""
-    error = run.get("error")
-    failure = error if isinstance(error, dict) else {}
-    where = f"step {failure['step']}: " if failure.get("step") else ""
-    message, hint, cause = (str(failure.get(key, "")) for key in ("message", "hint", "code"))
-    return WorkflowError(FailureCode.TOOL_FAILED, f"{name}: {where}{message}", hint=hint, cause=cause)
+    return references.WorkflowError(code, f"{name}: {failure.message}", hint=failure.hint, cause=cause.value)

@@ -22,20 +22,30 @@ if TYPE_CHECKING:
 
 
 MAX_STEPS = 100
+WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
+RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
+"""The tool that runs recipes, and its argument for the name."""
+_RECIPE = "recipe "
+_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
+    None: (Any, "a value"),
+    Kind.STRING: (str, "a text"),
+    Kind.INTEGER: (int, "a whole number"),
+    Kind.NUMBER: (float, "a number"),
+    Kind.BOOLEAN: (bool, "true or false"),
+    Kind.ARRAY: (list[Any], "a list"),
+    Kind.OBJECT: (dict[str, Any], "an object"),
+}
 
 
 class Variable(Struct, frozen=True):
     """An argument of a workflow; required without a default."""
 
-    kind: Kind | None = Kind.STRING
-    """None allows any type."""
+    kind: Kind | None = Kind.STRING  # None allows any type.
     description: str = ""
     default: Any = UNSET
 
 
 class Check(Struct, frozen=True, kw_only=True):
-    """A condition on a result, of the parts that are set."""
-
     path: str
     equals: Any = UNSET
     not_equals: Any = UNSET
@@ -43,24 +53,18 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Capture(Struct, frozen=True):
-    """A part of a result to keep under a name."""
-
     name: str
     path: str
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """The common part of all steps."""
-
     id: str
     description: str = ""
     params: Mapping[str, Any] = {}
-    expect: Mapping[str, Any] = {}
-    """Expected values by path."""
+    expect: Mapping[str, Any] = {}  # Expected values by path.
     asserts: Sequence[Check] = ()
     capture: Sequence[Capture] = ()
-    time_limit: float | None = None
-    """Seconds after which the step fails."""
+    time_limit: float | None = None  # Seconds after which the step fails.
 
 
 class ToolStep(Step, frozen=True, kw_only=True):
@@ -80,8 +84,7 @@ class WaitStep(Step, frozen=True, kw_only=True):
 
     tool: str
     until: Check
-    interval: float
-    """Seconds from the end of a call to the next."""
+    interval: float  # Seconds from the end of a call to the next.
 
 
 class Workflow(Struct, frozen=True, kw_only=True):
@@ -90,14 +93,7 @@ class Workflow(Struct, frozen=True, kw_only=True):
     steps: Sequence[Step]
     variables: Mapping[str, Variable] = {}
     outputs: Mapping[str, Any] = {}
-    time_limit: float = 600.0
-    """Seconds after which the workflow fails."""
-
-
-WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
-RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
-"""The tool that runs recipes, and its argument for the name."""
-_RECIPE = "recipe "
+    time_limit: float = 600.0  # Seconds after which the workflow fails.
 
 
 def tool_name(workflow: str) -> str:
@@ -128,8 +124,7 @@ def recipe_name(workflow: str) -> str:
 
 
 class FailureCode(StrEnum):
-    INVALID_REQUEST = "invalid_request"
-    """The arguments or the workflow itself are wrong."""
+    INVALID_REQUEST = "invalid_request"  # The arguments or the workflow itself are wrong.
     TOOL_FAILED = "tool_failed"
     MODEL_FAILED = "model_failed"
     ASSERT_FAILED = "assert_failed"
@@ -141,13 +136,10 @@ class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: FailureCode
     message: str
     hint: str = ""
-    step: str = ""
-    """The id of the failed step, if any."""
-    cause: str = ""
-    """The code of the tool's or the model's own failure."""
+    step: str = ""  # The id of the failed step, if any.
+    cause: str = ""  # The code of the tool's or the model's own failure.
 
     def describe(self, name: str) -> str:
-        """Return the message about the workflow or recipe of that name."""
         where = f" in the step {self.step}" if self.step else ""
         return f"{name} failed{where}: {self.message}"
 
@@ -176,19 +168,7 @@ class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.error if self.error and self.error.code is FailureCode.CANCELLED else None
 
 
-_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
-    None: (Any, "a value"),
-    Kind.STRING: (str, "a text"),
-    Kind.INTEGER: (int, "a whole number"),
-    Kind.NUMBER: (float, "a number"),
-    Kind.BOOLEAN: (bool, "true or false"),
-    Kind.ARRAY: (list[Any], "a list"),
-    Kind.OBJECT: (dict[str, Any], "an object"),
-}
-
-
 def make_input_record(workflow: Workflow) -> type[Struct]:
-    """Return the record of the arguments of the workflow's tool."""
     fields = []
     for number, (name, variable) in enumerate(workflow.variables.items()):
         kind: Any = _VARIABLE_TYPES[variable.kind][0]
@@ -246,7 +226,6 @@ def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
 
 
 def compile_step(table: StepSection | StepTable) -> Step:
-    """Compile a step of the configuration or of a recipe."""
     common: dict[str, Any] = {
         "id": table.id,
         "description": table.description,

@@ -14,56 +14,69 @@ from blake3 import blake3
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.errors import DuvetError, UnreadableError
+from duvet import errors, model
 from duvet.knowledge.ingest.files import make_warning, make_warnings
 from duvet.knowledge.ingest.subsystems import find_imports
 from duvet.knowledge.ingest.symbols import find_symbols
 from duvet.knowledge.pages.page import MAX_TAG_LENGTH, MAX_TAGS, find_body_start, parse_front_matter
-from duvet.model import Problem
 from duvet.project.project import Project
 from duvet.store.records import FileKind, Symbol, TextPiece
 from duvet.text import BOM, escape_line_ends, find_line_index, line_starts, shorten_text
 from duvet.tree.recorder import FileStamp, is_fresh, make_file_stamp
 
 MARKDOWN_ENDINGS = (".md", ".markdown", ".mdx")
-_BINARY_PROBE = 1024
-"""Bytes in which a NUL means that a file is not text."""
+_BINARY_PROBE = 1024  # Bytes in which a NUL means that a file is not text.
+WINDOW, OVERLAP = 1000, 200  # Characters of a chunk at most, and characters that it shares with the next one.
+_MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
+"""Characters of a chunk at least that ends at a heading or a line end, or else between words."""
+
+TitleLookup = Callable[[int, int], str]  # Returns the headings or symbols of a range of the text.
+_FENCE = re.compile(r"`{3,}|~{3,}")
+_ATX_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_SETEXT_UNDERLINE = re.compile(r"=+|-+")
+_NO_PARAGRAPH = re.compile(r"[>|#]|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\s*$")
+_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`).{0,500}?(?<!`)\1(?!`)")
+_LINK = re.compile(
+    r"""\[\[(?P<page>[^\[\]|]{1,300})(?:\|[^\[\]]{0,300})?\]\]
+    | \]\([ \t]{0,9}(?:<(?P<angled>[^<>]{1,1000})>|(?P<plain>[^\s()<>]{1,1000}))
+    | ^\[[^\]]{1,300}\]:[ \t]{0,9}<?(?P<defined>[^\s<>]{1,1000})
+    """,
+    re.VERBOSE,
+)
+_ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
+_RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+_MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
+_MAX_NAMED_SYMBOLS = 4
+_MAX_LOOK_BACK = 500  # Symbols that are tried to find the one around a range.
 
 
 class FileRecord(Struct, frozen=True, array_like=True, gc=False, omit_defaults=True):
     """The state of a file, and what it says about itself and other files."""
 
-    seen: FileStamp | None = None
-    """None if the file was not read from the disk."""
+    seen: FileStamp | None = None  # None if the file was not read from the disk.
     subsystem: str = ""
     tags: tuple[str, ...] = ()
     title: str = ""
     slug: str = ""
-    links: tuple[str, ...] = ()
-    """Paths as they are written, relative to the file."""
-    pages: tuple[str, ...] = ()
-    """Targets of `[[links]]`."""
-    imports: tuple[str, ...] = ()
-    """Modules that a test imports."""
+    links: tuple[str, ...] = ()  # Paths as they are written, relative to the file.
+    pages: tuple[str, ...] = ()  # Targets of `[[links]]`.
+    imports: tuple[str, ...] = ()  # Modules that a test imports.
 
 
 class IngestContent(Struct, frozen=True, kw_only=True):
-    """Content of a file."""
-
     digest: str = ""
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
     symbols: tuple[Symbol, ...] = ()
     record: FileRecord = FileRecord()
-    skipped: str = ""
-    """The reason why the file is not indexed."""
+    skipped: str = ""  # The reason why the file is not indexed.
     modified: float | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
 
 
 class IngestReader:
-    """Reads the files of a project that have changed."""
-
     def __init__(self, project: Project, max_bytes: int, *, finds_symbols: bool, now: int | None = None) -> None:
         self._project = project
         self._max_bytes = max_bytes
@@ -87,7 +100,7 @@ class IngestReader:
         """Return the content of a file, without a text if it has this digest, or None if the file is gone."""
         try:
             data, seen, modified = self._read_bytes(path)
-        except UnreadableError as error:
+        except errors.UnreadableError as error:
             if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
                 return None
             return IngestContent(skipped="unreadable", problems=make_warnings(error))
@@ -131,11 +144,11 @@ class IngestReader:
 
 
 def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent:
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[model.Problem, ...] = ()
     record, start = FileRecord(), find_body_start(text)
     try:
         record = read_document_front(path, text[:start])
-    except DuvetError as error:
+    except errors.DuvetError as error:
         problems = (make_warning(f"its front matter can't be read: {error.message}", path),)
     outline = read_outline(path, text, start)
     trails = HeadingTrails(outline, record.title)
@@ -143,15 +156,6 @@ def _parse_document(path: str, text: str, found: IngestContent) -> IngestContent
     record = replace(record, seen=found.record.seen, title=title, links=outline.links, pages=outline.pages)
     pieces = tuple(cut_pieces(text, [heading.start for heading in outline.headings], trails.at))
     return replace(found, text=text, pieces=pieces, record=record, problems=problems)
-
-
-WINDOW, OVERLAP = 1000, 200
-"""Characters of a chunk at most, and characters that it shares with the next one."""
-_MIN_TO_BREAK, _MIN_TO_WORD = 500, 800
-"""Characters of a chunk at least that ends at a heading or a line end, or else between words."""
-
-TitleLookup = Callable[[int, int], str]
-"""Returns the headings or symbols of a range of the text."""
 
 
 def cut_pieces(
@@ -209,28 +213,7 @@ def _plain_text(value: object) -> str:
     return shorten_text(escape_line_ends(value), MAX_TAG_LENGTH) if isinstance(value, str) else ""
 
 
-_FENCE = re.compile(r"`{3,}|~{3,}")
-_ATX_HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
-_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_SETEXT_UNDERLINE = re.compile(r"=+|-+")
-_NO_PARAGRAPH = re.compile(r"[>|#]|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|\s*$")
-_CODE_SPAN = re.compile(r"(?<!`)(`{1,9})(?!`).{0,500}?(?<!`)\1(?!`)")
-_LINK = re.compile(
-    r"""\[\[(?P<page>[^\[\]|]{1,300})(?:\|[^\[\]]{0,300})?\]\]
-    | \]\([ \t]{0,9}(?:<(?P<angled>[^<>]{1,1000})>|(?P<plain>[^\s()<>]{1,1000}))
-    | ^\[[^\]]{1,300}\]:[ \t]{0,9}<?(?P<defined>[^\s<>]{1,1000})
-    """,
-    re.VERBOSE,
-)
-_ADOC_HEADING = re.compile(r"(={1,6})[ \t]+(\S.*)")
-_RST_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
-_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
-_MAX_HEADING_LINE, _MAX_TITLE, _MAX_LINKS = 500, 100, 10_000
-
-
 class OutlineHeading(Struct, frozen=True):
-    """A heading that begins at a character of the text."""
-
     start: int
     level: int
     title: str
@@ -362,14 +345,7 @@ class HeadingTrails:
         return self._trails[index] if index >= 0 else self._title
 
 
-_MAX_NAMED_SYMBOLS = 4
-_MAX_LOOK_BACK = 500
-"""Symbols that are tried to find the one around a range."""
-
-
 class SymbolTrails:
-    """The symbols around and in each range of code."""
-
     def __init__(self, text: str, symbols: Sequence[Symbol]) -> None:
         """The symbols are in the order of their first lines, outer ones first."""
         self._lines = line_starts(text)

@@ -24,38 +24,6 @@ from duvet.tree.outputs import is_unfinished
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
-
-def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
-    return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
-
-
-def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
-    """Return the problems of an error as warnings."""
-    if isinstance(error, ProblemsError):
-        return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
-    return (make_warning(error.message, error.path, Place(error.line), error.hint),)
-
-
-def format_problem_line(problem: Problem) -> str:
-    """Format a problem on one line."""
-    place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
-    return make_valid_text(place + problem.message)
-
-
-def make_valid_text(words: str) -> str:
-    """Escape the parts of file names that are not UTF-8."""
-    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
-
-
-def describe_failure(error: BaseException) -> str:
-    """Return the reason why a run failed."""
-    if isinstance(error, DuvetError):
-        return make_valid_text(str(error))
-    # The text of a signal or an interrupt says nothing more than its type.
-    text = str(error) if isinstance(error, Exception) else ""
-    return make_valid_text(f"{type(error).__name__}: {text}".rstrip(": "))
-
-
 _KINDS_BY_FOLDER = {
     **dict.fromkeys(("tests", "test", "__tests__", "testdata", "e2e"), FileKind.TEST),
     **dict.fromkeys(("docs", "doc"), FileKind.DOC),
@@ -87,6 +55,39 @@ _ENDINGS = {
     ),
 }
 _KINDS_BY_ENDING = {ending: kind for kind, endings in _ENDINGS.items() for ending in endings.split()}
+_SECRETS = re.compile(
+    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
+)
+_VENDORED_FOLDERS = ("node_modules", "__pycache__")
+_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+
+
+def make_warning(message: str, path: str = "", place: Place = Place(), hint: str = "") -> Problem:  # noqa: B008 - frozen
+    return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
+
+
+def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
+    if isinstance(error, ProblemsError):
+        return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
+    return (make_warning(error.message, error.path, Place(error.line), error.hint),)
+
+
+def format_problem_line(problem: Problem) -> str:
+    place = f"{problem.path}:{problem.place.line}: " if problem.place.line else f"{problem.path}: " * bool(problem.path)
+    return make_valid_text(place + problem.message)
+
+
+def make_valid_text(words: str) -> str:
+    """Escape the parts of file names that are not UTF-8."""
+    return words.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def describe_failure(error: BaseException) -> str:
+    if isinstance(error, DuvetError):
+        return make_valid_text(str(error))
+    # The text of a signal or an interrupt says nothing more than its type.
+    text = str(error) if isinstance(error, Exception) else ""
+    return make_valid_text(f"{type(error).__name__}: {text}".rstrip(": "))
 
 
 def detect_kind(path: str) -> FileKind:
@@ -117,19 +118,12 @@ def detect_namespace(path: str) -> str:
     return rest[0] if first == "src" and len(rest) > 1 else first
 
 
-_SECRETS = re.compile(
-    r"\.env(?!\.example\Z).*|.*\.(?:pem|key|p12|pfx)|id_(?:rsa|dsa|ecdsa|ed25519).*|\.(?:netrc|npmrc|pypirc)", re.DOTALL
-)
-_VENDORED_FOLDERS = ("node_modules", "__pycache__")
-_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
-
-
 class DefaultExcludes:
     """Excludes secret files and vendored folders unless their exact path is included."""
 
     def __init__(self, include: Iterable[str]) -> None:
         self._included = frozenset(map(posixpath.normpath, include))
-        self._above = {folder for path in self._included for folder in _parents(path)}
+        self.above = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return whether a folder with these entries is excluded as a virtual environment."""
@@ -145,9 +139,6 @@ class DefaultExcludes:
             return False
         low = name.casefold()
         return is_inside or bool(_SECRETS.fullmatch(low)) or (is_folder and low in _VENDORED_FOLDERS)
-
-    def contains_included(self, folder: str) -> bool:
-        return folder in self._above
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -214,7 +205,7 @@ class _Walk:
                 if entry.is_symlink() or self._is_excluded(path, entry.name, inner):
                     continue
                 is_hidden = defaults.excludes(path, entry.name, is_folder=inner, is_inside=is_inside)
-                if inner and (not is_hidden or defaults.contains_included(path)):
+                if inner and (not is_hidden or path in defaults.above):
                     todo.append((path, is_hidden))
                 elif not inner and not is_hidden and self._is_included(path):
                     yield path

@@ -8,24 +8,20 @@ from typing import Any
 
 from msgspec import Struct
 
+from duvet import model, text
 from duvet.knowledge.ingest.chunks import FileRecord
 from duvet.knowledge.ingest.subsystems import SubsystemIndex
 from duvet.knowledge.pages.catalogue import PageReferenceFinder
 from duvet.knowledge.pages.page import PageLink, normalise_slug
-from duvet.model import Kind
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, NodeLabel, Relation
-from duvet.text import shorten_text
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 
 _MAX_NAME = 80
-_FOLDER_PAGES = ("README.md", "index.md")
-"""Files that a link to a folder leads to."""
+_FOLDER_PAGES = ("README.md", "index.md")  # Files that a link to a folder leads to.
 _SUBSYSTEM_RELATIONS = {FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 
 
 class KnowledgeGraph(Struct, frozen=True):
-    """All nodes and edges."""
-
     nodes: list[GraphNode]
     edges: list[GraphEdge]
 
@@ -99,8 +95,6 @@ def _subsystem_edges(artifacts: Mapping[str, Artifact], subsystems: SubsystemInd
 
 
 class _TraceGraph:
-    """The trace as a part of the graph."""
-
     def __init__(self, catalogue: Catalogue, artifacts: Mapping[str, Artifact]) -> None:
         self.catalogue = catalogue
         self._artifacts = artifacts
@@ -132,7 +126,7 @@ class _TraceGraph:
                 "full_path": catalogue.full_path_of(requirement),
                 "line": requirement.line,
             }
-            name = shorten_text(requirement.text, _MAX_NAME)
+            name = text.shorten_text(requirement.text, _MAX_NAME)
             yield GraphNode(label=NodeLabel.REQUIREMENT, key=id.partition(":")[2], name=name, properties=properties)
 
     def edges(self) -> Iterator[GraphEdge]:
@@ -149,7 +143,7 @@ class _TraceGraph:
 
     def _citation_edges(self) -> Iterator[GraphEdge]:
         """Yield one edge for each file and each requirement that it cites."""
-        found: dict[tuple[str, str], tuple[set[Kind], set[int]]] = {}
+        found: dict[tuple[str, str], tuple[set[model.Kind], set[int]]] = {}
         for citation in self.catalogue.citations:
             artifact = self._artifacts.get(citation.path)
             if artifact is None:
@@ -159,14 +153,12 @@ class _TraceGraph:
                 kinds.add(citation.kind)
                 lines.add(citation.line)
         for (source, target), (kinds, lines) in found.items():
-            names = ("implementation" if kind is Kind.CITATION else kind.name.lower() for kind in kinds)
+            names = ("implementation" if kind is model.Kind.CITATION else kind.name.lower() for kind in kinds)
             properties = {"kinds": sorted(names), "lines": sorted(lines)}
             yield GraphEdge(source=source, relation=Relation.CITES, target=target, properties=properties)
 
 
 class _LinkResolver:
-    """Resolves the links of documents to files, pages and the trace."""
-
     def __init__(
         self, artifacts: Mapping[str, Artifact], records: Mapping[str, FileRecord], trace: _TraceGraph | None
     ) -> None:
@@ -177,15 +169,11 @@ class _LinkResolver:
         self._slugs: dict[str, str] = {}
         for path, record in records.items():
             if path in artifacts and (record.slug or path.endswith(".md")):
-                self._add_slugs(path, record.slug)
-
-    def _add_slugs(self, path: str, slug: str) -> None:
-        """Add the slug of a page, or else its path without its ending, from any folder on."""
-        stem = path.removesuffix(".md")
-        self._slugs.setdefault(normalise_slug(slug or stem), path)
-        while "/" in stem and not slug:
-            stem = stem.partition("/")[2]
-            self._slugs.setdefault(normalise_slug(stem), path)
+                stem = path.removesuffix(".md")
+                self._slugs.setdefault(normalise_slug(record.slug or stem), path)
+                while "/" in stem and not record.slug:
+                    stem = stem.partition("/")[2]
+                    self._slugs.setdefault(normalise_slug(stem), path)
 
     def edges(self) -> Iterator[GraphEdge]:
         for path, record in self._records.items():

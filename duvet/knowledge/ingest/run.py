@@ -11,28 +11,17 @@ from typing import TypeVar
 from uuid import uuid4
 
 from blake3 import blake3
-from msgspec import DecodeError, Struct, field, msgpack
-from msgspec.structs import replace
+from msgspec import DecodeError, Struct, field, msgpack, structs
 
+from duvet import errors, model
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError
+from duvet.knowledge import reports, settings
 from duvet.knowledge.git_dates import CommitTimes, find_commit_times
+from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
-from duvet.knowledge.ingest.files import (
-    describe_failure,
-    detect_kind,
-    detect_namespace,
-    find_ingest_files,
-    format_problem_line,
-    make_warning,
-    make_warnings,
-)
 from duvet.knowledge.ingest.graph import build_graph
 from duvet.knowledge.ingest.subsystems import SubsystemIndex, find_roots, read_subsystem_catalogue
 from duvet.knowledge.ingest.symbols import wants_symbols
-from duvet.knowledge.reports import gather_facts, save_reports
-from duvet.knowledge.settings import IngestOptions
-from duvet.model import Problem
 from duvet.progress import CountedStep, Progress
 from duvet.project.project import Project
 from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder, row_size
@@ -50,31 +39,30 @@ from duvet.store.records import (
 )
 from duvet.trace.catalogue import Catalogue
 
-SPACE_SIZE_KEY = "space-size"
-"""The number of chunks to which the vector space was fitted."""
+SPACE_SIZE_KEY = "space-size"  # The number of chunks to which the vector space was fitted.
 _FILES_KEY, _TIMES_KEY, _GRAPH_KEY = "files", "times", "graph"
-_READER_VERSION = "2"
-"""A change makes the next run read all files again."""
+_READER_VERSION = "2"  # A change makes the next run read all files again.
 
 Value = TypeVar("Value")
+_SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
+_BATCH = 512
+_TOLERANCE = 5
+"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
-    """Result of a run."""
-
     run: IngestRun
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    vectors: str = ""
-    """The model of the vectors; empty without vectors."""
+    problems: tuple[model.Problem, ...] = ()
+    vectors: str = ""  # The model of the vectors; empty without vectors.
 
 
 def ingest_project(
     project: Project,
     store: Store | None,
     rule: IngestRule,
-    options: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
+    options: settings.IngestOptions = settings.IngestOptions(),  # noqa: B008 - frozen
     *,
     catalogue: Callable[[], Catalogue] | None = None,
     own: Sequence[str] = (),
@@ -114,10 +102,7 @@ def _writing(store: Store, progress: Progress, patience: float) -> Iterator[Stor
 
 
 class _Memo(Struct, frozen=True, array_like=True):
-    """The files of the last run."""
-
-    reader: str = ""
-    """The version and the settings of the reader."""
+    reader: str = ""  # The version and the settings of the reader.
     files: dict[str, FileRecord] = {}
 
 
@@ -126,7 +111,7 @@ class _Run:
         self,
         project: Project,
         rule: IngestRule,
-        options: IngestOptions,
+        options: settings.IngestOptions,
         catalogue: Callable[[], Catalogue] | None,
         own: Sequence[str],
     ) -> None:
@@ -135,7 +120,7 @@ class _Run:
         self._options = options
         self._catalogue = catalogue
         self._own = own
-        self._problems: list[Problem] = []
+        self._problems: list[model.Problem] = []
         self._clock = time.perf_counter()
         self._run = IngestRun(
             run_id=options.run_id or uuid4().hex,
@@ -148,14 +133,12 @@ class _Run:
         self._embedder: Embedder | None = None
 
     def look(self, store: Store | None) -> IngestOutcome:
-        """Find out what would change."""
         ##= man/spec/knowledge.md#ingest-runs
         ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
         files, times, _ = self._update_files(store, None, None)
         return self._outcome(files, times)
 
     def write(self, store: Store, writing: StoreWriter) -> IngestOutcome:
-        """Update the index."""
         self._embedder = find_embedder(self._rule.semantic, self._options.dummy)
         ##= man/spec/knowledge.md#ingest-runs
         ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
@@ -163,7 +146,12 @@ class _Run:
         files, times, subsystems = self._update_files(store, writing, trace)
         artifacts = list(files.artifacts.values())
         if self._embedder is None:
-            _remove_vectors(store, writing, artifacts)
+            # Without a model, the vectors of changed texts can't be updated.
+            if store.kept(SPACE_KEY):
+                writing.keep(SPACE_KEY, b"")
+                for artifact in artifacts:
+                    if artifact.chunk_count:
+                        writing.replace_vectors(artifact.path, b"")
         else:
             vectors = VectorUpdate(store, writing, self._embedder)
             vectors.update(artifacts, (*files.added, *files.changed), self._project.progress)
@@ -181,13 +169,14 @@ class _Run:
                 writing.keep(key, data)
         outcome = self._outcome(files, times)
         writing.put_run(outcome.run)
-        facts = gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
-        save_reports(writing, facts, time.time())
+        facts = reports.gather_facts(outcome.run, files.artifacts, graph.nodes, graph.edges, self._rule)
+        reports.save_reports(writing, facts, time.time())
         return outcome
 
     def failed(self, error: BaseException) -> IngestRun:
-        """Return the record of the failed run."""
-        return replace(self._run, success=False, error=describe_failure(error), duration_seconds=self._elapsed)
+        return structs.replace(
+            self._run, success=False, error=ingest_files.describe_failure(error), duration_seconds=self._elapsed
+        )
 
     @property
     def _elapsed(self) -> float:
@@ -201,13 +190,15 @@ class _Run:
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
         earlier_times = _unpack(store.kept(_TIMES_KEY), CommitTimes) if store else None
         progress.begin("Looking for files")
-        found = find_ingest_files(project, self._rule, self._own)
+        found = ingest_files.find_ingest_files(project, self._rule, self._own)
         self._problems += found.problems
         catalogue = read_subsystem_catalogue(project.tree)
         subsystems = SubsystemIndex(catalogue, find_roots(project.tree, found.paths), found.paths, trace)
         times = find_commit_times(project, earlier_times or CommitTimes())
         if times.fault:
-            self._problems.append(make_warning(f"without times of commits, those of the files count: {times.fault}"))
+            self._problems.append(
+                ingest_files.make_warning(f"without times of commits, those of the files count: {times.fault}")
+            )
         progress.end(f"Found {len(found.paths)} files")
         reader = IngestReader(project, self._rule.max_file_bytes, finds_symbols=self._finds_symbols)
         records = memo.files if memo and memo.reader == self._reader else {}
@@ -224,15 +215,15 @@ class _Run:
             if self._project.config is None:
                 return None
             return self._catalogue() if self._catalogue else self._project.catalogue
-        except DuvetError as error:
+        except errors.DuvetError as error:
             ##= man/spec/knowledge.md#ingest-runs
             ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
-            self._problems += make_warnings(error)
+            self._problems += ingest_files.make_warnings(error)
             return None
 
     def _outcome(self, files: FileChanges, times: CommitTimes) -> IngestOutcome:
         artifacts = files.artifacts.values()
-        run = replace(
+        run = structs.replace(
             self._run,
             duration_seconds=self._elapsed,
             artifact_counts=dict(sorted(Counter(artifact.kind.value for artifact in artifacts).items())),
@@ -240,7 +231,7 @@ class _Run:
             repo_head=times.head,
             changed=len(files.added) + len(files.changed),
             removed=files.removed,
-            warnings=tuple(map(format_problem_line, self._problems)),
+            warnings=tuple(map(ingest_files.format_problem_line, self._problems)),
         )
         return IngestOutcome(
             run=run,
@@ -264,81 +255,70 @@ def _unpack(data: bytes | None, type: type[Value]) -> Value | None:
 
 
 class FileChanges(Struct):
-    """The files of a run and their changes."""
-
     artifacts: dict[str, Artifact] = field(default_factory=dict)
     records: dict[str, FileRecord] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: tuple[RemovedFile, ...] = ()
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[model.Problem] = field(default_factory=list)
 
 
-class FileUpdater:
+class FileUpdater(Struct, frozen=True):
     """Reads new and changed files, and writes them to the index unless `writing` is None."""
 
-    def __init__(
-        self,
-        before: Mapping[str, Artifact],
-        records: Mapping[str, FileRecord],
-        reader: IngestReader,
-        subsystems: SubsystemIndex,
-        times: CommitTimes,
-        writing: StoreWriter | None,
-    ) -> None:
-        self._before = before
-        self._records = records
-        self._reader = reader
-        self._subsystems = subsystems
-        self._times = times
-        self._writing = writing
-        self._files = FileChanges()
+    before: Mapping[str, Artifact]
+    records: Mapping[str, FileRecord]
+    reader: IngestReader
+    subsystems: SubsystemIndex
+    times: CommitTimes
+    writing: StoreWriter | None
+    files: FileChanges = field(default_factory=FileChanges)
 
     def update(self, paths: Iterable[str], counted: CountedStep) -> FileChanges:
         """Update the files at these paths, and remove all others."""
         for path in paths:
             self._update_file(path)
             counted.advance()
-        files = self._files
-        gone = [artifact for path, artifact in self._before.items() if path not in files.artifacts]
+        files = self.files
+        gone = [artifact for path, artifact in self.before.items() if path not in files.artifacts]
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
         files.removed = tuple(_find_renames(gone, [files.artifacts[path] for path in files.added]))
-        if self._writing:
+        if self.writing:
             for artifact in gone:
-                self._writing.remove(artifact.path)
+                self.writing.remove(artifact.path)
         return files
 
     def _update_file(self, path: str) -> None:
-        before, record = self._before.get(path), self._records.get(path)
+        before, record = self.before.get(path), self.records.get(path)
         if before is not None and record is not None:
-            modified = self._reader.modified(path, record.seen)
+            modified = self.reader.modified(path, record.seen)
             if modified is not None:
                 self._keep(before, record, modified)
                 return
-        kind = detect_kind(path)
-        content = self._reader.read(path, kind, before.digest if before and record else "")
+        kind = ingest_files.detect_kind(path)
+        content = self.reader.read(path, kind, before.digest if before and record else "")
         if content is None:
             # The file was deleted since its folder was read.
             return
         if before and record and content.digest and content.digest == before.digest:
-            self._keep(before, replace(record, seen=content.record.seen), content.modified)
+            self._keep(before, structs.replace(record, seen=content.record.seen), content.modified)
         else:
             self._put(path, kind, content)
 
     def _keep(self, before: Artifact, record: FileRecord, modified: float | None) -> None:
         artifact = self._describe(before, record, modified)
-        self._files.artifacts[artifact.path] = artifact
-        self._files.records[artifact.path] = record
-        if artifact != before and self._writing:
-            self._writing.touch(artifact)
+        self.files.artifacts[artifact.path] = artifact
+        self.files.records[artifact.path] = record
+        if artifact != before and self.writing:
+            self.writing.touch(artifact)
 
     def _put(self, path: str, kind: FileKind, content: IngestContent) -> None:
-        files = self._files
+        files = self.files
         bare = Artifact(
             path=path,
             kind=kind,
-            namespace=detect_namespace(path),
+            namespace=ingest_files.detect_namespace(path),
             digest=content.digest,
             chunk_count=len(content.pieces),
             skipped=content.skipped,
@@ -347,17 +327,17 @@ class FileUpdater:
         files.artifacts[path] = artifact
         files.records[path] = content.record
         files.problems += content.problems
-        (files.changed if path in self._before else files.added).append(path)
-        if self._writing:
-            self._writing.put(
+        (files.changed if path in self.before else files.added).append(path)
+        if self.writing:
+            self.writing.put(
                 IngestedFile(artifact=artifact, text=content.text, pieces=content.pieces, symbols=content.symbols)
             )
 
     def _describe(self, artifact: Artifact, record: FileRecord, modified: float | None) -> Artifact:
         """Return the artifact with what may change without the file: its subsystem and its last commit."""
-        membership = self._subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
-        commit = self._times.of(artifact.path)
-        return replace(
+        membership = self.subsystems.of(artifact.path, artifact.kind, record.subsystem, record.imports)
+        commit = self.times.of(artifact.path)
+        return structs.replace(
             artifact,
             subsystem=membership.subsystem,
             criticality=membership.criticality,
@@ -386,20 +366,12 @@ def _find_renames(gone: Sequence[Artifact], added: Sequence[Artifact]) -> Iterat
         )
 
 
-_SAMPLE = 10_000
-"""Chunks to which a vector space is fitted at most."""
-_BATCH = 512
-_TOLERANCE = 5
-"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
-
-
-class VectorUpdate:
+class VectorUpdate(Struct, frozen=True):
     """Makes the vectors of changed files, or of all files if the vector space is fitted again."""
 
-    def __init__(self, store: Store, writing: StoreWriter, embedder: Embedder) -> None:
-        self._store = store
-        self._writing = writing
-        self._embedder = embedder
+    store: Store
+    writing: StoreWriter
+    embedder: Embedder
 
     def update(self, artifacts: Iterable[Artifact], changed: Iterable[str], progress: Progress) -> None:
         todo = [artifact for artifact in artifacts if artifact.chunk_count]
@@ -407,7 +379,8 @@ class VectorUpdate:
         ##= man/spec/knowledge.md#ingest-runs
         ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the
         ##% model or more than a fifth of the chunks has changed.
-        space = self._load_space(total)
+        data, size = self.store.kept(SPACE_KEY), int.from_bytes(self.store.kept(SPACE_SIZE_KEY) or b"")
+        space = self.embedder.space(data) if data and abs(total - size) * _TOLERANCE <= size else None
         if space is not None:
             paths = frozenset(changed)
             todo = [artifact for artifact in todo if artifact.path in paths]
@@ -421,16 +394,10 @@ class VectorUpdate:
                 counted.advance(sum(artifact.chunk_count for artifact in batch))
         progress.end(f"Made {count} vectors")
 
-    def _load_space(self, total: int) -> VectorSpace | None:
-        data = self._store.kept(SPACE_KEY)
-        space = self._embedder.space(data) if data else None
-        size = int.from_bytes(self._store.kept(SPACE_SIZE_KEY) or b"")
-        return space if space and abs(total - size) * _TOLERANCE <= size else None
-
     def _fit_space(self, artifacts: Sequence[Artifact], total: int) -> VectorSpace:
-        space = self._embedder.fitted(list(self._sample(artifacts, total)))
-        self._writing.keep(SPACE_KEY, space.data)
-        self._writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
+        space = self.embedder.fitted(list(self._sample(artifacts, total)))
+        self.writing.keep(SPACE_KEY, space.data)
+        self.writing.keep(SPACE_SIZE_KEY, total.to_bytes(8))
         return space
 
     def _sample(self, artifacts: Sequence[Artifact], total: int) -> Iterator[str]:
@@ -441,27 +408,18 @@ class VectorUpdate:
             start = -first % step
             first += artifact.chunk_count
             if start < artifact.chunk_count:
-                numbers = self._store.chunk_numbers(artifact.path)
-                yield from map(_text_of, self._store.chunks(numbers[start::step]))
+                numbers = self.store.chunk_numbers(artifact.path)
+                yield from map(_text_of, self.store.chunks(numbers[start::step]))
 
     def _embed(self, space: VectorSpace, batch: Sequence[Artifact]) -> None:
-        numbers = [self._store.chunk_numbers(artifact.path) for artifact in batch]
-        chunks = self._store.chunks([number for some in numbers for number in some])
+        numbers = [self.store.chunk_numbers(artifact.path) for artifact in batch]
+        chunks = self.store.chunks([number for some in numbers for number in some])
         rows = space.rows(list(map(_text_of, chunks)))
         size, start = row_size(space.width), 0
         for artifact, some in zip(batch, numbers, strict=True):
             end = start + len(some) * size
-            self._writing.replace_vectors(artifact.path, rows[start:end])
+            self.writing.replace_vectors(artifact.path, rows[start:end])
             start = end
-
-
-def _remove_vectors(store: Store, writing: StoreWriter, artifacts: Iterable[Artifact]) -> None:
-    # Without a model, the vectors of changed texts can't be updated.
-    if store.kept(SPACE_KEY):
-        writing.keep(SPACE_KEY, b"")
-        for artifact in artifacts:
-            if artifact.chunk_count:
-                writing.replace_vectors(artifact.path, b"")
 
 
 def _text_of(chunk: Chunk) -> str:

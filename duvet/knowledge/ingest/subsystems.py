@@ -13,12 +13,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet import rules
+from duvet import errors, rules
+from duvet.config import document_formats, project_file
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.document_formats import read_document
-from duvet.config.project_file import build_table
-from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.model import Place, Problem
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
@@ -30,6 +28,32 @@ from duvet.tree.files import Tree
 _USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")
 _SOURCE_FOLDER = "src"
 _GENERIC_FOLDERS = frozenset((_SOURCE_FOLDER, *_USUAL_FOLDERS))
+_SUBJECT_FOLDERS = {FileKind.TEST: ("tests", "test", "__tests__"), FileKind.DOC: ("docs", "doc", "man")}
+_TEST_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
+_LAST_PART = re.compile(r"[._-]+[^._-]*\Z")
+_DOTTED_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*(\w*)"
+    r"|(?:import(?:[ \t]+static)?|using|(?:pub[ \t]+)?use)[ \t]+([A-Za-z_][\w.:]*))",
+    re.MULTILINE,
+)
+_QUOTED_IMPORT = re.compile(r"""\b(?:from|require|import|include)\b[ \t(]*["'<]([\w@./-]+)["'>]""")
+_GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]+)+)"[ \t]*$', re.MULTILINE)
+_SEPARATORS = re.compile(r"[./:]+")
+_ENDING = re.compile(r"\.\w{1,5}\Z")
+_NOT_NAMES = ("", "crate", "super", "self")
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
+"""Modules that are imported by the name of their folder."""
+_MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
+_MAX_MANIFEST_BYTES = 1 << 20
+CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
+_CATALOGUE_PATHS = tuple(
+    f"{folder}subsystems.{ending}"
+    for folder in ("", ".duvet/", ".metadata/", "docs/")
+    for ending in ("yaml", "yml", "json")
+)
+"""The first existing one counts."""
+_SUBSYSTEMS = "subsystems"
+_Words = str | tuple[str, ...]
 
 
 class SubsystemMembership(Struct, frozen=True):
@@ -110,7 +134,6 @@ class SubsystemIndex:
         return ""
 
     def _find_by_subject(self, path: str, kind: FileKind, imports: Sequence[str]) -> str:
-        """Return the subsystem that a test or a document is about."""
         ##= man/spec/knowledge.md#subsystems
         ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
         ##% otherwise to that of its imports or of the requirements that it cites.
@@ -124,7 +147,6 @@ class SubsystemIndex:
 
     @cached_property
     def _top_modules(self) -> dict[str, str]:
-        """The subsystems of modules directly in a root, by their names."""
         found: dict[str, str] = {}
         for path, name in self._code.items():
             folder, _, file = path.rpartition("/")
@@ -173,18 +195,12 @@ class CitationNeighbours:
 
     @cached_property
     def _subsystems(self) -> dict[int, list[str]]:
-        """The subsystem of each citation of a requirement."""
         names = {path: self._find_subsystem(path) for path in self._requirements}
         found: dict[int, list[str]] = {}
         for citation in self._citations:
             for requirement in citation.requirements if names[citation.path] else ():
                 found.setdefault(requirement, []).append(names[citation.path])
         return found
-
-
-_SUBJECT_FOLDERS = {FileKind.TEST: ("tests", "test", "__tests__"), FileKind.DOC: ("docs", "doc", "man")}
-_TEST_AFFIX = re.compile(r"^test_|_tests?$|[.-](?:test|spec)$|Tests?$")
-_LAST_PART = re.compile(r"[._-]+[^._-]*\Z")
 
 
 def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
@@ -203,21 +219,6 @@ def guess_subject_names(path: str, kind: FileKind) -> Iterator[str]:
         yield stem
         shorter = _LAST_PART.sub("", stem)
         stem = shorter if shorter != stem else ""
-
-
-_DOTTED_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*\(?[ \t]*(\w*)"
-    r"|(?:import(?:[ \t]+static)?|using|(?:pub[ \t]+)?use)[ \t]+([A-Za-z_][\w.:]*))",
-    re.MULTILINE,
-)
-_QUOTED_IMPORT = re.compile(r"""\b(?:from|require|import|include)\b[ \t(]*["'<]([\w@./-]+)["'>]""")
-_GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]+)+)"[ \t]*$', re.MULTILINE)
-_SEPARATORS = re.compile(r"[./:]+")
-_ENDING = re.compile(r"\.\w{1,5}\Z")
-_NOT_NAMES = ("", "crate", "super", "self")
-_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
-"""Modules that are imported by the name of their folder."""
-_MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 
 
 def find_imports(path: str, text: str) -> tuple[str, ...]:
@@ -241,8 +242,6 @@ def _find_module_paths(path: str, text: str) -> Iterator[str]:
 
 
 class ModuleIndex:
-    """Subsystems by the names of their modules."""
-
     def __init__(self, modules: Iterable[tuple[str, Sequence[str]]], subsystems: Mapping[str, str]) -> None:
         """`modules` are files with the paths by which they may be imported, `subsystems` those of the files."""
         self._subsystems: dict[str, str] = {}
@@ -274,11 +273,7 @@ class SourceRoot(Struct, frozen=True, order=True):
     """A folder whose folders are subsystems, or that is a subsystem itself."""
 
     folder: str
-    is_whole: bool = False
-    """Whether the folder is one subsystem."""
-
-
-_MAX_MANIFEST_BYTES = 1 << 20
+    is_whole: bool = False  # Whether the folder is one subsystem.
 
 
 def find_roots(tree: Tree, paths: Sequence[str]) -> list[SourceRoot]:
@@ -341,7 +336,7 @@ def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
     try:
         data = tree.read(path)
         return tomllib.loads(data.decode()) if len(data) <= _MAX_MANIFEST_BYTES else {}
-    except (DuvetError, ValueError, RecursionError):
+    except (errors.DuvetError, ValueError, RecursionError):
         # The tools that own the file report its errors.
         return {}
 
@@ -349,17 +344,6 @@ def _read_toml(tree: Tree, path: str) -> dict[str, Any]:
 def _table(values: dict[str, Any], key: str) -> dict[str, Any]:
     found = values.get(key)
     return found if isinstance(found, dict) else {}
-
-
-CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
-_CATALOGUE_PATHS = tuple(
-    f"{folder}subsystems.{ending}"
-    for folder in ("", ".duvet/", ".metadata/", "docs/")
-    for ending in ("yaml", "yml", "json")
-)
-"""The first existing one counts."""
-_SUBSYSTEMS = "subsystems"
-_Words = str | tuple[str, ...]
 
 
 class CatalogueEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -383,16 +367,12 @@ class _CatalogueFile(Struct, frozen=True):
 
 
 class SubsystemDependency(Struct, frozen=True):
-    """A subsystem that another one depends on, with its place in the catalogue."""
-
     name: str
     path: str
     place: Place
 
 
 class CatalogueSubsystem(Struct, frozen=True):
-    """A subsystem of the catalogue."""
-
     name: str
     description: str = ""
     criticality: str = ""
@@ -416,14 +396,14 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     if path is None:
         return ()
     try:
-        document = _CatalogueDocument(read_document(tree.read(path), path))
+        document = _CatalogueDocument(document_formats.read_document(tree.read(path), path))
     except DocumentError as error:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
-        raise ProblemsError((problem,)) from None
+        raise errors.ProblemsError((problem,)) from None
     root = DocumentLocation(document, {})
     _raise_any(check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
-    entries = build_table(document.values, _CatalogueFile).subsystems
+    entries = project_file.build_table(document.values, _CatalogueFile).subsystems
     found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
     _raise_any(_find_faults(at, found))
     return tuple(found.values())
@@ -431,7 +411,7 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
 
 def _raise_any(problems: Iterable[Problem]) -> None:
     if found := sort_problems(problems):
-        raise ProblemsError(found)
+        raise errors.ProblemsError(found)
 
 
 class _CatalogueDocument(DataDocument):

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 _KINDS: tuple[str, ...] = get_args(SymbolKind)
 CLASS, FUNCTION, METHOD, INTERFACE, TYPE, MODULE = _KINDS
+_SCOPES = (CLASS, INTERFACE, MODULE)  # Kinds of symbols that may contain others.
+_PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
+_ERROR = "ERROR"
+_MAX_SYMBOLS = 20_000
+_MAX_NAME = 300
 
 
 class Grammar(Struct, frozen=True):
-    """The declarations of a language."""
-
     name: SymbolLanguage
     package: str
-    function: str
-    """The function of the package that returns the language."""
-    kinds: Mapping[str, str]
-    """Kinds of symbols by the types of nodes; "" for a name with a value."""
-    containers: frozenset[str]
-    """Types of nodes that may contain declarations, besides classes and modules."""
+    function: str  # The function of the package that returns the language.
+    kinds: Mapping[str, str]  # Kinds of symbols by the types of nodes; "" for a name with a value.
+    containers: frozenset[str]  # Types of nodes that may contain declarations, besides classes and modules.
 
 
 _PYTHON = Grammar(
@@ -83,12 +83,7 @@ _GO = Grammar(
     "go",
     "tree_sitter_go",
     "language",
-    {
-        "function_declaration": FUNCTION,
-        "method_declaration": METHOD,
-        "type_spec": TYPE,
-        "type_alias": TYPE,
-    },
+    {"function_declaration": FUNCTION, "method_declaration": METHOD, "type_spec": TYPE, "type_alias": TYPE},
     frozenset(("source_file", "type_declaration")),
 )
 _JAVASCRIPT = Grammar("javascript", "tree_sitter_javascript", "language", _SCRIPT, _IN_SCRIPTS)
@@ -123,14 +118,6 @@ def load_parser(grammar_name: str) -> Parser:
 
     grammar = next(grammar for grammar in _GRAMMARS.values() if grammar.name == grammar_name)
     return Parser(Language(getattr(import_module(grammar.package), grammar.function)()))
-
-
-_SCOPES = (CLASS, INTERFACE, MODULE)
-"""Kinds of symbols that may contain others."""
-_PREFIXES = ("decorated_definition", "export_statement", "lexical_declaration", "variable_declaration")
-_ERROR = "ERROR"
-_MAX_SYMBOLS = 20_000
-_MAX_NAME = 300
 
 
 def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:

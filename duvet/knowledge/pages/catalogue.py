@@ -9,11 +9,9 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Struct, structs
 
-from duvet import rules
-from duvet.errors import NotFoundError
+from duvet import errors, model, rules
 from duvet.knowledge.git_dates import FirstCommitDates, find_first_commits
 from duvet.knowledge.pages.files import PageFiles, find_modification_time, find_page_files
 from duvet.knowledge.pages.page import (
@@ -27,7 +25,6 @@ from duvet.knowledge.pages.page import (
     normalise_slug,
     read_page,
 )
-from duvet.model import Problem
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
@@ -37,10 +34,8 @@ from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileStamp, RecordedTree
 
 _Rows = dict[str, tuple[FileStamp | None, ParsedPage]]
-_PARSER_VERSION = "2"
-"""A change makes cached pages invalid."""
-_MAX_SUGGESTED = 20_000
-"""Slugs among which the nearest is searched."""
+_PARSER_VERSION = "2"  # A change makes cached pages invalid.
+_MAX_SUGGESTED = 20_000  # Slugs among which the nearest is searched.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
 _ID = re.compile(r"[0-9a-f]{4,64}\Z")
 
@@ -49,12 +44,10 @@ class PageStore(Struct, frozen=True):
     """The pages, newest first, and the problems of their files."""
 
     pages: tuple[Page, ...]
-    problems: tuple[Problem, ...]
-    rows: _Rows
-    """The content and the stamp of each file."""
+    problems: tuple[model.Problem, ...]
+    rows: _Rows  # The content and the stamp of each file.
     dates: FirstCommitDates
-    read_paths: frozenset[str]
-    """Files that were read."""
+    read_paths: frozenset[str]  # Files that were read.
 
 
 def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = None) -> PageStore:
@@ -78,7 +71,19 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
             first = pages[slug].path
             problems += (_make_clash_problem(slug, first, path), _make_clash_problem(slug, path, first))
         else:
-            pages[slug] = _make_page(project, path, slug, parsed, dates)
+            ##= man/spec/pages.md#files
+            ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
+            ##% configuration, or of its file.
+            created = parsed.created
+            if created is None:
+                created = dates.first.get(path)
+            if created is None:
+                created = find_modification_time(project, path)
+            ##= man/spec/pages.md#files
+            ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading
+            ##% or its slug.
+            title = parsed.title or slug
+            pages[slug] = Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     ordered = sorted(pages.values(), key=lambda page: (-page.created, page.slug))
@@ -120,23 +125,7 @@ class _PageReader:
         return self._tree.seen.get(path) if isinstance(self._tree, RecordedTree) else None
 
 
-def _make_page(project: Project, path: str, slug: str, parsed: ParsedPage, dates: FirstCommitDates) -> Page:
-    ##= man/spec/pages.md#files
-    ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
-    ##% configuration, or of its file.
-    created = parsed.created
-    if created is None:
-        created = dates.first.get(path)
-    if created is None:
-        created = find_modification_time(project, path)
-    ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
-    ##% slug.
-    title = parsed.title or slug
-    return Page(path=path, slug=slug, title=title, created=created, tags=parsed.tags, links=parsed.links)
-
-
-def _make_clash_problem(slug: str, other: str, path: str) -> Problem:
+def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
     ##= man/spec/pages.md#files
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
     ##% and report two pages with the same slug.
@@ -148,8 +137,7 @@ class PageReference(Struct, frozen=True):
     """The part of the trace that a link leads to."""
 
     written: str
-    indexes: tuple[int, ...]
-    """Indexes of the requirements; empty for a whole specification."""
+    indexes: tuple[int, ...]  # Indexes of the requirements; empty for a whole specification.
     specification: int | None = None
     section: str | None = None
 
@@ -215,12 +203,9 @@ class PageReferenceFinder:
 
 
 class PageNode(Struct, frozen=True):
-    """A page in a graph."""
-
     id: str
     title: str
-    connections: int
-    """Number of all pages that it is connected to."""
+    connections: int  # Number of all pages that it is connected to.
 
 
 class PageEdge(Struct, frozen=True):
@@ -231,15 +216,11 @@ class PageEdge(Struct, frozen=True):
 
 
 class PageGraph(Struct, frozen=True):
-    """Connected pages."""
-
     nodes: tuple[PageNode, ...]
     edges: tuple[PageEdge, ...]
 
 
 class PageCollection:
-    """The pages of a project and their links at one moment."""
-
     def __init__(self, store: PageStore, catalogue: Catalogue) -> None:
         self.store = store
         self.pages = store.pages
@@ -254,7 +235,7 @@ class PageCollection:
             ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty
             ##% required argument.
             hint = self.suggest(slug) or "the list of pages has all slugs"
-            raise NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
+            raise errors.NotFoundError(f"Page '{shorten_text(slug)}' not found", hint=hint)
         return page
 
     def suggest(self, slug: str) -> str:
@@ -275,7 +256,6 @@ class PageCollection:
         return tuple(dict.fromkeys(link.target for link in links))
 
     def backlinks(self, page: Page) -> tuple[str, ...]:
-        """Return the slugs of the other pages that link to this one."""
         return tuple(self._sources.get(page.slug, ()))
 
     @cached_property
@@ -317,7 +297,6 @@ class PageCollection:
 
     @cached_property
     def _neighbours(self) -> dict[str, dict[str, PageEdge]]:
-        """The edges of each page, by the slug at the other end."""
         found: dict[str, dict[str, PageEdge]] = {page.slug: {} for page in self.pages}
         for page in self.pages:
             for link in page.links:
@@ -339,16 +318,12 @@ class PageCollection:
 
 
 class PageCitation(Struct, frozen=True):
-    """A citation of a requirement."""
-
     file_path: str
     line_number: int
     type: str
 
 
 class PageRequirement(Struct, frozen=True):
-    """A requirement that a page names, with its citations."""
-
     identifier: str
     full_path: str
     target: str
@@ -358,19 +333,14 @@ class PageRequirement(Struct, frozen=True):
 
 
 class PageRow(Struct, frozen=True, kw_only=True):
-    """A page in a list."""
-
     slug: str
     title: str
     path: str
-    created: str
-    """As `2026-05-31T12:00:00Z`; empty if unknown."""
+    created: str  # As `2026-05-31T12:00:00Z`; empty if unknown.
     tags: tuple[str, ...]
 
 
 class PageDetail(PageRow, frozen=True, kw_only=True):
-    """A page with its text, its links and its requirements."""
-
     content: str
     outlinks: tuple[str, ...]
     backlinks: tuple[str, ...]
@@ -384,7 +354,7 @@ def make_page_row(page: Page) -> PageRow:
 
 def make_page_detail(collection: PageCollection, page: Page, content: str) -> PageDetail:
     return PageDetail(
-        **asdict(make_page_row(page)),
+        **structs.asdict(make_page_row(page)),
         content=content,
         outlinks=collection.outlinks(page),
         backlinks=collection.backlinks(page),
@@ -438,7 +408,7 @@ def find_page_problems(project: Project) -> PageFindings:
     return PageFindings(tuple(files.prefixes), len(store.pages), links, tuple(problems))
 
 
-def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> Problem:
+def _make_dangling_problem(collection: PageCollection, page: Page, link: PageLink) -> model.Problem:
     ##= man/spec/pages.md#checks
     ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
     ##% slug.

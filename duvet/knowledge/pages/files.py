@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from duvet import errors, model
 from duvet.config.settings import Config, NotesRule, SourceRule
-from duvet.errors import DuvetError
 from duvet.knowledge.pages.page import find_pattern_prefix
-from duvet.model import Place, Problem
 from duvet.project.project import Project
 from duvet.rules import PAGE_UNREAD
 from duvet.sources.scan import InnerTree, RuleOrigin, find_sources
@@ -25,23 +24,18 @@ class PageFiles(Struct, frozen=True):
     """Page files with the prefix that their slug omits, and the problems of the patterns."""
 
     prefixes: dict[str, str]
-    problems: tuple[Problem, ...]
+    problems: tuple[model.Problem, ...]
 
 
 class PagePatterns(Struct, frozen=True):
-    """The patterns of a project's pages."""
-
     rules: tuple[NotesRule, ...]
     config: Config | None
     root: str
-    is_configured: bool
-    """False for the default patterns."""
-    is_of_disk: bool = False
-    """Whether the project has files on disk, and so links that may lead out of it."""
+    is_configured: bool  # False for the default patterns.
+    is_of_disk: bool = False  # Whether the project has files on disk, and so links that may lead out of it.
 
     def files(self, tree: Tree) -> PageFiles:
-        """Return the files that match."""
-        problems: list[Problem] = []
+        problems: list[model.Problem] = []
         found: dict[str, str] = {}
         inside = FolderMembership(self.root, DiskTree(self.root))
         outside: dict[str, None] = {}
@@ -70,7 +64,7 @@ class PagePatterns(Struct, frozen=True):
         if config is None or config.notes is None or self.rules is not config.notes:
             return RuleOrigin()
 
-        def place(key: str, other: int) -> Place:
+        def place(key: str, other: int) -> model.Place:
             return config.toml.value_place("pages", number, key, index if key == "pattern" else other)
 
         return RuleOrigin(config.path, place)
@@ -113,6 +107,6 @@ def find_modification_time(project: Project, path: str) -> float:
     if isinstance(tree, DiskTree):
         try:
             return tree.marks(path).st_mtime
-        except DuvetError:
+        except errors.DuvetError:
             return 0.0
     return 0.0

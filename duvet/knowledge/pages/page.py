@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from duvet import rules
+from duvet import errors, rules
 from duvet.config.document import DataDocument, DocumentError, check_document_size
-from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Place, Problem
+from duvet.specs.markdown import walk_markdown
 from duvet.text import BOM, decode_utf8, shorten_text
 from duvet.tree.files import Tree
 
@@ -26,10 +26,32 @@ if TYPE_CHECKING:
 MAX_PAGE_BYTES = 4 << 20
 MAX_PAGE_LINKS = 10_000
 MAX_TAGS, MAX_TAG_LENGTH = 100, 300
-REQUIREMENT_PREFIX = "req:"
-"""Begins a link to a requirement by its id."""
+REQUIREMENT_PREFIX = "req:"  # Begins a link to a requirement by its id.
 _MAX_SLUG_LENGTH, _MAX_TITLE_LENGTH = 300, 300
 _MAX_FRONT_MATTER = 1 << 16
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_YAML_TABLE = re.compile(
+    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
+    [ \t]*(?:\{
+        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
+        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
+    )""",
+    re.VERBOSE,
+)
+"""The beginning of a mapping."""
+_DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
+_ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_FORBIDDEN = frozenset("[]|#\\")
+"""Characters that end a link, or separate folders on other systems."""
+_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
+_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+"""Blanks except control characters, which make a slug invalid."""
+_WILDCARD = re.compile(r"[*?\[]")
+_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
+_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
+_LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
 
 
 class PageLink(Struct, frozen=True, array_like=True, gc=False):
@@ -52,17 +74,13 @@ class PageLink(Struct, frozen=True, array_like=True, gc=False):
 
 
 class ParsedPage(Struct, frozen=True, array_like=True):
-    """The content of one file."""
-
-    slug: str = ""
-    """The slug of the front matter; if empty, it follows from the path."""
+    slug: str = ""  # The slug of the front matter; if empty, it follows from the path.
     title: str = ""
     created: float | None = None
     tags: tuple[str, ...] = ()
     links: tuple[PageLink, ...] = ()
     problems: tuple[Problem, ...] = ()
-    is_page: bool = True
-    """False for a file that can't be read as a page."""
+    is_page: bool = True  # False for a file that can't be read as a page.
 
 
 class Page(Struct, frozen=True, kw_only=True):
@@ -71,8 +89,7 @@ class Page(Struct, frozen=True, kw_only=True):
     path: str
     slug: str
     title: str
-    created: float
-    """Seconds since 1970."""
+    created: float  # Seconds since 1970.
     tags: tuple[str, ...] = ()
     links: tuple[PageLink, ...] = ()
 
@@ -82,7 +99,7 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     try:
         data = tree.read(path)
         text = decode_page(data, path)
-    except DuvetError as error:
+    except errors.DuvetError as error:
         hint = error.hint or "save it as UTF-8, or name it in `exclude`"
         problem = rules.PAGE_UNREAD.problem(error.message, path, Place(error.line), hint=hint)
         return ParsedPage(problems=(problem,), is_page=False)
@@ -100,8 +117,10 @@ def read_page(tree: Tree, path: str) -> ParsedPage:
     problems += front.problems
     if front.slug is not None and (fault := find_slug_fault(front.slug)):
         return ParsedPage(problems=(*problems, make_slug_problem(front.slug, fault, path)), is_page=False)
-    title, links = _read_markdown(text[start:], 1 + text.count("\n", 0, start))
-    return ParsedPage(front.slug or "", front.title or title, front.created, front.tags, links, tuple(problems))
+    body = text[start:].encode()
+    scan = _MarkdownScan(text[start:], body, stops_at_title=b"[[" not in body)
+    links = tuple(islice(_locate_links(body, scan, 1 + text.count("\n", 0, start)), MAX_PAGE_LINKS))
+    return ParsedPage(front.slug or "", front.title or scan.title, front.created, front.tags, links, tuple(problems))
 
 
 def decode_page(data: bytes, path: str) -> str:
@@ -112,7 +131,7 @@ def decode_page(data: bytes, path: str) -> str:
     if len(data) > MAX_PAGE_BYTES:
         data = _drop_cut_character(data[:MAX_PAGE_BYTES])
     if b"\0" in data:
-        raise UnreadableError("it is binary", path=path)
+        raise errors.UnreadableError("it is binary", path=path)
     return decode_utf8(data, path).removeprefix(BOM)
 
 
@@ -130,19 +149,6 @@ def decode_page_body(data: bytes, path: str) -> str:
     """Return the text of a page without its front matter."""
     text = decode_page(data, path)
     return text[find_body_start(text) :]
-
-
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?![ \t]*\r?\n)((?:.*?\n)??)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_YAML_TABLE = re.compile(
-    r"""(?:[ \t]*(?:\#[^\n]*)?\n)*                                      # blank lines, and comments
-    [ \t]*(?:\{
-        | (?:"[^"\n]*"|'[^'\n]*')[ \t]*:(?:\s|\Z)
-        | (?:[^\s\#"'-]|-[^\s-])(?:[^\n:]|:(?=\S))*:(?:\s|\Z)
-    )""",
-    re.VERBOSE,
-)
-"""The beginning of a mapping."""
-_DATE_HINT = "write it as 2026-05-31, or as 2026-05-31T12:00:00Z"
 
 
 class PageFrontMatter(Struct, frozen=True):
@@ -235,24 +241,12 @@ def _convert_tags(value: Any) -> tuple[str, ...]:
     return tuple(word for word in found if word)
 
 
-_ENDING = re.compile(r"\.(?:md|markdown)\Z", re.IGNORECASE)
-_DRIVE = re.compile(r"[A-Za-z]:")
-_FORBIDDEN = frozenset("[]|#\\")
-"""Characters that end a link, or separate folders on other systems."""
-_CONTROL_CATEGORIES = {"Cc", "Cs", "Zl", "Zp"}
-_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_BLANKS = re.compile(r"[^\S\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-"""Blanks except control characters, which make a slug invalid."""
-_WILDCARD = re.compile(r"[*?\[]")
-
-
 def normalise_slug(text: str) -> str:
     """Return the one spelling of a slug: NFC, with single blanks."""
     return _BLANKS.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
 def make_slug(path: str, prefix: str) -> str:
-    """Return the slug of a file without the prefix of its pattern."""
     ##= man/spec/pages.md#files
     ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
     ##% `.md`, and be found in every Unicode form.
@@ -292,18 +286,6 @@ def find_slug_fault(slug: str) -> str:
 def make_slug_problem(slug: str, fault: str, path: str) -> Problem:
     message = f"{slug!a} can't be the slug of a page: {fault}"
     return rules.PAGE_BAD_SLUG.problem(message, path, hint="give it a `slug` in its front matter")
-
-
-_LINK = re.compile(rb"(?<!\\)\[\[([^\[\]|\\]{1,1200})(?:\\?\|([^\[\]]{0,2000}))?\]\](?!\()")
-_COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
-_LABELLED = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]*))?\]\]")
-
-
-def _read_markdown(body: str, line: int) -> tuple[str, tuple[PageLink, ...]]:
-    """Return the title and the links of a text that begins on this line of its file."""
-    data = body.encode()
-    scan = _MarkdownScan(body, data, stops_at_title=b"[[" not in data)
-    return scan.title, tuple(islice(_locate_links(data, scan, line), MAX_PAGE_LINKS))
 
 
 def rewrite_links(body: str, write: Callable[[str, str, str], str]) -> str:
@@ -370,46 +352,24 @@ class _MarkdownScan:
         self.title = ""
         self.hidden: list[tuple[int, int]] = []
         self.html: list[tuple[int, int]] = []
-        self._data = data
-        self._heading: list[str] | None = None
-        events: Any = _parser().events_with_range(body)
-        for event, span in events:
-            if isinstance(event, str):
-                self._add_text(" ")
-                continue
-            ((kind, value),) = event.items()
-            if kind == "Text":
-                self._add_text(value)
-            elif kind == "Start":
-                self._start(value, span["start"], span["end"])
-            elif kind == "End":
-                self._end(value)
-                if self.title and stops_at_title:
-                    return
-            elif kind == "Code":
-                ##= man/spec/pages.md#links
-                ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once
-                ##% and in order, and its backlinks the other pages that link to it.
-                self.hidden.append((span["start"], span["end"]))
-                self._add_text(value)
-            elif kind == "InlineHtml" and value.startswith("<!--"):
-                self.hidden.append((span["start"], span["end"]))
-
-    def _add_text(self, text: str) -> None:
-        if self._heading is not None:
-            self._heading.append(text)
-
-    def _start(self, tag: Any, start: int, end: int) -> None:
-        if "CodeBlock" in tag:
-            self.hidden.append((start, end))
-        elif tag == "HtmlBlock":
-            self.html.append((start, end))
-            self.hidden += [found.span() for found in _COMMENT.finditer(self._data, start, end)]
-        elif "Heading" in tag and not self.title and self._heading is None:
-            self._heading = []
-
-    def _end(self, tag: Any) -> None:
-        if self._heading is not None and "Heading" in tag:
-            labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(self._heading))
-            self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
-            self._heading = None
+        heading: list[str] | None = None
+        for kind, tag, value, start, end in walk_markdown(_parser(), body):
+            if tag == "CodeBlock" or kind == "Code" or (kind == "InlineHtml" and value.startswith("<!--")):
+                if kind != "End":
+                    ##= man/spec/pages.md#links
+                    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each
+                    ##% once and in order, and its backlinks the other pages that link to it.
+                    self.hidden.append((start, end))
+            elif kind == "Start" and tag == "HtmlBlock":
+                self.html.append((start, end))
+                self.hidden += [found.span() for found in _COMMENT.finditer(data, start, end)]
+            elif kind == "Start" and tag == "Heading" and not self.title and heading is None:
+                heading = []
+            elif kind == "End" and tag == "Heading" and heading is not None:
+                labelled = _LABELLED.sub(lambda found: found[2] or found[1], "".join(heading))
+                self.title = shorten_text(" ".join(labelled.split()), _MAX_TITLE_LENGTH)
+                heading = None
+            if kind == "End" and self.title and stops_at_title:
+                return
+            if heading is not None and kind in ("Text", "Code", "SoftBreak", "HardBreak", "Rule"):
+                heading.append(value)

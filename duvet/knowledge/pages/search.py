@@ -18,13 +18,17 @@ from duvet.words import compose, parse_query
 MAX_PAGE_HITS, MAX_RELEVANT_PAGES = 20, 5
 _MAX_WORDS, _MAX_STEMS = 32, 40
 _EXCERPT_BEFORE, _EXCERPT_AFTER = 50, 100
-_MAX_CHANGED = 200
-"""Changed pages above which the index is built again."""
-_MAX_KEPT_BYTES = 64 << 20
-"""Texts beyond this size are read again to find phrases in them."""
+_MAX_CHANGED = 200  # Changed pages above which the index is built again.
+_MAX_KEPT_BYTES = 64 << 20  # Texts beyond this size are read again to find phrases in them.
 
-PageReader = Callable[[Page], str | None]
-"""Returns the text of a page, or None if it is gone."""
+PageReader = Callable[[Page], str | None]  # Returns the text of a page, or None if it is gone.
+_ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
+_NO_WORD = re.compile(r"[^\w]+")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+_MIN_STEM = 3
+_MIN_INSIDE = 4  # Characters of a stem at least that is also found inside of words.
+_TITLE_WEIGHT = 3.0
+_MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
 
 
 def fold_text(text: str) -> str:
@@ -77,11 +81,9 @@ class _IndexBase(Struct, frozen=True):
     store: PageStore
     paths: list[str]
     words: WordIndex
-    texts: dict[str, bytes]
-    """Folded texts by their paths."""
+    texts: dict[str, bytes]  # Folded texts by their paths.
 
     def find_changed(self, store: PageStore) -> list[str]:
-        """Return the files that differ."""
         rows, before = store.rows, self.store.rows
         found = [path for path, (_, parsed) in rows.items() if path not in before or before[path][1] is not parsed]
         return [*found, *(path for path in before if path not in rows)]
@@ -149,8 +151,6 @@ class PageIndex:
 
 
 class PageHit(Struct, frozen=True):
-    """A page that matches a query."""
-
     slug: str
     title: str
     excerpt: str
@@ -216,16 +216,6 @@ def make_excerpt(text: str, phrase: str, words: Sequence[str]) -> str:
     if start == end:
         first, last = 0, min(_EXCERPT_BEFORE + _EXCERPT_AFTER, len(text))
     return f"{'...' if first else ''}{text[first:last]}{'...' if last < len(text) else ''}"
-
-
-_ENDING = re.compile(r"(?:ies|ing|ed|es|e|s|y)\Z")
-_NO_WORD = re.compile(r"[^\w]+")
-_PARAGRAPH = re.compile(r"\n\s*\n")
-_MIN_STEM = 3
-_MIN_INSIDE = 4
-"""Characters of a stem at least that is also found inside of words."""
-_TITLE_WEIGHT = 3.0
-_MAX_PASSAGES, _PASSAGE_LENGTH = 2_000, 1_200
 
 
 def find_relevant_pages(index: PageIndex, question: str) -> list[Page]:

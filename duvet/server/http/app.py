@@ -23,21 +23,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duvet.errors import DuvetError
-from duvet.server.http.batches import MessageSplitter
-from duvet.server.http.guards import (
-    AllowedHosts,
-    AllowedMethods,
-    Authentication,
-    BodyLimit,
-    ConcurrencyLimit,
-    HostGuard,
-    HttpLimits,
-    MediaTypes,
-    RateLimit,
-    RequestRates,
-    TokenBuckets,
-    find_client_address,
-)
+from duvet.server.http import batches, guards
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
 from duvet.server.http.responses import ERROR_HANDLERS, send_json
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
@@ -51,39 +37,32 @@ if TYPE_CHECKING:
 MCP_PATH, HEALTH_PATH, READY_PATH = "/mcp", "/health", "/ready"
 _READ = ("GET", "HEAD")
 _READY_SECONDS = 1.0
-_LIMITS = HttpLimits()
-_TURNS = 3
-"""Turns of the event loop: it notices a connection, reads the request, and begins to answer."""
+_LIMITS = guards.HttpLimits()
+_TURNS = 3  # Turns of the event loop: it notices a connection, reads the request, and begins to answer.
 
 
 class TrustSettings(Struct, frozen=True):
-    """Hosts that the server goes by, and tokens that it knows."""
-
-    hosts: AllowedHosts
+    hosts: guards.AllowedHosts
     tokens: AccessTokens
 
 
 class Telemetry(Struct, frozen=True):
-    """Log and metrics of a server."""
-
     log: ServerLog
     metrics: ServerMetrics
 
 
 class HttpApplication:
-    """Routes of the server, each behind its guards."""
-
     def __init__(
-        self, server: DuvetServer, trust: TrustSettings, telemetry: Telemetry, limits: HttpLimits = _LIMITS
+        self, server: DuvetServer, trust: TrustSettings, telemetry: Telemetry, limits: guards.HttpLimits = _LIMITS
     ) -> None:
         self._server = server
         self._limits = limits
         self._sessions = SessionManager(server, limits, server.subscriptions.reached)
         server.subscriptions.reaches = self._sessions.has_stream
-        rates = RequestRates(TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
+        rates = guards.RequestRates(guards.TokenBuckets(limits.rate, limits.burst, limits.clients), trust.tokens)
         reports = ReportEndpoint(server.dispatcher)
         endpoints: dict[str, ASGIApp] = {
-            MCP_PATH: MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
+            MCP_PATH: batches.MessageSplitter(StreamableHTTPASGIApp(self._sessions), limits.batch, rates),
             REST_PATH: RestEndpoint(server.dispatcher, server.identity),
             **dict.fromkeys(REPORT_PATHS, reports),
         }
@@ -91,21 +70,21 @@ class HttpApplication:
         async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
             await endpoints[scope["path"]](scope, receive, send)
 
-        self._requests = ConcurrencyLimit(dispatch, limits)
+        self._requests = guards.ConcurrencyLimit(dispatch, limits)
         # Outside of the limit: a request that hasn't arrived yet takes no place.
-        self._bodies = BodyLimit(self._requests, limits)
+        self._bodies = guards.BodyLimit(self._requests, limits)
 
         def authenticated(path: str, app: ASGIApp, *methods: str) -> Route:
-            return Route(path, Authentication(AllowedMethods(app, *methods), trust.tokens))
+            return Route(path, guards.Authentication(guards.AllowedMethods(app, *methods), trust.tokens))
 
         routes = [
-            Route(HEALTH_PATH, AllowedMethods(serve_health, *_READ)),
-            Route(READY_PATH, AllowedMethods(ReadinessCheck(server.live), *_READ)),
+            Route(HEALTH_PATH, guards.AllowedMethods(serve_health, *_READ)),
+            Route(READY_PATH, guards.AllowedMethods(ReadinessCheck(server.live), *_READ)),
             ##= man/spec/service.md#operations
             ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may
             ##% call tools.
             authenticated(METRICS_PATH, telemetry.metrics, *_READ),
-            authenticated(MCP_PATH, MediaTypes(self._bodies), "GET", "POST", "DELETE"),
+            authenticated(MCP_PATH, guards.MediaTypes(self._bodies), "GET", "POST", "DELETE"),
             authenticated(REST_PATH, self._bodies, *REST_METHODS),
             *(authenticated(path, self._bodies, *_READ) for path in REPORT_PATHS),
         ]
@@ -113,8 +92,8 @@ class HttpApplication:
             routes=routes,
             middleware=[
                 Middleware(RequestTelemetry, telemetry=telemetry, paths={route.path for route in routes}),
-                Middleware(HostGuard, hosts=trust.hosts),
-                Middleware(RateLimit, rates=rates),
+                Middleware(guards.HostGuard, hosts=trust.hosts),
+                Middleware(guards.RateLimit, rates=rates),
             ],
             exception_handlers=ERROR_HANDLERS,
             lifespan=self._run_sessions,
@@ -203,7 +182,7 @@ class RequestTelemetry:
                 self._log.tell(
                     EventLevel.DEBUG,
                     "request",
-                    client=find_client_address(scope),
+                    client=guards.find_client_address(scope),
                     method=scope["method"],
                     path=path.encode("unicode_escape").decode(),
                     status=status,
@@ -214,7 +193,7 @@ class RequestTelemetry:
 class SessionManager(StreamableHTTPSessionManager):
     """Ends idle sessions to make room, and reports when a session opens its stream for notifications."""
 
-    def __init__(self, server: Server[Any], limits: HttpLimits, opened: Callable[[str], None]) -> None:
+    def __init__(self, server: Server[Any], limits: guards.HttpLimits, opened: Callable[[str], None]) -> None:
         super().__init__(
             server,
             session_idle_timeout=limits.idle_session,
@@ -231,40 +210,36 @@ class SessionManager(StreamableHTTPSessionManager):
         return transport is not None and GET_STREAM_KEY in transport._request_streams
 
     async def end(self) -> None:
-        """End all sessions."""
         for transport in list(self._server_instances.values()):
             await transport.terminate()
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
         if len(self._server_instances) >= self._max_sessions:
-            self._make_room()
+            ##= man/spec/mcp.md#limits
+            ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle
+            ##% one of the client that has the most.
+            counts = Counter(self._clients.get(id) for id in self._server_instances)
+            idle = [
+                (-counts[self._clients.get(id)], one.idle_scope.deadline, id)
+                for id, one in self._server_instances.items()
+                if one.idle_scope and one.idle_scope.deadline < math.inf
+            ]
+            if idle:
+                *_, id = min(idle)
+                longest = self._server_instances.pop(id)
+                self._session_owners.pop(id, None)
+                self._clients.pop(id, None)
+                assert longest.idle_scope
+                longest.idle_scope.cancel()
         transport = super()._admit_session(requestor)
         if transport is not None:
             transport._request_streams = _Streams(partial(self._opened, transport.mcp_session_id or ""))
         return transport
 
-    def _make_room(self) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
-        ##% the client that has the most.
-        counts = Counter(self._clients.get(id) for id in self._server_instances)
-        idle = [
-            (-counts[self._clients.get(id)], transport.idle_scope.deadline, id)
-            for id, transport in self._server_instances.items()
-            if transport.idle_scope and transport.idle_scope.deadline < math.inf
-        ]
-        if idle:
-            *_, id = min(idle)
-            transport = self._server_instances.pop(id)
-            self._session_owners.pop(id, None)
-            self._clients.pop(id, None)
-            assert transport.idle_scope
-            transport.idle_scope.cancel()
-
     async def _serve_opening_request(
         self, http_transport: StreamableHTTPServerTransport, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        self._clients[http_transport.mcp_session_id or ""] = find_client_address(scope)
+        self._clients[http_transport.mcp_session_id or ""] = guards.find_client_address(scope)
         await super()._serve_opening_request(http_transport, scope, receive, send)
 
     async def _discard_session(self, session_id: str, transport: StreamableHTTPServerTransport) -> None:

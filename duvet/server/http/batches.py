@@ -9,16 +9,8 @@ from typing import Any
 from msgspec import json as msgspec_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server.http.guards import RequestRates, replay_body
-from duvet.server.http.responses import get_headers, send_json, send_refusal
-from duvet.server.messages import (
-    INVALID_REQUEST,
-    InvalidMessageError,
-    check_message,
-    decode_message,
-    encode_message,
-    unwrap_array,
-)
+from duvet.server import messages as jsonrpc
+from duvet.server.http import guards, responses
 
 _VERSION_WITH_BATCHES = "2025-03-26"
 _DATA = b"data: "
@@ -27,7 +19,7 @@ _DATA = b"data: "
 class MessageSplitter:
     """Checks the messages of a body, and passes them to the SDK one by one."""
 
-    def __init__(self, app: ASGIApp, batch: int, rates: RequestRates) -> None:
+    def __init__(self, app: ASGIApp, batch: int, rates: guards.RequestRates) -> None:
         self._app = app
         self._max_batch = batch
         self._rates = rates
@@ -38,13 +30,13 @@ class MessageSplitter:
             return
         body = (await receive())["body"]
         try:
-            value = decode_message(body)
+            value = jsonrpc.decode_message(body)
             if isinstance(value, list):
                 await self._answer_batch(value, scope, receive, send)
             else:
-                await self._answer(check_message(value), body, scope, receive, send)
-        except InvalidMessageError as error:
-            await send_json(send, 400, encode_message(error.answer))
+                await self._answer(jsonrpc.check_message(value), body, scope, receive, send)
+        except jsonrpc.InvalidMessageError as error:
+            await responses.send_json(send, 400, jsonrpc.encode_message(error.answer))
 
     async def _answer(
         self, message: Mapping[str, Any], body: bytes, scope: Scope, receive: Receive, send: Send
@@ -52,30 +44,29 @@ class MessageSplitter:
         ##= man/spec/mcp.md#resources
         ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
         is_array = message.get("method") == "resources/get"
-        await self._app(scope, replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
+        await self._app(scope, guards.replay_body(body, receive), _ArrayUnwrapper(send) if is_array else send)
 
     async def _answer_batch(self, batch: list[object], scope: Scope, receive: Receive, send: Send) -> None:
         """Answer all messages in one array, or with the first refusal by the SDK."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
         ##% in all others, over HTTP too.
-        if get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: only {_VERSION_WITH_BATCHES} has batches")
+        if responses.get_headers(scope, b"mcp-protocol-version") not in ([], [_VERSION_WITH_BATCHES]):
+            raise jsonrpc.make_refusal(f"only {_VERSION_WITH_BATCHES} has batches")
         if not 0 < len(batch) <= self._max_batch:
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: a batch has 1 to {self._max_batch} messages")
+            raise jsonrpc.make_refusal(f"a batch has 1 to {self._max_batch} messages")
         if refusal := self._rates.refuse(scope, len(batch) - 1):
-            await send_refusal(scope, send, refusal)
+            await responses.send_refusal(scope, send, refusal)
             return
         answers: list[object] = []
         for value in batch:
             response = _Response()
             try:
-                message = check_message(value)
+                message = jsonrpc.check_message(value)
                 if message.get("method") == "initialize":
-                    reason = "Invalid Request: initialize comes alone"
-                    raise InvalidMessageError(INVALID_REQUEST, reason, message.get("id"))
-                await self._answer(message, encode_message(message), scope, receive, response)
-            except InvalidMessageError as error:
+                    raise jsonrpc.make_refusal("initialize comes alone", message.get("id"))
+                await self._answer(message, jsonrpc.encode_message(message), scope, receive, response)
+            except jsonrpc.InvalidMessageError as error:
                 answers.append(error.answer)
                 continue
             if response.status >= 400:
@@ -83,7 +74,7 @@ class MessageSplitter:
                 await send({"type": "http.response.body", "body": bytes(response.body)})
                 return
             answers += response.read_answers()
-        await send_json(send, 200 if answers else 202, encode_message(answers) if answers else b"")
+        await responses.send_json(send, 200 if answers else 202, jsonrpc.encode_message(answers) if answers else b"")
 
 
 class _Response:
@@ -162,4 +153,4 @@ def _unwrap(text: bytes) -> bytes:
     if not (isinstance(answer, dict) and isinstance(answer.get("result"), dict)):
         return text
     # With escapes throughout, because names of files may contain lone surrogates.
-    return json.dumps({**answer, "result": unwrap_array(answer["result"])}, separators=(",", ":")).encode()
+    return json.dumps({**answer, "result": jsonrpc.unwrap_array(answer["result"])}, separators=(",", ":")).encode()

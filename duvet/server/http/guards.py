@@ -16,49 +16,76 @@ from ipaddress import IPv6Address, ip_address
 import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server.backpressure import set_caller
+from duvet.server import backpressure, messages
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
-from duvet.server.messages import LISTEN_METHOD
 from duvet.tools.tool import ErrorCode
+
+_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
+_ORIGIN = re.compile(r"https?://(?P<authority>.+)")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_EVERYWHERE = ("0.0.0.0", "::")
+_BAD_HOST = HttpRefusal(
+    status=421,
+    code=ErrorCode.FORBIDDEN,
+    message="This server doesn't go by that name",
+    hint="duvet mcp --allow-host NAME",
+)
+_BAD_ORIGIN = HttpRefusal(
+    status=403, code=ErrorCode.FORBIDDEN, message="Pages of that origin may not ask", hint="duvet mcp --allow-host NAME"
+)
+_OTHER_MEDIA = HttpRefusal(
+    status=415,
+    code=ErrorCode.INVALID_REQUEST,
+    message="A message is application/json",
+    headers=(("accept", "application/json"),),
+)
+_OTHER_ACCEPTED = HttpRefusal(
+    status=406,
+    code=ErrorCode.INVALID_REQUEST,
+    message="Answers are application/json or text/event-stream",
+    hint="accept both",
+)
+_JSON = {"application/json", "application/*", "*/*"}
+_EVENTS = {"text/event-stream", "text/*", "*/*"}
+_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
+_CLOSE = ("connection", "close")
+_MAX_READ_FACTOR = 16
+"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
+_TOO_LARGE = HttpRefusal(
+    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
+)
+_TOO_SLOW = HttpRefusal(
+    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
+)
+_ENDING = make_busy_refusal(503, "The server is about to end", 5)
+_ALWAYS = 8  # Places that one client may take however few are left.
 
 
 class HttpLimits(Struct, frozen=True, kw_only=True):
     """Requests beyond these limits are refused; times are in seconds."""
 
-    body: int = 1 << 20
-    """Bytes of a request."""
-    head: int = 32 << 10
-    """Bytes of the headers of a request."""
+    body: int = 1 << 20  # Bytes of a request.
+    head: int = 32 << 10  # Bytes of the headers of a request.
     arrival: float = 10
     """Time for the headers of a request from its first byte on; the body gets as long again."""
     arriving: int = 64 << 20
     """Bytes of all requests that are arriving; beyond that, the one that has taken longest is refused."""
-    keep_alive: int = 60
-    """How long a connection may stay idle between requests."""
-    unread: float = 30
-    """How long a client may leave what was sent to it unread."""
+    keep_alive: int = 60  # How long a connection may stay idle between requests.
+    unread: float = 30  # How long a client may leave what was sent to it unread.
     connections: int = 2048
-    requests: int = 512
-    """Requests at work at the same time, without streams."""
-    streams: int = 800
-    """Open streams of changes."""
+    requests: int = 512  # Requests at work at the same time, without streams.
+    streams: int = 800  # Open streams of changes.
     sessions: int = 1024
     idle_session: float = 1800
-    batch: int = 50
-    """Messages in a batch."""
-    rate: float = 1000
-    """Requests per second of a client, in the long run; 0 means no limit."""
-    burst: float = 2000
-    """Requests that a client may make at once after a pause."""
-    clients: int = 4096
-    """Clients whose requests are counted; those that were quiet for longest are forgotten."""
-    stopping: float = 3
-    """Time for requests at work when the server is stopped."""
+    batch: int = 50  # Messages in a batch.
+    rate: float = 1000  # Requests per second of a client, in the long run; 0 means no limit.
+    burst: float = 2000  # Requests that a client may make at once after a pause.
+    clients: int = 4096  # Clients whose requests are counted; those that were quiet for longest are forgotten.
+    stopping: float = 3  # Time for requests at work when the server is stopped.
 
 
 class Guard:
@@ -75,24 +102,6 @@ class Guard:
             await send_refusal(scope, send, refusal)
         else:
             await self._app(scope, receive, send)
-
-
-_AUTHORITY = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
-_ORIGIN = re.compile(r"https?://(?P<authority>.+)")
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_EVERYWHERE = ("0.0.0.0", "::")
-_BAD_HOST = HttpRefusal(
-    status=421,
-    code=ErrorCode.FORBIDDEN,
-    message="This server doesn't go by that name",
-    hint="duvet mcp --allow-host NAME",
-)
-_BAD_ORIGIN = HttpRefusal(
-    status=403,
-    code=ErrorCode.FORBIDDEN,
-    message="Pages of that origin may not ask",
-    hint="duvet mcp --allow-host NAME",
-)
 
 
 class AllowedHosts:
@@ -234,7 +243,7 @@ class Authentication:
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
-        with set_caller(holder.scopes, holder.name):
+        with backpressure.set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
 
@@ -278,23 +287,6 @@ class AllowedMethods(Guard):
         return None if scope["method"] in self._methods else self._refusal
 
 
-_OTHER_MEDIA = HttpRefusal(
-    status=415,
-    code=ErrorCode.INVALID_REQUEST,
-    message="A message is application/json",
-    headers=(("accept", "application/json"),),
-)
-_OTHER_ACCEPTED = HttpRefusal(
-    status=406,
-    code=ErrorCode.INVALID_REQUEST,
-    message="Answers are application/json or text/event-stream",
-    hint="accept both",
-)
-_JSON = {"application/json", "application/*", "*/*"}
-_EVENTS = {"text/event-stream", "text/*", "*/*"}
-_ACCEPTED = {"POST": (_JSON, _EVENTS), "GET": (_EVENTS,)}
-
-
 class MediaTypes(Guard):
     """Refuses media types that the protocol doesn't have."""
 
@@ -314,25 +306,11 @@ def _parse_media_types(scope: Scope, header: bytes) -> list[str]:
     return [value.partition(";")[0].strip().lower() for value in values]
 
 
-_CLOSE = ("connection", "close")
-_MAX_READ_FACTOR = 16
-"""Times the limit that is read and dropped: a client that can't go on sending doesn't read the answer, either."""
-_TOO_LARGE = HttpRefusal(
-    status=413, code=ErrorCode.INVALID_REQUEST, message="The request is too large", headers=(_CLOSE,)
-)
-_TOO_SLOW = HttpRefusal(
-    status=408, code=ErrorCode.INVALID_REQUEST, message="The request came too slowly", headers=(_CLOSE,)
-)
-_ENDING = make_busy_refusal(503, "The server is about to end", 5)
-
-
 class _TooLargeError(Exception):
     """The body of a request is over the limit."""
 
 
 class _Arrival:
-    """A request whose body is arriving."""
-
     def __init__(self, seconds: float) -> None:
         self.size = 0
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + seconds)
@@ -368,14 +346,14 @@ class BodyLimit:
                 f"it may have {self._limits.body:,} bytes: "
                 "send less at once, and text as UTF-8, which is shorter than escapes"
             )
-            await send_refusal(scope, send, replace(_TOO_LARGE, hint=hint))
+            await send_refusal(scope, send, structs.replace(_TOO_LARGE, hint=hint))
             return
         finally:
             self._arriving.pop(arrival, None)
         if arrival.scope.cancelled_caught:
             ##= man/spec/mcp.md#limits
             ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
-            refusal = replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
+            refusal = structs.replace(_ENDING, headers=(*_ENDING.headers, _CLOSE)) if self._is_ending else _TOO_SLOW
             await send_refusal(scope, send, refusal)
         elif body is not None:
             await self._app(scope, replay_body(body, receive), send)
@@ -397,7 +375,10 @@ class BodyLimit:
             if size <= limit:
                 body += part
                 arrival.size = size
-                self._make_room()
+                while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
+                    oldest = next(iter(self._arriving))
+                    del self._arriving[oldest]
+                    oldest.scope.cancel()
             if size > limit * _MAX_READ_FACTOR:
                 raise _TooLargeError
             if not message.get("more_body"):
@@ -405,12 +386,6 @@ class BodyLimit:
         if size > limit:
             raise _TooLargeError
         return bytes(body)
-
-    def _make_room(self) -> None:
-        while sum(arrival.size for arrival in self._arriving) > self._limits.arriving:
-            oldest = next(iter(self._arriving))
-            del self._arriving[oldest]
-            oldest.scope.cancel()
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -425,10 +400,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return receive_body
 
 
-_ALWAYS = 8
-"""Places that one client may take however few are left."""
-
-
 class ConcurrencyLimit:
     """Limits the requests and streams at work, in total and per client, and waits for their answers at the end."""
 
@@ -436,8 +407,7 @@ class ConcurrencyLimit:
         self._app = app
         self._requests = limits.requests
         self._free = {False: limits.requests, True: limits.streams}
-        self._taken: Counter[tuple[bool, str]] = Counter()
-        """Places by kind and client."""
+        self._taken: Counter[tuple[bool, str]] = Counter()  # Places by kind and client.
         self._stopping = False
         self._answered = anyio.Event()
         self._unanswered: set[anyio.CancelScope] = set()
@@ -512,6 +482,6 @@ class ConcurrencyLimit:
 
 
 def _is_stream(scope: Scope) -> bool:
-    if get_headers(scope, b"mcp-method") == [LISTEN_METHOD]:
+    if get_headers(scope, b"mcp-method") == [messages.LISTEN_METHOD]:
         return True
     return bool(scope["method"] == "GET") and not scope["path"].startswith(API_PREFIX)

@@ -23,18 +23,16 @@ from msgspec import Struct
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from duvet.errors import DuvetError, QueryError
+from duvet.server import live_project, messages
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.metrics import ServerMetrics
 from duvet.server.http.responses import make_error_body
 from duvet.server.http.tokens import AccessTokens
-from duvet.server.live_project import LiveProject
 from duvet.server.log import ServerLog, forward_logging
-from duvet.server.messages import ServerIdentity, encode_message
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.audit import CallObserver
+from duvet.tools import audit, tool
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.tool import ErrorCode
 from duvet.version import VERSION
 
 _ADDRESS = re.compile(r"(?:(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):)?(?P<port>[0-9]{1,5})", re.ASCII)
@@ -42,6 +40,7 @@ _LOOPBACK = "127.0.0.1"
 _BACKLOG = 1024
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _ResolvedAddress = tuple[int, int, int, str, tuple[str, int]]
+_MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
 
 
 class ServerAddress(Struct, frozen=True):
@@ -99,22 +98,17 @@ def open_listener(address: ServerAddress, anywhere: bool) -> socket.socket:
 
 
 class ServedApplication(Struct, frozen=True, kw_only=True):
-    """Parts of the application that an HTTP server serves."""
-
-    identity: ServerIdentity
+    identity: messages.ServerIdentity
     instructions: str | Callable[[], str]
-    live: LiveProject
-    make_dispatcher: Callable[[Sequence[CallObserver]], ToolDispatcher]
+    live: live_project.LiveProject
+    make_dispatcher: Callable[[Sequence[audit.CallObserver]], ToolDispatcher]
     """Makes the dispatcher of tools, with observers of every call."""
 
 
 class ServingOptions(Struct, frozen=True, kw_only=True):
-    """Address, tokens, names and limits of an HTTP server."""
-
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()
-    hosts: tuple[str, ...] = ()
-    """Names that the server goes by, beside the one it listens at."""
+    hosts: tuple[str, ...] = ()  # Names that the server goes by, beside the one it listens at.
     limits: HttpLimits = HttpLimits()
 
 
@@ -132,39 +126,27 @@ def serve_over_http(
 
     try:
         # Until the server handles signals, they end the preparation.
-        with (
-            _handle_signals(stop),
-            open_listener(options.address, anywhere=bool(options.tokens)) as listener,
-        ):
+        with _handle_signals(stop), open_listener(options.address, anywhere=bool(options.tokens)) as listener:
             # Reading the project takes longest, so it begins first.
             application.live.begin()
-            _run(application, options, listener, log, say)
+            # The command line switches garbage collection off for short runs; imported modules stay anyway.
+            gc.enable()
+            gc.freeze()
+            forward_logging(log)
+            metrics = ServerMetrics(VERSION)
+            dispatcher = application.make_dispatcher([log.saw, metrics.saw])
+            metrics.attach(dispatcher)
+            server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
+            trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
+            app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
+            address = options.address.at(listener.getsockname()[1])
+            ##= man/spec/mcp.md#http
+            ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot
+            ##% listen.
+            running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
+            anyio.run(running.serve, [listener])
     except _StoppedError:
         return
-
-
-def _run(
-    application: ServedApplication,
-    options: ServingOptions,
-    listener: socket.socket,
-    log: ServerLog,
-    say: Callable[[str], None],
-) -> None:
-    # The command line switches garbage collection off for short runs; imported modules stay anyway.
-    gc.enable()
-    gc.freeze()
-    forward_logging(log)
-    metrics = ServerMetrics(VERSION)
-    dispatcher = application.make_dispatcher([log.saw, metrics.saw])
-    metrics.attach(dispatcher)
-    server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
-    trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
-    app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
-    address = options.address.at(listener.getsockname()[1])
-    ##= man/spec/mcp.md#http
-    ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
-    running = HttpServer(app, options.limits, lambda: say(f"duvet mcp: serving {address.url}/mcp"))
-    anyio.run(running.serve, [listener])
 
 
 @contextmanager
@@ -224,9 +206,6 @@ class HttpServer(uvicorn.Server):
             yield
 
 
-_MALFORMED = {431: "The headers are too large", 400: "This is not HTTP"}
-
-
 class Connection(H11Protocol):
     """A client's connection, with deadlines for its requests and for reading the answers."""
 
@@ -278,7 +257,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
-        body = encode_message(make_error_body("", ErrorCode.INVALID_REQUEST, message))
+        body = messages.encode_message(make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),

@@ -14,9 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from duvet.server.http.responses import send_body
 from duvet.store.database import StoreError
-from duvet.tools.audit import CallRecord
+from duvet.tools import audit, packs
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
 METRICS_PATH = "/metrics"
 KNOWLEDGE_PACK = "knowledge"
-UNKNOWN_LABEL = "unknown"
-"""Label of every tool that does not exist."""
+UNKNOWN_LABEL = "unknown"  # Label of every tool that does not exist.
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _MAX_REPORTS = 100
 _RESULTS = ("success", "error")
@@ -71,8 +69,6 @@ _FIGURES = {
 
 
 class ServerMetrics:
-    """Counts calls of tools and requests, and serves `/metrics`."""
-
     def __init__(self, version: str) -> None:
         # The default registry of the package would last as long as the process.
         own = self._registry = CollectorRegistry()
@@ -92,8 +88,7 @@ class ServerMetrics:
         """Report the tools and the index of this dispatcher, too."""
         self._dispatcher = dispatcher
 
-    def saw(self, call: CallRecord) -> None:
-        """Count a call."""
+    def saw(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
         ##% tools.
@@ -140,7 +135,7 @@ class KnowledgeMetrics(Collector):
         self._figures: Mapping[str, float] | None = None
         registry.register(self)
 
-    def count(self, call: CallRecord) -> None:
+    def count(self, call: audit.CallRecord) -> None:
         ##= man/spec/gateway.md#telemetry
         ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and
         ##% without labels that callers choose.
@@ -157,7 +152,7 @@ class KnowledgeMetrics(Collector):
         has_tools = self._declare_tools(dispatcher.registry)
         self._figures = await read_knowledge_figures(dispatcher) if has_tools else None
 
-    def _declare_tools(self, registry: Registry) -> bool:
+    def _declare_tools(self, registry: packs.Registry) -> bool:
         tools = [tool for tool in registry.usable() if registry.pack_of(tool).name == KNOWLEDGE_PACK]
         for tool in tools:
             self._seconds.labels(tool.name)

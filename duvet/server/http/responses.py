@@ -31,8 +31,6 @@ _CODE_BY_STATUS = {404: ErrorCode.NOT_FOUND, 405: ErrorCode.UNSUPPORTED_OPERATIO
 
 
 class HttpRefusal(Struct, frozen=True, kw_only=True):
-    """A status, and what a client can do about it."""
-
     status: int
     code: ErrorCode
     message: str
@@ -56,7 +54,6 @@ def make_busy_refusal(status: int, message: str, seconds: float, *headers: tuple
 
 
 def make_tool_refusal(error: ToolError, headers: Mapping[str, str]) -> HttpRefusal:
-    """Return the refusal for a failed tool call."""
     message = error.message
     if isinstance(error, MissingArgumentError):
         message = f"Missing required parameter: {error.argument}"
@@ -115,5 +112,4 @@ ERROR_HANDLERS: Mapping[Any, Any] = {HTTPException: _refuse_route, Exception: _r
 
 
 def get_headers(scope: Scope, name: bytes) -> list[str]:
-    """Return every value of a header."""
     return [value.decode("latin-1") for key, value in scope["headers"] if key == name]

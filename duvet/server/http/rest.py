@@ -13,23 +13,13 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server.backpressure import current_caller
-from duvet.server.http.responses import (
-    UNEXPECTED_ERROR,
-    HttpRefusal,
-    get_headers,
-    make_tool_refusal,
-    send_json,
-    send_refusal,
-)
-from duvet.server.messages import InvalidMessageError, ServerIdentity, decode_message
+from duvet.server import backpressure, messages
+from duvet.server.http import responses
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
-from duvet.tools.call_context import Caller
+from duvet.tools import call_context, gateway, schemas
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.gateway import AUDIENCE_HEADER
 from duvet.tools.knowledge.index import NOTHING_INGESTED
-from duvet.tools.schemas import input_schema
 from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, Tool, ToolError, split_answer
 
 REST_PATH = "/api/mcp"
@@ -37,21 +27,30 @@ REST_METHODS = ("GET", "HEAD", "POST")
 REQUEST_ID_HEADER = "x-request-id"
 _MAX_ID_LENGTH = 128
 _SHAPE = 'send {"tool": NAME, "input": {...}}'
+_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
+REPORT_PATHS = (_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH)
+_REPORT_TOOLS = {
+    _COVERAGE_PATH: "km-coverage-summary",
+    _LIFECYCLE_PATH: "km-lifecycle-report",
+    _HISTORY_PATH: "km-lifecycle-report",
+}
+_DEFAULT_LIMIT, _MAX_LIMIT = 10, 100
+_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class RestEndpoint:
-    """Lists the tools, and calls them."""
-
-    def __init__(self, dispatcher: ToolDispatcher, identity: ServerIdentity) -> None:
+    def __init__(self, dispatcher: ToolDispatcher, identity: messages.ServerIdentity) -> None:
         self._dispatcher = dispatcher
         self._identity = identity
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
-            await send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
+            await responses.send_json(send, 200, msgspec.json.encode(await self._describe_tools()))
             return
         body = (await receive())["body"]
-        request_id = _read_request_id(scope)
+        ids = responses.get_headers(scope, REQUEST_ID_HEADER.encode())
+        is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
+        request_id = ids[0] if is_usable else uuid.uuid4().hex
         headers = {REQUEST_ID_HEADER: request_id}
         async with anyio.create_task_group() as tasks:
             ##= man/spec/service.md#rest
@@ -62,7 +61,7 @@ class RestEndpoint:
                 scope,
                 send,
                 lambda: self._call(scope, body, request_id),
-                lambda error: make_tool_refusal(error, headers),
+                lambda error: responses.make_tool_refusal(error, headers),
                 headers,
             )
             tasks.cancel_scope.cancel()
@@ -70,7 +69,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = current_caller().scopes, await self._dispatcher.tools()
+        granted, registry = backpressure.current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -83,7 +82,7 @@ class RestEndpoint:
                     "name": tool.name,
                     "title": tool.title,
                     "description": tool.description,
-                    "inputSchema": {"properties": {}, "required": [], **input_schema(tool)},
+                    "inputSchema": {"properties": {}, "required": [], **schemas.input_schema(tool)},
                     "scope": tool.scope.value,
                 }
                 for tool in registry.usable()
@@ -96,9 +95,9 @@ class RestEndpoint:
         ##= man/spec/knowledge.md#answers
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
-        is_forwarded = get_headers(scope, AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        identity = current_caller()
-        caller = Caller(
+        is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
+        identity = backpressure.current_caller()
+        caller = call_context.Caller(
             scopes=identity.scopes,
             face=REST_SOURCE,
             behind=MCP_SOURCE if is_forwarded else "",
@@ -111,7 +110,7 @@ class RestEndpoint:
         ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
         return {"status": "ok", **split_answer(answer)}
 
-    async def _require(self, name: str, arguments: dict[str, Any], caller: Caller) -> Tool:
+    async def _require(self, name: str, arguments: dict[str, Any], caller: call_context.Caller) -> Tool:
         try:
             return await self._dispatcher.require(name, arguments, caller)
         except ToolError as error:
@@ -129,22 +128,22 @@ async def _send_result(
     scope: Scope,
     send: Send,
     call: Callable[[], Awaitable[object]],
-    refuse: Callable[[ToolError], HttpRefusal],
+    refuse: Callable[[ToolError], responses.HttpRefusal],
     headers: Mapping[str, str] | None = None,
 ) -> None:
     """Send what the call returns, or why it failed."""
     try:
         result = await call()
     except ToolError as error:
-        await send_refusal(scope, send, refuse(error))
+        await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients see no internals
         ##= man/spec/gateway.md#access
         ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
         ##% cannot be read, the folder of the project or the text of exceptions.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
-        await send_refusal(scope, send, UNEXPECTED_ERROR)
+        await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
-        await send_json(send, 200, msgspec.json.encode(result), headers)
+        await responses.send_json(send, 200, msgspec.json.encode(result), headers)
 
 
 def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
@@ -153,8 +152,8 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     try:
-        call = decode_message(body)
-    except InvalidMessageError as error:
+        call = messages.decode_message(body)
+    except messages.InvalidMessageError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid JSON body: invalid request format", _SHAPE) from error
     if not isinstance(call, dict):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: the body is no object", _SHAPE)
@@ -164,24 +163,6 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, dict | None):
         raise ToolError(ErrorCode.INVALID_REQUEST, "Invalid request format: 'input' is no object", _SHAPE)
     return name, arguments or {}
-
-
-def _read_request_id(scope: Scope) -> str:
-    """Return the client's id of the request, or a new one."""
-    ids = get_headers(scope, REQUEST_ID_HEADER.encode())
-    is_usable = len(ids) == 1 and 0 < len(ids[0]) <= _MAX_ID_LENGTH and ids[0].isascii() and ids[0].isprintable()
-    return ids[0] if is_usable else uuid.uuid4().hex
-
-
-_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH = "/api/v1/coverage", "/api/v1/lifecycle", "/api/v1/lifecycle/history"
-REPORT_PATHS = (_COVERAGE_PATH, _LIFECYCLE_PATH, _HISTORY_PATH)
-_REPORT_TOOLS = {
-    _COVERAGE_PATH: "km-coverage-summary",
-    _LIFECYCLE_PATH: "km-lifecycle-report",
-    _HISTORY_PATH: "km-lifecycle-report",
-}
-_DEFAULT_LIMIT, _MAX_LIMIT = 10, 100
-_NUMBER = re.compile("[0-9]{1,9}")
 
 
 class ReportEndpoint:
@@ -200,7 +181,7 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = Caller(scopes=current_caller().scopes, face=REST_SOURCE)
+        caller = call_context.Caller(scopes=backpressure.current_caller().scopes, face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 
@@ -214,10 +195,10 @@ def _read_limit(scope: Scope) -> int:
     return int(limits[0])
 
 
-def _refuse_report(path: str, error: ToolError) -> HttpRefusal:
+def _refuse_report(path: str, error: ToolError) -> responses.HttpRefusal:
     is_off = error.code is ErrorCode.NOT_FOUND
     if not is_off and error.message != NOTHING_INGESTED:
-        return replace(make_tool_refusal(error, {}), message=error.message, details=None)
+        return replace(responses.make_tool_refusal(error, {}), message=error.message, details=None)
     message = f"{'Coverage' if path == _COVERAGE_PATH else 'Lifecycle'} report not found"
     hint = f"{_REPORT_TOOLS[path]}, of the pack `knowledge`, is switched off" if is_off else error.hint
-    return HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)
+    return responses.HttpRefusal(status=404, code=ErrorCode.NOT_FOUND, message=message, hint=hint)

@@ -60,7 +60,6 @@ def read_raw_tokens(environ: Mapping[str, str]) -> tuple[str | None, str | None]
 
 
 def _read_token(environ: Mapping[str, str], names: tuple[str, str]) -> str | None:
-    """Read a setting that has two names."""
     values = {name: environ[name] for name in names if name in environ}
     ##= man/spec/mcp.md#http
     ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two

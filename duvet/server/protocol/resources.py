@@ -25,25 +25,27 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
 
 from duvet.errors import DuvetError, NotFoundError, QueryError
-from duvet.server.live_project import LiveProject, WatchedResources
-from duvet.server.messages import LISTEN_METHOD, TOO_MUCH_CODE, wrap_array
+from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
-from duvet.server.resources.documents import (
-    MIME_TYPE,
-    ResourceDescription,
-    have_lists_changed,
-    list_all_resources,
-    list_resources_below,
-    read_resource,
-)
+from duvet.server.resources import documents
 from duvet.server.resources.templates import TEMPLATES
 from duvet.server.resources.tree import find_resource_node, get_resource_tree, parse_resource_request
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
 
-_NOT_FOUND = -32002
-"""The code in versions with a handshake; later ones use that of invalid parameters."""
+_NOT_FOUND = -32002  # The code in versions with a handshake; later ones use that of invalid parameters.
+_TEMPLATES = [
+    types.ResourceTemplate(
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=documents.MIME_TYPE
+    )
+    for one in TEMPLATES
+]
+
+
+RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"  # Names of lists among URIs, which have a colon.
+MAX_SUBSCRIPTIONS = 1_000  # Streams that may be open.
+_MAX_URIS = 1_000  # Resources that a client may subscribe to, or name for one stream.
 
 
 class ListResourcesParams(types.PaginatedRequestParams):
@@ -60,9 +62,7 @@ class GetResourceParams(types.RequestParams):
 
 
 class ResourcesPart:
-    """Serves the resources of the project."""
-
-    def __init__(self, live: LiveProject) -> None:
+    def __init__(self, live: live_project.LiveProject) -> None:
         self._live = live
 
     def register(self, server: Server[Any]) -> None:
@@ -91,7 +91,7 @@ class ResourcesPart:
             cursor = {"next_cursor": page.next_cursor} if page.next_cursor else {}
             meta = {"duvet/page": {"total": page.total, **cursor}}
         contents = types.TextResourceContents(
-            uri=params.uri, mime_type=MIME_TYPE, text=json.encode(value).decode(), _meta=meta
+            uri=params.uri, mime_type=documents.MIME_TYPE, text=json.encode(value).decode(), _meta=meta
         )
         return types.ReadResourceResult(contents=[contents])
 
@@ -102,26 +102,28 @@ class ResourcesPart:
             raise QueryError("give a `path` or a `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
         plain = to_builtins(value)
-        return wrap_array(plain) if isinstance(plain, list) else plain
+        return messages.wrap_array(plain) if isinstance(plain, list) else plain
 
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
         with _report_missing(request, reference):
-            return await self._live.ask(lambda context: read_resource(context, parse_resource_request(reference)))
+            return await self._live.ask(
+                lambda context: documents.read_resource(context, parse_resource_request(reference))
+            )
 
 
 def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
-) -> tuple[Sequence[ResourceDescription], ResultPage]:
+) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
     ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
     ##% their objects.
     if params.path is None:
-        return list_all_resources(context, params.cursor)
+        return documents.list_all_resources(context, params.cursor)
     request = parse_resource_request(params.path)
     if request.cursor is not None:
         raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
     node = find_resource_node(get_resource_tree(context), request)
-    return list_resources_below(context, node, params.cursor, request.limit)
+    return documents.list_resources_below(context, node, params.cursor, request.limit)
 
 
 @contextmanager
@@ -137,28 +139,16 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
 
 
-def _make_resource(one: ResourceDescription) -> types.Resource:
+def _make_resource(one: documents.ResourceDescription) -> types.Resource:
     return types.Resource(
         uri=one.uri,
         name=one.name,
         title=one.title,
         description=one.description,
-        mime_type=MIME_TYPE,
+        mime_type=documents.MIME_TYPE,
         size=one.size,
         _meta={"duvet/object": to_builtins(one.object)} if one.object else None,
     )
-
-
-_TEMPLATES = [
-    types.ResourceTemplate(
-        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=MIME_TYPE
-    )
-    for one in TEMPLATES
-]
-
-
-RESOURCES, TOOLS, PROMPTS = "resources", "tools", "prompts"
-"""Names of lists among URIs, which have a colon."""
 
 
 class Outbox:
@@ -166,8 +156,7 @@ class Outbox:
 
     def __init__(self, connection: Connection, is_open: Callable[[], bool]) -> None:
         """Notifications wait while the connection is not open."""
-        self.uris: set[str] = set()
-        """The client's subscriptions."""
+        self.uris: set[str] = set()  # The client's subscriptions.
         self._connection = connection
         self._is_open = is_open
         self._waiting: dict[str, None] = {}
@@ -203,20 +192,14 @@ class Outbox:
             self._is_busy = False
 
 
-MAX_SUBSCRIPTIONS = 1_000
-"""Streams that may be open."""
-_MAX_URIS = 1_000
-"""Resources that a client may subscribe to, or name for one stream."""
-
-
 class Subscriptions:
     """Notifies clients of changes, in the way of their version of the protocol."""
 
-    def __init__(self, live: LiveProject, dispatcher: ToolDispatcher) -> None:
+    def __init__(self, live: live_project.LiveProject, dispatcher: ToolDispatcher) -> None:
         self._live = live
         self._dispatcher = dispatcher
         self._registry = dispatcher.registry
-        self._watched = WatchedResources()
+        self._watched = live_project.WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
@@ -229,7 +212,7 @@ class Subscriptions:
     def register(self, server: Server[Any]) -> None:
         server.add_request_handler("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
-        server.add_request_handler(LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
+        server.add_request_handler(messages.LISTEN_METHOD, types.SubscriptionsListenRequestParams, self.listen)
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.joined)
 
     @property
@@ -272,7 +255,7 @@ class Subscriptions:
         _check_uris(uris)
         if self._open_streams >= MAX_SUBSCRIPTIONS:
             hint = {"hint": "one stream can tell of many resources"}
-            raise MCPError(code=TOO_MUCH_CODE, message="Too many streams are open", data=hint)
+            raise MCPError(code=messages.TOO_MUCH_CODE, message="Too many streams are open", data=hint)
         self._open_streams += 1
         try:
             self._watched.add(uris, await self._context() if uris else None)
@@ -318,7 +301,7 @@ class Subscriptions:
         async for uri in self._watched.changed(after):
             await self._bus.publish(ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
-        if have_lists_changed(before, after):
+        if documents.have_lists_changed(before, after):
             await self._bus.publish(ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._dispatcher.registry:

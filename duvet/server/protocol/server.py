@@ -13,14 +13,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.exceptions import MCPError
 from msgspec import json
 
-from duvet.prompts.content import fill_prompt
-from duvet.prompts.library import (
-    SYSTEM_PROMPT,
-    check_prompt_request,
-    complete_prompt_argument,
-    describe_prompt,
-    load_prompts,
-)
+from duvet.prompts import content, library
 from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
@@ -38,11 +31,9 @@ from duvet.server.protocol.session import (
     refuse_cursor,
 )
 from duvet.server.resources.templates import complete_variable
-from duvet.tools.call_context import Caller
+from duvet.tools import call_context, packs, schemas
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
-from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import MCP_SOURCE, Tool, ToolAnswer, ToolError, make_structured_content
 
 _MAX_COMPLETIONS = 100
@@ -93,7 +84,6 @@ class DuvetServer(Server[Any]):
 
     @property
     def instructions(self) -> str | None:
-        """The current instructions for agents."""
         return self._get_instructions()
 
     @instructions.setter
@@ -154,11 +144,9 @@ class VersionPin:
 
 
 class ToolsPart:
-    """Lists and calls tools."""
-
     def __init__(self, dispatcher: ToolDispatcher) -> None:
         self._dispatcher = dispatcher
-        self._registry: Registry | None = None
+        self._registry: packs.Registry | None = None
         self._descriptions: dict[str, types.Tool] = {}
 
     def register(self, server: Server[Any]) -> None:
@@ -172,7 +160,7 @@ class ToolsPart:
         description = self._describe_tools(self._dispatcher.registry).get(name)
         return description.input_schema if description else None
 
-    def _describe_tools(self, registry: Registry) -> dict[str, types.Tool]:
+    def _describe_tools(self, registry: packs.Registry) -> dict[str, types.Tool]:
         if registry is not self._registry:
             self._descriptions = {tool.name: describe_tool(tool) for tool in registry.every()}
             self._registry = registry
@@ -195,7 +183,7 @@ class ToolsPart:
             await request.session.report_progress(done, total, message or None)
 
         arguments, identity = params.arguments or {}, current_caller()
-        caller = Caller(
+        caller = call_context.Caller(
             scopes=identity.scopes,
             face=MCP_SOURCE,
             holder=identity.holder,
@@ -223,8 +211,8 @@ def describe_tool(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=input_schema(tool),
-        output_schema=output_schema(tool),
+        input_schema=schemas.input_schema(tool),
+        output_schema=schemas.output_schema(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads,
             destructive_hint=tool.replaces,
@@ -294,19 +282,19 @@ class PromptsPart:
                     for one in prompt.arguments
                 ],
             )
-            for prompt in load_prompts()
+            for prompt in library.load_prompts()
         ]
         return types.ListPromptsResult(prompts=prompts)
 
     async def get(self, request: ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = check_prompt_request(params.name, params.arguments or {})
+        prompt = library.check_prompt_request(params.name, params.arguments or {})
         # The prompt about the server works even if the project can't be read.
-        if prompt.name == SYSTEM_PROMPT:
+        if prompt.name == library.SYSTEM_PROMPT:
             text = self._instructions()
         else:
-            text = await self._live.ask(lambda context: fill_prompt(prompt, context, self._dispatcher.registry))
+            text = await self._live.ask(lambda context: content.fill_prompt(prompt, context, self._dispatcher.registry))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=describe_prompt(prompt.name).description, messages=[message])
+        return types.GetPromptResult(description=library.describe_prompt(prompt.name).description, messages=[message])
 
     async def complete(self, request: ServerRequest, params: types.CompleteRequestParams) -> types.CompleteResult:
         values = await self._live.ask(lambda context: _complete(context, params))
@@ -320,7 +308,7 @@ def _complete(context: ProjectSnapshot, params: types.CompleteRequestParams) -> 
     argument = params.argument
     if isinstance(params.ref, types.PromptReference):
         # Arguments of one name mean the same in every prompt; unknown names have no completions.
-        return complete_prompt_argument(context.catalogue, argument.name, argument.value)
+        return library.complete_prompt_argument(context.catalogue, argument.name, argument.value)
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.

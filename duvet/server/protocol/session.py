@@ -28,8 +28,18 @@ from duvet.llm.records import ModelError, ModelFault, ModelRequest, ProviderAnsw
 from duvet.tools.call_context import Caller, CallJournal, CallState
 from duvet.tools.tool import ErrorCode, PendingError, ToolError, make_tool_error
 
-ServerRequest = ServerRequestContext[Any, Any]
-"""A request without its parameters."""
+ServerRequest = ServerRequestContext[Any, Any]  # A request without its parameters.
+PROTOCOL_LOGGER = logging.getLogger("duvet.server")
+"""For failures that clients don't see; its messages go to standard error."""
+_SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
+_LEVEL_KEY = "duvet/level"
+_DEFAULT_LEVEL: types.LoggingLevel = "warning"
+MAX_ROUNDS = 32
+_MAX_STATE_BYTES = 8 << 20
+_MAX_ENCODED_LENGTH = 500_000  # Sealing adds a third, and the result has to fit into the body of a request.
+_STATE_SECONDS = 3600.0  # The client may have to ask its user first.
+_CANCELLED = {"action": "cancel"}  # An answer that the protocol accepts, and that no model gives.
+_NOT_TEXT = "the client's model answers something else than text"
 
 
 class ServerPart(Protocol):
@@ -45,10 +55,6 @@ class StreamingPart(Protocol):
 
     def close_streams(self) -> None:
         """End each stream with its last message; more may be opened afterwards."""
-
-
-PROTOCOL_LOGGER = logging.getLogger("duvet.server")
-"""For failures that clients don't see; its messages go to standard error."""
 
 
 def refuse_cursor(params: types.PaginatedRequestParams) -> None:
@@ -81,11 +87,6 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         ##% error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
         raise MCPError(code=INTERNAL_ERROR, message="Internal error") from error
-
-
-_SEVERITIES = {level: number for number, level in enumerate(get_args(types.LoggingLevel))}
-_LEVEL_KEY = "duvet/level"
-_DEFAULT_LEVEL: types.LoggingLevel = "warning"
 
 
 class LoggingPart:
@@ -141,23 +142,22 @@ def _describe_request(request: ServerRequest) -> dict[str, Any]:
     return {"method": request.method, **({"name": name} if isinstance(name, str) else {})}
 
 
-MAX_ROUNDS = 32
-_MAX_STATE_BYTES = 8 << 20
-_MAX_ENCODED_LENGTH = 500_000
-"""Sealing adds a third, and the result has to fit into the body of a request."""
-_STATE_SECONDS = 3600.0
-"""The client may have to ask its user first."""
-_CANCELLED = {"action": "cancel"}
-"""An answer that the protocol accepts, and that no model gives."""
-_NOT_TEXT = "the client's model answers something else than text"
-
-
 class ModelWantedError(PendingError):
     """The client has to ask its model, and to repeat the call with the answer."""
 
     def __init__(self, key: str, request: types.CreateMessageRequest, rounds: CallState) -> None:
         super().__init__()
-        self.result = types.InputRequiredResult(input_requests={key: request}, request_state=_encode_rounds(rounds))
+        if rounds.count >= MAX_ROUNDS:
+            message = f"the client's model was asked {MAX_ROUNDS} times in one call, which is the most"
+            raise ModelError(ModelFault.REFUSED, message, hint="ask it in fewer steps, or by several calls")
+        data = msgspec.json.encode(rounds)
+        state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
+        if state is None or len(state) > _MAX_ENCODED_LENGTH:
+            message = "the results before the client's model is asked are too large to be handed to the client"
+            raise ModelError(
+                ModelFault.TOO_LARGE, message, hint="ask for less in the steps before, or ask another model"
+            )
+        self.result = types.InputRequiredResult(input_requests={key: request}, request_state=state)
 
 
 def make_state_seal(audience: str) -> RequestStateBoundary:
@@ -176,18 +176,6 @@ def read_rounds(state: str | None) -> CallState:
     rounds.count += 1
     rounds.asked.clear()
     return rounds
-
-
-def _encode_rounds(rounds: CallState) -> str:
-    if rounds.count >= MAX_ROUNDS:
-        message = f"the client's model was asked {MAX_ROUNDS} times in one call, which is the most"
-        raise ModelError(ModelFault.REFUSED, message, hint="ask it in fewer steps, or by several calls")
-    data = msgspec.json.encode(rounds)
-    state = b64encode(zlib.compress(data)).decode() if len(data) <= _MAX_STATE_BYTES else None
-    if state is None or len(state) > _MAX_ENCODED_LENGTH:
-        message = "the results before the client's model is asked are too large to be handed to the client"
-        raise ModelError(ModelFault.TOO_LARGE, message, hint="ask for less in the steps before, or ask another model")
-    return state
 
 
 def attach_client_model(caller: Caller, request: ServerRequest, params: types.CallToolRequestParams) -> Caller:

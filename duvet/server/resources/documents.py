@@ -31,6 +31,23 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+MIME_TYPE = "application/json"
+_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
+"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
+COLLECTIONS = {
+    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
+    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
+    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
+}
+"""Name, title and description of the lists that every project has."""
+_Row = TypeVar("_Row")
+NO_DIGEST = ""  # The digest of a missing document.
+_LISTED = (
+    ("specifications", attrgetter("id", "name", "description", "sections")),
+    ("requirements", attrgetter("specification", "section", "text", "citations")),
+    ("citations", attrgetter("path", "line", "kind", "target")),
+)
+
 
 class SpecificationDocument(Struct, frozen=True):
     id: str
@@ -86,7 +103,6 @@ CollectionEntry = (
 
 
 def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocument | list[CollectionEntry]:
-    """Return the whole document of a resource."""
     catalogue = context.catalogue
     match node.kind:
         case NodeKind.SPECIFICATION:
@@ -105,7 +121,6 @@ def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocum
 
 
 def make_entry(context: ProjectSnapshot, collection: ResourceNode, node: ResourceNode) -> CollectionEntry:
-    """Return the entry of a resource in a collection."""
     catalogue = context.catalogue
     match collection.kind:
         case NodeKind.SECTIONS:
@@ -132,27 +147,13 @@ def _short_id(catalogue: Catalogue, node: ResourceNode) -> str:
     return catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
 
 
-MIME_TYPE = "application/json"
-_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
-"""Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
-COLLECTIONS = {
-    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
-    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
-}
-"""Name, title and description of the lists that every project has."""
-
-
 class ResourceDescription(Struct, frozen=True):
-    """A resource in a list."""
-
     uri: str
     name: str
     title: str
     description: str
     size: int | None
-    object: CollectionEntry | None = None
-    """Its entry in the collection that was listed."""
+    object: CollectionEntry | None = None  # Its entry in the collection that was listed.
 
 
 def describe_resource(
@@ -200,9 +201,6 @@ def _describe(catalogue: Catalogue, node: ResourceNode) -> tuple[str, str, str]:
     return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
-_Row = TypeVar("_Row")
-
-
 def read_resource(
     context: ProjectSnapshot, request: ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
@@ -242,17 +240,7 @@ def _make_page(
     return make_result_page(nodes, page, key=partial(make_node_path, get_resource_tree(context)), row=row)
 
 
-NO_DIGEST = ""
-"""The digest of a missing document."""
-_LISTED = (
-    ("specifications", attrgetter("id", "name", "description", "sections")),
-    ("requirements", attrgetter("specification", "section", "text", "citations")),
-    ("citations", attrgetter("path", "line", "kind", "target")),
-)
-
-
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
-    """Return a digest of the document at a URI."""
     try:
         node = find_resource_node(get_resource_tree(context), parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)

@@ -26,8 +26,6 @@ _REQUIREMENT = f"{_SECTION}/requirements/{{req_identifier}}"
 
 
 class UriTemplate(Struct, frozen=True):
-    """A template of URIs."""
-
     uri: str
     name: str
     title: str
@@ -73,8 +71,7 @@ TEMPLATES = (
 
 
 _Arguments = Mapping[str, str]
-_Choice = tuple[str, str]
-"""A value, and the words that it can be found by."""
+_Choice = tuple[str, str]  # A value, and the words that it can be found by.
 
 
 def complete_variable(

@@ -21,10 +21,16 @@ from duvet.trace.locations import RESOURCE_SCHEME, ResourcePath, list_citation_s
 if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
+_MAX_URI_LENGTH = 16_384
+_CONTROLS = re.compile(r"[\0-\x1f\x7f]")
+# Only lists have queries; elsewhere a question mark belongs to the name of a file.
+_QUERY = re.compile(
+    r"(.*/(?:specifications|sections|requirements|citations))/?\?((?:limit|cursor)=[^?/]*)\Z", re.DOTALL
+)
+_LIMIT = re.compile(r"0*[1-9][0-9]{0,8}\Z")
+
 
 class NodeKind(Enum):
-    """Kind of a resource."""
-
     ROOT = auto()
     SPECIFICATIONS = auto()
     SPECIFICATION = auto()
@@ -54,13 +60,11 @@ class ResourceNode(Struct, frozen=True, gc=False):
     """A resource: its kind, and its place in the catalogue."""
 
     kind: NodeKind
-    specification: int = -1
-    """-1 above all specifications, and for a citation below none."""
+    specification: int = -1  # -1 above all specifications, and for a citation below none.
     section: str = ""
     """Its id, which is empty if its title has neither letters nor digits, and above all sections."""
     requirement: int = -1
-    citations: tuple[int, ...] = ()
-    """The annotations of one line."""
+    citations: tuple[int, ...] = ()  # The annotations of one line.
 
 
 ROOT = ResourceNode(NodeKind.ROOT)
@@ -70,8 +74,6 @@ ALL_CITATIONS = ResourceNode(NodeKind.ALL_CITATIONS)
 
 
 class ResourceTree:
-    """The resources of a catalogue."""
-
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
 
@@ -125,7 +127,6 @@ class ResourceTree:
         return {card.id: index for index, card in enumerate(self.catalogue.specifications)}
 
     def requirement_ids(self, specification: int, section: str) -> dict[str, int]:
-        """Return the requirements of a section by their short ids."""
         return self._requirement_ids.get((specification, section), {})
 
     @cached_property
@@ -197,15 +198,10 @@ _FIXED_PATHS = {
     NodeKind.ALL_REQUIREMENTS: "/requirements",
     NodeKind.ALL_CITATIONS: "/citations",
 }
-_SUFFIXES = {
-    NodeKind.SECTIONS: "/sections",
-    NodeKind.REQUIREMENTS: "/requirements",
-    NodeKind.CITATIONS: "/citations",
-}
+_SUFFIXES = {NodeKind.SECTIONS: "/sections", NodeKind.REQUIREMENTS: "/requirements", NodeKind.CITATIONS: "/citations"}
 
 
 def make_node_path(tree: ResourceTree, node: ResourceNode, spelling: PathSpelling = _PLAIN) -> str:
-    """Return the path of a node."""
     if node.kind in _FIXED_PATHS:
         return _FIXED_PATHS[node.kind]
     if node.specification < 0:
@@ -228,18 +224,7 @@ def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
     return RESOURCE_SCHEME + make_node_path(tree, node, _ENCODED)
 
 
-_MAX_URI_LENGTH = 16_384
-_CONTROLS = re.compile(r"[\0-\x1f\x7f]")
-# Only lists have queries; elsewhere a question mark belongs to the name of a file.
-_QUERY = re.compile(
-    r"(.*/(?:specifications|sections|requirements|citations))/?\?((?:limit|cursor)=[^?/]*)\Z", re.DOTALL
-)
-_LIMIT = re.compile(r"0*[1-9][0-9]{0,8}\Z")
-
-
 class ResourceRequest(Struct, frozen=True):
-    """A parsed URI or path."""
-
     spellings: tuple[tuple[str, bool], ...]
     """The path with whether it is percent-encoded, the likelier reading first."""
     limit: int | None = None
@@ -289,29 +274,32 @@ def find_resource_node(tree: ResourceTree, request: ResourceRequest) -> Resource
     failures = []
     for path, is_encoded in request.spellings:
         try:
-            return _find_node(tree, path, is_encoded)
+            fixed = _FIXED_NODES.get(path) or _FIXED_NODES.get(path.removesuffix("/"))
+            if fixed is not None:
+                return fixed
+            citation = _CITATION.match(path)
+            if citation is not None:
+                id = unquote(citation[1]) if is_encoded else citation[1]
+                ids = tree.citation_ids
+                if id not in ids:
+                    _refuse_parent_steps(id)
+                spelling = next((spelling for spelling in list_citation_spellings(id) if spelling in ids), None)
+                if spelling is None:
+                    raise NotFoundError(f"there is no citation {quote_text(id)}")
+                return tree.citation(ids[spelling])
+            resource = parse_resource(path, is_encoded=is_encoded)
+            if resource is None:
+                hint = "begin with /specifications, /requirements or /citations"
+                raise NotFoundError(f"there is no resource {quote_text(path)}", hint=hint)
+            if resource.specification is None:
+                return SPECIFICATIONS
+            if _ends_with_slash(tree, resource):
+                resource = replace(resource, section=None, is_collection=True)
+            node = find_named_node(tree, resource)
+            return tree.children(node)[0] if resource.is_collection else node
         except NotFoundError as error:
             failures.append(error)
     raise failures[0]
-
-
-def _find_node(tree: ResourceTree, path: str, is_encoded: bool) -> ResourceNode:
-    fixed = _FIXED_NODES.get(path) or _FIXED_NODES.get(path.removesuffix("/"))
-    if fixed is not None:
-        return fixed
-    citation = _CITATION.match(path)
-    if citation is not None:
-        return _find_citation(tree, unquote(citation[1]) if is_encoded else citation[1])
-    resource = parse_resource(path, is_encoded=is_encoded)
-    if resource is None:
-        hint = "begin with /specifications, /requirements or /citations"
-        raise NotFoundError(f"there is no resource {quote_text(path)}", hint=hint)
-    if resource.specification is None:
-        return SPECIFICATIONS
-    if _ends_with_slash(tree, resource):
-        resource = replace(resource, section=None, is_collection=True)
-    node = find_named_node(tree, resource)
-    return tree.children(node)[0] if resource.is_collection else node
 
 
 def _ends_with_slash(tree: ResourceTree, resource: ResourcePath) -> bool:
@@ -361,16 +349,6 @@ def _resolve_node(tree: ResourceTree, resource: ResourcePath) -> ResourceNode:
         case RequirementRef((index, *_)), _:
             return tree.requirement(index)
     raise AssertionError(resource)
-
-
-def _find_citation(tree: ResourceTree, id: str) -> ResourceNode:
-    ids = tree.citation_ids
-    if id not in ids:
-        _refuse_parent_steps(id)
-    spelling = next((spelling for spelling in list_citation_spellings(id) if spelling in ids), None)
-    if spelling is None:
-        raise NotFoundError(f"there is no citation {quote_text(id)}")
-    return tree.citation(ids[spelling])
 
 
 def _refuse_parent_steps(id: str) -> None:

@@ -13,15 +13,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from duvet.config.duvet_tables import ProtocolVersion
-from duvet.server.messages import (
-    CAPABILITIES,
-    InvalidMessageError,
-    ServerIdentity,
-    check_message,
-    decode_message,
-    encode_message,
-    is_message_id,
-)
+from duvet.server import messages
 
 CHUNK_BYTES = 1 << 16
 MAX_LINE_BYTES = 4 * 1024 * 1024
@@ -29,6 +21,8 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INPUT, _OUTPUT, _ERRORS = range(3)
 HANDSHAKES = tuple(version.value for version in ProtocolVersion)
 """The versions that a handshake can negotiate; clients that request another are offered the last one."""
+_Object = dict[str, Any]
+_Objects = dict[str, _Object]
 
 
 class ClientPipes(Struct, frozen=True):
@@ -42,8 +36,7 @@ class SessionOpening(Struct, frozen=True):
     """The beginning of the client's input."""
 
     read: bytes
-    is_answered: bool = False
-    """Whether the first line has its answer."""
+    is_answered: bool = False  # Whether the first line has its answer.
 
 
 def take_standard_streams() -> ClientPipes:
@@ -79,7 +72,7 @@ def _copy_descriptor(descriptor: int) -> int:
     return copy
 
 
-def answer_handshake(wire: ClientPipes, identity: ServerIdentity, instructions: str) -> SessionOpening:
+def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instructions: str) -> SessionOpening:
     """Wait for the first line, and answer it at once if it is a plain handshake."""
     read = _read_first_line(wire.reading)
     line, end, _ = read.partition(b"\n")
@@ -88,7 +81,12 @@ def answer_handshake(wire: ClientPipes, identity: ServerIdentity, instructions: 
     ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
     ##% an invalid configuration.
     if answer:
-        _write_all(wire.writing, encode_message(answer))
+        rest = memoryview(messages.encode_message(answer))
+        while rest:
+            try:
+                rest = rest[os.write(wire.writing, rest) :]
+            except BlockingIOError:
+                select.select([], [wire.writing], [])
     return SessionOpening(read, answer is not None)
 
 
@@ -108,23 +106,13 @@ def _read_first_line(descriptor: int) -> bytes:
     return bytes(read)
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        try:
-            rest = rest[os.write(descriptor, rest) :]
-        except BlockingIOError:
-            select.select([], [descriptor], [])
-
-
 class LineSplitter:
     """Splits input into lines, and drops lines that are too long without storing them."""
 
     def __init__(self, longest: int = MAX_LINE_BYTES) -> None:
         self._longest = longest
         self._line = bytearray()
-        self._is_skipping = False
-        """Whether the rest of a line that is too long comes next."""
+        self._is_skipping = False  # Whether the rest of a line that is too long comes next.
         self._is_first = True
 
     def feed(self, data: bytes) -> Iterator[bytes | None]:
@@ -155,10 +143,6 @@ class LineSplitter:
             self._line.clear()
             self._is_skipping = True
             yield None
-
-
-_Object = dict[str, Any]
-_Objects = dict[str, _Object]
 
 
 class _Record(Struct, frozen=True, rename="camel"):
@@ -208,19 +192,19 @@ class _Params(_Record, frozen=True):
     meta: _Meta | UnsetType = msgspec.field(name="_meta", default=UNSET)
 
 
-def make_early_answer(line: bytes, identity: ServerIdentity, instructions: str) -> dict[str, Any] | None:
+def make_early_answer(line: bytes, identity: messages.ServerIdentity, instructions: str) -> dict[str, Any] | None:
     """Return the answer to a plain handshake; None for any other line."""
     try:
-        message = check_message(decode_message(line))
-        if message.get("method") != "initialize" or not is_message_id(message.get("id")):
+        message = messages.check_message(messages.decode_message(line))
+        if message.get("method") != "initialize" or not messages.is_message_id(message.get("id")):
             return None
         params = msgspec.convert(message.get("params"), _Params)
-    except (InvalidMessageError, msgspec.ValidationError):
+    except (messages.InvalidMessageError, msgspec.ValidationError):
         return None
     version = params.protocol_version if params.protocol_version in HANDSHAKES else HANDSHAKES[-1]
     # In the alphabetical order of the SDK.
     result = {
-        "capabilities": CAPABILITIES,
+        "capabilities": messages.CAPABILITIES,
         "instructions": instructions,
         "protocolVersion": identity.protocol_version or version,
         "serverInfo": {

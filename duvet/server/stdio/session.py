@@ -12,51 +12,27 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import anyio
+import mcp_types as types
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
-from mcp_types import (
-    JSONRPCError,
-    JSONRPCMessage,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    JSONRPCResponse,
-    jsonrpc_message_adapter,
-)
 from pydantic import ValidationError
 
-from duvet.server.backpressure import limit_answers
-from duvet.server.live_project import LiveProject
-from duvet.server.messages import (
-    INVALID_REQUEST,
-    LISTEN_METHOD,
-    TOO_MUCH_CODE,
-    InvalidMessageError,
-    MessageId,
-    ServerIdentity,
-    check_message,
-    decode_message,
-    encode_message,
-    make_error_response,
-    unwrap_array,
-)
+from duvet.server import backpressure, live_project
+from duvet.server import messages as jsonrpc
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
 
-GRACE_SECONDS = 10.0
-"""Time for open requests when the input ends."""
+GRACE_SECONDS = 10.0  # Time for open requests when the input ends.
 _FLUSH_SECONDS = 2.0
-_HANG_UP_SECONDS = 5.0
-"""Time between two checks whether the client is still there."""
-_ATOMIC_BYTES = 4096
-"""Bytes that a writable pipe takes without blocking."""
+_HANG_UP_SECONDS = 5.0  # Time between two checks whether the client is still there.
+_ATOMIC_BYTES = 4096  # Bytes that a writable pipe takes without blocking.
 MAX_PENDING_REQUESTS = 512
 MAX_PENDING_BYTES = 16 * 1024 * 1024
 MAX_UNREAD_BYTES = 64 * 1024 * 1024
-BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
-"""The versions of the protocol that have batches."""
+BATCH_VERSIONS = ("2024-11-05", "2025-03-26")  # The versions of the protocol that have batches.
 MAX_BATCH_SIZE = 100
 InboundItem = SessionMessage | Exception
 
@@ -64,9 +40,9 @@ InboundItem = SessionMessage | Exception
 def serve_client(
     wire: ClientPipes,
     opening: SessionOpening,
-    identity: ServerIdentity,
+    identity: jsonrpc.ServerIdentity,
     instructions: str | Callable[[], str],
-    live: LiveProject,
+    live: live_project.LiveProject,
     dispatcher: ToolDispatcher,
 ) -> None:
     """Continue after the opening until the input ends."""
@@ -101,7 +77,7 @@ async def converse(
             tasks.start_soon(run_to_end, outbound.run(from_server))
             tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
             unread = UnreadAnswers()
-            with limit_answers(unread):
+            with backpressure.limit_answers(unread):
                 options = server.create_initialization_options()
                 await server.run(incoming, CountingSendStream(outgoing, unread), options)
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS
@@ -197,11 +173,9 @@ class ResponseBatch:
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
-        self.size = 0
-        """Bytes of these."""
+        self.size = 0  # Bytes of these.
         self.pending: list[PendingRequest] = []
-        self.is_read = False
-        """Whether all messages have been passed to the server."""
+        self.is_read = False  # Whether all messages have been passed to the server.
 
     @property
     def is_done(self) -> bool:
@@ -209,28 +183,22 @@ class ResponseBatch:
 
 
 class PendingRequest:
-    """A request without an answer."""
-
     def __init__(
-        self, id: MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
+        self, id: jsonrpc.MessageId, method: str, size: int, batch: ResponseBatch | None, *, is_answered: bool
     ) -> None:
         self.id = id
         self.size = size
         self.batch = batch
-        self.is_answered = is_answered
-        """Whether the client has its answer already, and gets no other."""
+        self.is_answered = is_answered  # Whether the client has its answer already, and gets no other.
         self.is_handshake = method == "initialize"
-        self.is_stream = method == LISTEN_METHOD
+        self.is_stream = method == jsonrpc.LISTEN_METHOD
         self.settled = anyio.Event()
 
 
 class PendingRequests:
-    """The requests without an answer."""
-
     def __init__(self) -> None:
         self._requests: list[PendingRequest] = []
-        self._short = 0
-        """How many are not streams."""
+        self._short = 0  # How many are not streams.
         self._bytes = 0
         self._eased = anyio.Event()
 
@@ -241,7 +209,7 @@ class PendingRequests:
         if request.batch:
             request.batch.pending.append(request)
 
-    def find(self, id: MessageId | None) -> PendingRequest | None:
+    def find(self, id: jsonrpc.MessageId | None) -> PendingRequest | None:
         return next((request for request in self._requests if request.id == id), None)
 
     def settle(self, request: PendingRequest) -> None:
@@ -301,7 +269,9 @@ class CountingSendStream:
         self._unread = unread
 
     async def send(self, item: SessionMessage, /) -> None:
-        size = len(encode_message(item.message.result)) if isinstance(item.message, JSONRPCResponse) else 0
+        size = (
+            len(jsonrpc.encode_message(item.message.result)) if isinstance(item.message, types.JSONRPCResponse) else 0
+        )
         self._unread.add(size)
         try:
             await self._stream.send(item)
@@ -331,34 +301,31 @@ class OutboundChannel:
         self._stream = stream
         self._requests = requests
         self._turn = anyio.Lock()
-        self._collected = 0
-        """Bytes of answers that wait for the rest of their batch."""
-        self.version: str | None = None
-        """The version of the protocol that the handshake has negotiated."""
+        self._collected = 0  # Bytes of answers that wait for the rest of their batch.
+        self.version: str | None = None  # The version of the protocol that the handshake has negotiated.
 
     async def run(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Send all messages until the server closes."""
         async with messages:
             async for item in messages:
                 message = item.message
-                if isinstance(message, JSONRPCResponse | JSONRPCError):
+                if isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
                     await self._answer(message.id, _to_plain(message))
                 else:
                     await self.send(_to_plain(message))
 
     async def send(self, value: object) -> None:
-        """Write a line."""
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
         ##% in a line feed, whatever it or a child process prints.
-        line = encode_message(value)
+        line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
                 await self._stream.write(line)
             except OSError as error:
                 raise ClientGoneError from error
 
-    async def _answer(self, id: MessageId | None, answer: dict[str, Any]) -> None:
+    async def _answer(self, id: jsonrpc.MessageId | None, answer: dict[str, Any]) -> None:
         request = self._requests.find(id)
         if request is None:
             await self.send(answer)
@@ -366,21 +333,16 @@ class OutboundChannel:
         if request.is_handshake and "result" in answer:
             self.version = answer["result"]["protocolVersion"]
         if request.batch:
-            self._collect(request.batch, id, answer)
+            size = len(jsonrpc.encode_message(answer))
+            if self._collected + size > MAX_UNREAD_BYTES:
+                message, size = "The answers to the batch are too large: ask in smaller ones", 0
+                answer = jsonrpc.make_error_response(jsonrpc.TOO_MUCH_CODE, message, id)
+            request.batch.answers.append(answer)
+            request.batch.size += size
+            self._collected += size
         elif not request.is_answered:
             await self.send(answer)
         await self.settle(request)
-
-    def _collect(self, batch: ResponseBatch, id: MessageId | None, answer: dict[str, Any]) -> None:
-        size = len(encode_message(answer))
-        if self._collected + size > MAX_UNREAD_BYTES:
-            answer = make_error_response(
-                TOO_MUCH_CODE, "The answers to the batch are too large: ask in smaller ones", id
-            )
-            size = 0
-        batch.answers.append(answer)
-        batch.size += size
-        self._collected += size
 
     async def settle(self, request: PendingRequest) -> None:
         """Remove a request, and finish its batch."""
@@ -395,9 +357,9 @@ class OutboundChannel:
             await self.send(batch.answers)
 
 
-def _to_plain(message: JSONRPCMessage) -> dict[str, Any]:
-    if isinstance(message, JSONRPCResponse):
-        return {"jsonrpc": message.jsonrpc, "id": message.id, "result": unwrap_array(message.result)}
+def _to_plain(message: types.JSONRPCMessage) -> dict[str, Any]:
+    if isinstance(message, types.JSONRPCResponse):
+        return {"jsonrpc": message.jsonrpc, "id": message.id, "result": jsonrpc.unwrap_array(message.result)}
     return message.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -424,8 +386,17 @@ class InboundChannel:
         async with server:
             async for line in self._read_lines():
                 try:
-                    await self._take_line(server, line)
-                except InvalidMessageError as error:
+                    ##= man/spec/mcp.md#limits
+                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
+                    ##% configured with 413, without reading it all.
+                    if line is None:
+                        raise jsonrpc.make_refusal(f"a line has at most {MAX_LINE_BYTES} bytes")
+                    value = jsonrpc.decode_message(line)
+                    if isinstance(value, list):
+                        await self._take_batch(server, value, len(line))
+                    else:
+                        await self._take_message(server, jsonrpc.check_message(value), len(line), None)
+                except jsonrpc.InvalidMessageError as error:
                     await self._outbound.send(error.answer)
             with anyio.move_on_after(self._grace):
                 await self._requests.wait_until_answered()
@@ -443,33 +414,25 @@ class InboundChannel:
         for line in lines.end():
             yield line
 
-    async def _take_line(self, server: MemoryObjectSendStream[InboundItem], line: bytes | None) -> None:
-        ##= man/spec/mcp.md#limits
-        ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured
-        ##% with 413, without reading it all.
-        if line is None:
-            raise InvalidMessageError(INVALID_REQUEST, f"Invalid Request: a line has at most {MAX_LINE_BYTES} bytes")
-        value = decode_message(line)
-        if isinstance(value, list):
-            await self._take_batch(server, value, len(line))
-        else:
-            await self._take_message(server, check_message(value), len(line), None)
-
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
         ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
         ##% in all others, over HTTP too.
         if self._outbound.version not in BATCH_VERSIONS:
-            raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: this version of the protocol has no batches")
+            raise jsonrpc.make_refusal("this version of the protocol has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:
-            raise InvalidMessageError(
-                INVALID_REQUEST, f"Invalid Request: a batch has from 1 to {MAX_BATCH_SIZE} messages"
-            )
+            raise jsonrpc.make_refusal(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")
         batch = ResponseBatch()
         for value in values:
             try:
-                await self._take_message(server, _check_batched(value, batch), size // len(values), batch)
-            except InvalidMessageError as error:
+                message = jsonrpc.check_message(value)
+                id = message.get("id")
+                if message.get("method") == "initialize":
+                    raise jsonrpc.make_refusal("a handshake is no part of a batch", id)
+                if any(pending.id == id for pending in batch.pending):
+                    raise jsonrpc.make_refusal("the id is used twice in a batch", id)
+                await self._take_message(server, message, size // len(values), batch)
+            except jsonrpc.InvalidMessageError as error:
                 batch.answers.append(error.answer)
         batch.is_read = True
         await self._outbound.finish(batch)
@@ -483,29 +446,19 @@ class InboundChannel:
     ) -> None:
         if "method" not in message:
             with suppress(ValidationError):
-                await server.send(SessionMessage(jsonrpc_message_adapter.validate_python(message, by_name=False)))
+                await server.send(SessionMessage(types.jsonrpc_message_adapter.validate_python(message, by_name=False)))
             return
         method, params = message["method"], message.get("params")
         if "id" not in message:
-            await server.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
+            await server.send(SessionMessage(types.JSONRPCNotification(jsonrpc="2.0", method=method, params=params)))
             return
         await self._requests.wait_for_room()
         pending = PendingRequest(message["id"], method, size, batch, is_answered=self._is_answered)
         self._is_answered = False
         self._requests.add(pending)
-        request = JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
+        request = types.JSONRPCRequest(jsonrpc="2.0", id=pending.id, method=method, params=params)
         metadata = ServerMessageMetadata(on_request_unanswered=partial(self._outbound.settle, pending))
         await server.send(SessionMessage(request, metadata))
         if pending.is_handshake:
             # The following messages may depend on the version.
             await pending.settled.wait()
-
-
-def _check_batched(value: object, batch: ResponseBatch) -> Mapping[str, Any]:
-    message = check_message(value)
-    id = message.get("id")
-    if message.get("method") == "initialize":
-        raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: a handshake is no part of a batch", id)
-    if any(pending.id == id for pending in batch.pending):
-        raise InvalidMessageError(INVALID_REQUEST, "Invalid Request: the id is used twice in a batch", id)
-    return message

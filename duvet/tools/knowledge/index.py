@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from duvet.knowledge.graph import IdentifierError
-from duvet.knowledge.index import Knowledge, OpenStore
-from duvet.knowledge.settings import find_project_above
+from duvet.knowledge import graph, index, settings
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext, get_loop_limiter
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError
+from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError, declare_tool
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
-TOOL_LABELS = ("knowledge",)
-_REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)
-"""Errors that an ingest run repairs."""
+declare_knowledge_tool = partial(declare_tool, labels=("knowledge",))
+_REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "nothing was taken in of this project yet"
 MAX_HISTORY = 100
 # A higher value counts as the maximum, so the schema mentions it without checking.
@@ -32,18 +30,18 @@ HistoryCount = Annotated[
 EntryCount = Annotated[int, Meta(ge=1, description="Entries of each list; the totals are those of all")]
 
 
-async def ask_knowledge(ctx: CallContext, question: Callable[[OpenStore], Result]) -> Result:
+async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
     """Answer a question from the index, in a thread; ToolError if the index can't be read."""
     from anyio import to_thread
 
-    knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
+    knowledge: index.Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     # One question is answered at a time: the others wait here instead of in the few threads.
     limiter = get_loop_limiter("duvet_knowledge_turn", 1)
     try:
         return await to_thread.run_sync(knowledge.ask, question, limiter=limiter)
-    except IdentifierError as error:
+    except graph.IdentifierError as error:
         raise ToolError(ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
         raise make_store_refusal(error, ctx) from error
@@ -58,7 +56,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> ToolError:
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
     if ctx.caller.face == SHELL_SOURCE:
-        knowledge: Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
+        knowledge: index.Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
         hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
     elif isinstance(error, StoreBusyError):
         hint = error.hint
@@ -71,7 +69,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> ToolError:
 def _find_shell_hint(error: StoreError, root: str) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
         return f"{error.hint}; `duvet ingest --full` does both"
-    if isinstance(error, StoreMissingError) and (above := find_project_above(root)):
+    if isinstance(error, StoreMissingError) and (above := settings.find_project_above(root)):
         return f"the project is in {above}, a folder above: ask with `duvet -C {above} call`, or take it in from there"
     return f"{error.hint}; `duvet ingest` takes everything in" if isinstance(error, _REPAIRED) else error.hint
 

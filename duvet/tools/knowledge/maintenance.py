@@ -7,24 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Any, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, to_builtins
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge.backup import Backup, check_backup_name, create_backup
-from duvet.knowledge.feedback import Vote, submit_vote
+from duvet.knowledge import backup, feedback, settings
 from duvet.knowledge.index import Maintenance, OpenStore
 from duvet.knowledge.reports import RunRow, make_run_row
-from duvet.knowledge.settings import (
-    BACKUP_ENDINGS,
-    BACKUP_PREFIX,
-    BACKUPS_FOLDER,
-    IngestOptions,
-    StorePaths,
-    require_profile,
-)
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.database import StoreError
@@ -32,15 +23,13 @@ from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
-from duvet.tools.knowledge.index import TOOL_LABELS, ask_knowledge, make_store_refusal
-from duvet.tools.knowledge.search import FEEDBACK_TOOL
+from duvet.tools.knowledge import index, search
 from duvet.tools.tool import (
     RECIPES_SERVICE,
     SHELL_SOURCE,
     UPKEEP_SERVICE,
     ErrorCode,
     Scope,
-    Tool,
     ToolAnswer,
     ToolError,
     make_tool_error,
@@ -48,12 +37,41 @@ from duvet.tools.tool import (
 from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
+if TYPE_CHECKING:
+    from duvet.workflows.recipes import RecipeRunner
+
 Result = TypeVar("Result")
 
+_declare = partial(index.declare_knowledge_tool, scope=Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
-_REPORT_INTERVAL = 0.1
-"""Seconds between two progress reports of a step."""
+_REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
+_DESTINATION = (
+    f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; "
+    "by default the folder of backups"
+)
+_REQUEST = "The request_id of the metadata that km-search has answered"
+_CHUNK = "The chunk_id of one of the results"
+_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
+_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
+DestinationArgument = Annotated[
+    str,
+    Meta(
+        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
+        "folder for documents"
+    ),
+]
+OverwriteArgument = Annotated[
+    bool, Meta(description="Whether to replace a file that is there; as configured by default")
+]
+IngestArgument = Annotated[
+    bool, Meta(description="Whether to take the project in afterwards; as configured by default")
+]
+_MAX_TEXT_BYTES = 500_000
+"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
+_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
+_SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
+_NAME = "The name of the recipe, such as daily-health"
 
 
 def require_maintenance(ctx: CallContext) -> Maintenance:
@@ -70,14 +88,14 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
     try:
         return await to_thread.run_sync(work)
     except StoreError as error:
-        raise make_store_refusal(error, ctx) from error
+        raise index.make_store_refusal(error, ctx) from error
 
 
-async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: IngestOptions) -> IngestRun:
+async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even one that failed; ToolError if it left no record."""
     from uuid import uuid4
 
-    options = replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
+    options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
@@ -127,8 +145,6 @@ class _CallProgress(Progress):
 
 
 class _CallStep(CountedStep):
-    """Reports the number of finished parts of a step."""
-
     def __init__(self, progress: _CallProgress, step: str, count: int) -> None:
         super().__init__(progress)
         self._progress = progress
@@ -142,23 +158,26 @@ class _CallStep(CountedStep):
         self._progress.report(share, f"{self._step}: {self._done} of {self._count}")
 
 
-_DESTINATION = (
-    f"A folder, or a file that ends in {' or '.join(BACKUP_ENDINGS)}, in the project; by default the folder of backups"
-)
-
-
 class KmBackupTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
     destination: Annotated[str, Meta(description=_DESTINATION)] | None = None
 
 
 class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     status: str = "ok"
-    archive: str
-    """The path in the project, or else an absolute path."""
+    archive: str  # The path in the project, or else an absolute path.
     size: int
 
 
+@_declare(
+    "km-backup-trigger",
+    "Back up what is known",
+    KmBackupTriggerInput,
+    KmBackupTriggerOutput,
+    accountable=("destination",),
+)
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> ToolAnswer:
+    """Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are
+    answered meanwhile, and a run may go on."""
     upkeep = require_maintenance(ctx)
     found = await run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, upkeep.places.root)
@@ -167,26 +186,26 @@ async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> T
     return ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
-def _create_backup(upkeep: Maintenance, destination: str) -> Backup:
+def _create_backup(upkeep: Maintenance, destination: str) -> backup.Backup:
     places = upkeep.places
     path = os.path.join(places.root, destination) if destination else places.backups
     _check_backup_path(places, path, destination)
     try:
-        return create_backup(places, path, upkeep.now())
+        return backup.create_backup(places, path, upkeep.now())
     except OutputExistsError as error:
         raise QueryError(f"{quote_text(shorten_text(destination))} is there already", hint=_DESTINATION) from error
 
 
-def _check_backup_path(places: StorePaths, path: str, destination: str) -> None:
+def _check_backup_path(places: settings.StorePaths, path: str, destination: str) -> None:
     ##= man/spec/gateway.md#backups
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     if "\0" in path or not any(leads_into_folder(folder, path) for folder in places.for_backups):
         hint = "backups go into the project, or below store.backups of the configuration"
-        shown = quote_text(shorten_text(destination) or BACKUPS_FOLDER)
+        shown = quote_text(shorten_text(destination) or settings.BACKUPS_FOLDER)
         raise QueryError(f"{shown} is outside of the project", hint=hint)
-    check_backup_name(path)
-    more = "" if path.endswith(BACKUP_ENDINGS) else f"/{BACKUP_PREFIX}"
+    backup.check_backup_name(path)
+    more = "" if path.endswith(settings.BACKUP_ENDINGS) else f"/{settings.BACKUP_PREFIX}"
     try:
         if leads_into_folder(places.backups, path):
             # The configuration is trusted with the way to its own folder.
@@ -197,26 +216,6 @@ def _check_backup_path(places: StorePaths, path: str, destination: str) -> None:
     except QueryError as error:
         error.hint = _DESTINATION
         raise
-
-
-BACKUP_TRIGGER = Tool(
-    name="km-backup-trigger",
-    title="Back up what is known",
-    description="Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are "
-    "answered meanwhile, and a run may go on.",
-    input=KmBackupTriggerInput,
-    output=KmBackupTriggerOutput,
-    handler=trigger_backup,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    accountable=("destination",),
-)
-
-
-_REQUEST = "The request_id of the metadata that km-search has answered"
-_CHUNK = "The chunk_id of one of the results"
-_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 
 
 class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -242,14 +241,22 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
     source: str
 
 
+@_declare(
+    search.FEEDBACK_TOOL,
+    "Feedback on a result",
+    KmFeedbackSubmitInput,
+    KmFeedbackSubmitOutput,
+    accountable=("request_id", "chunk_id", "vote"),
+)
 async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
+    """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
     request = _require_id("request_id", arguments.request_id, _REQUEST)
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
     if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
         message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
     upkeep = require_maintenance(ctx)
-    vote = Vote(
+    vote = feedback.Vote(
         request_id=request,
         chunk_id=chunk,
         vote=arguments.vote,
@@ -260,13 +267,13 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
-    await run_in_thread(ctx, lambda: submit_vote(upkeep.places, vote))
+    await run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
         warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
     if not await _is_known_chunk(ctx, chunk):
         warnings.append("No piece is called so now; what you say of it is kept all the same.")
-    return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
+    return ToolAnswer(value=KmFeedbackSubmitOutput(**structs.asdict(vote)), warning=" ".join(warnings))
 
 
 def _require_id(argument: str, value: str, hint: str) -> str:
@@ -283,27 +290,10 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
         return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
 
     try:
-        return await ask_knowledge(ctx, question)
+        return await index.ask_knowledge(ctx, question)
     except ToolError:
         # The vote is stored, which is the point of the call.
         return True
-
-
-FEEDBACK_SUBMIT = Tool(
-    name=FEEDBACK_TOOL,
-    title="Feedback on a result",
-    description="Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both.",
-    input=KmFeedbackSubmitInput,
-    output=KmFeedbackSubmitOutput,
-    handler=submit_feedback,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    accountable=("request_id", "chunk_id", "vote"),
-)
-
-
-_PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
 
 
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -334,18 +324,28 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     run: RunRow
 
 
+@_declare(
+    "km-ingest-trigger",
+    "Take the project in",
+    KmIngestTriggerInput,
+    KmIngestTriggerOutput,
+    safety_notes=("It replaces what is known of the project.",),
+    accountable=("profile", "dry_run", "use_dummy_embeddings"),
+)
 async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
+    """Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is
+    changed."""
     if arguments.paths is not None:
         ##= man/spec/gateway.md#indexing-and-feedback
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
-    profile = "" if arguments.profile is None else require_profile(arguments.profile)
-    options = IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
+    profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
+    options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
     last = make_run_row(run)
-    flat = {name: value for name, value in asdict(last).items() if value != ""}
+    flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     status = SUCCESS_STATUS if run.success else FAILURE_STATUS
     return ToolAnswer(
         value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
@@ -354,40 +354,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
     )
 
 
-INGEST_TRIGGER = Tool(
-    name="km-ingest-trigger",
-    title="Take the project in",
-    description="Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is "
-    "changed.",
-    input=KmIngestTriggerInput,
-    output=KmIngestTriggerOutput,
-    handler=trigger_ingest,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    labels=TOOL_LABELS,
-    safety_notes=("It replaces what is known of the project.",),
-    accountable=("profile", "dry_run", "use_dummy_embeddings"),
-)
-
-
-DestinationArgument = Annotated[
-    str,
-    Meta(
-        description="A path below the content root: a file where it has a suffix, and a folder otherwise; by default the "
-        "folder for documents"
-    ),
-]
-OverwriteArgument = Annotated[
-    bool, Meta(description="Whether to replace a file that is there; as configured by default")
-]
-IngestArgument = Annotated[
-    bool, Meta(description="Whether to take the project in afterwards; as configured by default")
-]
-
-
 class StoreFileOutput(Struct, frozen=True, kw_only=True):
-    """The stored file, and the ingest run after it."""
-
     status: str = SUCCESS_STATUS
     stored_path: str
     relative_path: str
@@ -419,7 +386,7 @@ async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> 
     ##% index does not contain the file.
     cause: Exception | None = None
     try:
-        run = await run_ingest_or_fail(ctx, upkeep, IngestOptions())
+        run = await run_ingest_or_fail(ctx, upkeep, settings.IngestOptions())
         if run.success:
             return make_run_row(run)
         reason, hint = run.error, ""
@@ -436,18 +403,13 @@ async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
     """Return a warning if the index doesn't contain the file."""
     path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
     try:
-        if await ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
+        if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
     except ToolError:
         # The run has succeeded, which is the point of the call.
         return ""
     why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
     return f"{stored.relative_path} is stored, but is not among what was taken in: {why}"
-
-
-_MAX_TEXT_BYTES = 500_000
-"""Line ends and quotes need twice as many bytes in JSON, and over HTTP a request has at most 1 MiB."""
-_CONTENT = f"The text, in Markdown; at most {_MAX_TEXT_BYTES:,} bytes in UTF-8"
 
 
 class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -463,7 +425,19 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
+@_declare(
+    "km-storetext",
+    "Write a text down",
+    KmStoretextInput,
+    StoreFileOutput,
+    replaces=True,
+    safety_notes=("With overwrite it replaces a file.",),
+    accountable=("destination", "overwrite", "ingest"),
+    longest=_MAX_TEXT_BYTES,
+)
 async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
+    """Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata before
+    it, and takes the project in where that is wanted."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
@@ -491,27 +465,6 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswe
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
-STORETEXT = Tool(
-    name="km-storetext",
-    title="Write a text down",
-    description="Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata "
-    "before it, and takes the project in where that is wanted.",
-    input=KmStoretextInput,
-    output=StoreFileOutput,
-    handler=store_text,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    safety_notes=("With overwrite it replaces a file.",),
-    accountable=("destination", "overwrite", "ingest"),
-    longest=_MAX_TEXT_BYTES,
-)
-
-
-_SOURCE = "The path of a file that the server can read; over HTTP, of one below the content root"
-
-
 class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     source_path: Annotated[str, Meta(description=_SOURCE)]
     destination: DestinationArgument | None = None
@@ -519,7 +472,17 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     ingest: IngestArgument | None = None
 
 
+@_declare(
+    "km-upload",
+    "Hand a file in",
+    KmUploadInput,
+    StoreFileOutput,
+    replaces=True,
+    safety_notes=("With overwrite it replaces a file.",),
+    accountable=("source_path", "destination", "overwrite", "ingest"),
+)
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
+    """Copies a file below the content root, where it is taken in, and takes the project in where that is wanted."""
     source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), require_maintenance(ctx)
 
     def copy() -> StoredFile:
@@ -529,32 +492,6 @@ async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
 
     stored = await run_in_thread(ctx, copy)
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
-
-
-UPLOAD = Tool(
-    name="km-upload",
-    title="Hand a file in",
-    description="Copies a file below the content root, where it is taken in, and takes the project in where that is wanted.",
-    input=KmUploadInput,
-    output=StoreFileOutput,
-    handler=upload_file,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    safety_notes=("With overwrite it replaces a file.",),
-    accountable=("source_path", "destination", "overwrite", "ingest"),
-)
-
-
-_NAME = "The name of the recipe, such as daily-health"
-
-
-class RecipeExecutor(Protocol):
-    """The service that runs recipes."""
-
-    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> WorkflowRun:
-        """Return the record of the run; ToolError if it can't be started."""
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -582,8 +519,19 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     error: WorkflowFailure | UnsetType = UNSET
 
 
+@_declare(
+    "km-recipe-run",
+    "Run a recipe",
+    KmRecipeRunInput,
+    KmRecipeRunOutput,
+    replaces=True,
+    accountable=("recipe",),
+    failures=(ErrorCode.RECIPE_NOT_FOUND, ErrorCode.TOOL_FAILED, ErrorCode.ASSERT_FAILED, ErrorCode.TIMEOUT),
+)
 async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> ToolAnswer:
-    recipes: RecipeExecutor | None = ctx.services.get(RECIPES_SERVICE)
+    """Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit or
+    subsystem-freshness, and tells what came of each and of all."""
+    recipes: RecipeRunner | None = ctx.services.get(RECIPES_SERVICE)
     if recipes is None:
         raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
     name = require_argument("recipe", arguments.recipe, _NAME)
@@ -614,20 +562,3 @@ def make_recipe_output(name: str, run: WorkflowRun) -> KmRecipeRunOutput:
         warnings=tuple(run.warnings),
         error=run.error or UNSET,
     )
-
-
-RECIPE_RUN = Tool(
-    name="km-recipe-run",
-    title="Run a recipe",
-    description="Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit "
-    "or subsystem-freshness, and tells what came of each and of all.",
-    input=KmRecipeRunInput,
-    output=KmRecipeRunOutput,
-    handler=run_recipe_tool,
-    scope=Scope.MAINTAINER,
-    is_idempotent=False,
-    replaces=True,
-    labels=TOOL_LABELS,
-    accountable=("recipe",),
-    failures=(ErrorCode.RECIPE_NOT_FOUND, ErrorCode.TOOL_FAILED, ErrorCode.ASSERT_FAILED, ErrorCode.TIMEOUT),
-)

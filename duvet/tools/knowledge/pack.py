@@ -11,14 +11,12 @@ from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import environment, knowledge_template
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import TOOL_LABELS
+from duvet.tools.knowledge.index import declare_knowledge_tool
 from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 
 
 class ToolUsage(Struct, frozen=True):
-    """The usage of a tool, as `km-help` shows it."""
-
     description: str
     details: str
 
@@ -58,7 +56,9 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
     spec: str | UnsetType = UNSET
 
 
+@declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
 async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
+    """How one of the km-tools is used, or all of them; with include_spec their whole document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
@@ -71,14 +71,3 @@ async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
         message = f"Unknown tool '{shorten_text(name)}'. Available tools: {', '.join(sorted(tools))}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "name one of them, or none for all")
     return ToolAnswer(value=KmHelpOutput(tool=name, usage=describe_usage(tools[name]), spec=spec))
-
-
-KM_HELP = Tool(
-    name="km-help",
-    title="Help",
-    description="How one of the km-tools is used, or all of them; with include_spec their whole document.",
-    input=KmHelpInput,
-    output=KmHelpOutput,
-    handler=show_help,
-    labels=TOOL_LABELS,
-)

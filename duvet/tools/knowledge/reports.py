@@ -2,54 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, TypeVar
 
-from msgspec import UNSET, Meta, Struct, UnsetType
-from msgspec.structs import asdict, replace
+from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
+from duvet.knowledge import reports
 from duvet.knowledge.index import OpenStore
-from duvet.knowledge.reports import (
-    COVERAGE_NAME,
-    LIFECYCLE_NAME,
-    CoverageReport,
-    LifecycleReport,
-    PastCoverage,
-    PastLifecycle,
-    ProjectFacts,
-    RunRow,
-    load_facts,
-    make_coverage_report,
-    make_lifecycle_report,
-    make_run_row,
-    read_report_history,
-)
-from duvet.store.database import StoreMissingError
-from duvet.store.records import IngestRun
+from duvet.store import database, records
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts, get_current_time
-from duvet.tools.knowledge.index import (
-    MAX_HISTORY,
-    NOTHING_INGESTED,
-    TOOL_LABELS,
-    EntryCount,
-    HistoryCount,
-    ask_knowledge,
-    cap_count,
-    limit_rows,
-)
-from duvet.tools.tool import ErrorCode, Scope, Tool, ToolAnswer, ToolError
+from duvet.tools.knowledge import index
+from duvet.tools.tool import ErrorCode, Scope, ToolAnswer, ToolError
+
+_Report = TypeVar("_Report", reports.CoverageReport, reports.LifecycleReport)
+_PastReport = TypeVar("_PastReport", reports.PastCoverage, reports.PastLifecycle)
+_ARTIFACTS, _OTHERS = 2, 4
+"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
+_LISTS = 5
 
 
-def _read_clock(ctx: CallContext) -> float:
-    facts: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
-    return (facts.clock if facts else get_current_time)().timestamp()
+class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
+    history: index.HistoryCount = 0
+    limit: index.EntryCount | None = None
 
 
-def _require_run(facts: ProjectFacts) -> ProjectFacts:
-    """Return the same facts; ToolError if there was no ingest run."""
-    if facts.run is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, NOTHING_INGESTED, "have the project taken in, and ask again")
-    return facts
+async def _make_report(
+    arguments: ReportInput,
+    ctx: CallContext,
+    make: Callable[[reports.ProjectFacts, float], _Report],
+    name: str,
+    past: type[_PastReport],
+    *,
+    graph: bool,
+) -> _Report:
+    """Return the whole report with its history; ToolError if there was no ingest run."""
+    server: ServerFacts | None = ctx.services.get(FACTS_SERVICE)
+    now = (server.clock if server else get_current_time)().timestamp()
+
+    def question(known: OpenStore) -> _Report:
+        facts = reports.load_facts(known.store, known.rules.ingest, graph=graph)
+        if facts.run is None:
+            raise ToolError(
+                ErrorCode.UPSTREAM_ERROR, index.NOTHING_INGESTED, "have the project taken in, and ask again"
+            )
+        report = make(facts, now)
+        count = index.cap_count(arguments.history, index.MAX_HISTORY)
+        history = reports.read_report_history(known.store, name, past, count)
+        return structs.replace(report, history=tuple(history)) if count else report
+
+    return await index.ask_knowledge(ctx, question)
 
 
 def _describe_cut(whole: Struct, shown: Struct) -> str:
@@ -68,94 +69,56 @@ def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
             yield name, sum(map(len, value.values()))
 
 
-_ARTIFACTS, _OTHERS = 2, 4
-"""The shares of an answer: a half for all files, a quarter for missing and for removed ones each."""
-
-
-class ReportInput(Struct, frozen=True, forbid_unknown_fields=True):
-    history: HistoryCount = 0
-    limit: EntryCount | None = None
-
-
+@index.declare_knowledge_tool("km-coverage-summary", "Coverage of the files", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    now = _read_clock(ctx)
-
-    def question(known: OpenStore) -> CoverageReport:
-        facts = _require_run(load_facts(known.store, known.rules.ingest, graph=False))
-        report = make_coverage_report(facts, now)
-        count = cap_count(arguments.history, MAX_HISTORY)
-        past = read_report_history(known.store, COVERAGE_NAME, PastCoverage, count) if count else ()
-        return replace(report, history=tuple(past)) if count else report
-
-    whole = await ask_knowledge(ctx, question)
+    """How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched and
+    why, and which are gone."""
+    whole = await _make_report(
+        arguments, ctx, reports.make_coverage_report, reports.COVERAGE_NAME, reports.PastCoverage, graph=False
+    )
     face, limit = ctx.caller.audience, arguments.limit
-    report = replace(
+    report = structs.replace(
         whole,
-        artifacts=limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
-        missing_artifacts=limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
-        removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
+        artifacts=index.limit_rows(whole.artifacts, limit, face, _ARTIFACTS),
+        missing_artifacts=index.limit_rows(whole.missing_artifacts, limit, face, _OTHERS),
+        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _OTHERS),
     )
     return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
-KM_COVERAGE_SUMMARY = Tool(
-    name="km-coverage-summary",
-    title="Coverage of the files",
-    description="How many files and pieces of files were taken in, of which kinds and how old, which files can't be searched "
-    "and why, and which are gone.",
-    input=ReportInput,
-    output=CoverageReport,
-    handler=report_coverage,
-    labels=TOOL_LABELS,
-)
-
-
-_LISTS = 5
-
-
-async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
-    now = _read_clock(ctx)
-
-    def question(known: OpenStore) -> LifecycleReport:
-        report = make_lifecycle_report(_require_run(load_facts(known.store, known.rules.ingest)), now)
-        count = cap_count(arguments.history, MAX_HISTORY)
-        past = read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, count) if count else ()
-        return replace(report, history=tuple(past)) if count else report
-
-    whole = await ask_knowledge(ctx, question)
-    face, limit = ctx.caller.audience, arguments.limit
-    share = _LISTS * len(whole.isolated)
-    report = replace(
-        whole,
-        isolated={label: limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
-        stale_docs=limit_rows(whole.stale_docs, limit, face, _LISTS),
-        missing_tests=limit_rows(whole.missing_tests, limit, face, _LISTS),
-        removed_artifacts=limit_rows(whole.removed_artifacts, limit, face, _LISTS),
-        stale_requirements=limit_rows(whole.stale_requirements, limit, face, _LISTS),
-    )
-    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
-
-
-LIFECYCLE_REPORT = Tool(
-    name="km-lifecycle-report",
-    title="Lifecycle",
-    description="Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files "
-    "that are gone, and requirements whose citing files have all grown old.",
-    input=ReportInput,
-    output=LifecycleReport,
-    handler=report_lifecycle,
+@index.declare_knowledge_tool(
+    "km-lifecycle-report",
+    "Lifecycle",
+    ReportInput,
+    reports.LifecycleReport,
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
     ##% `read-only` pack.
     scope=Scope.MAINTAINER,
     reads=True,
-    labels=TOOL_LABELS,
 )
+async def report_lifecycle(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
+    """Documents that nobody has changed for long, files that lead to nothing else, subsystems without tests, files that
+    are gone, and requirements whose citing files have all grown old."""
+    whole = await _make_report(
+        arguments, ctx, reports.make_lifecycle_report, reports.LIFECYCLE_NAME, reports.PastLifecycle, graph=True
+    )
+    face, limit = ctx.caller.audience, arguments.limit
+    share = _LISTS * len(whole.isolated)
+    report = structs.replace(
+        whole,
+        isolated={label: index.limit_rows(nodes, limit, face, share) for label, nodes in whole.isolated.items()},
+        stale_docs=index.limit_rows(whole.stale_docs, limit, face, _LISTS),
+        missing_tests=index.limit_rows(whole.missing_tests, limit, face, _LISTS),
+        removed_artifacts=index.limit_rows(whole.removed_artifacts, limit, face, _LISTS),
+        stale_requirements=index.limit_rows(whole.stale_requirements, limit, face, _LISTS),
+    )
+    return ToolAnswer(value=report, warning=_describe_cut(whole, report))
 
 
 class KmIngestStatusInput(Struct, frozen=True, forbid_unknown_fields=True):
     profile: Annotated[str, Meta(description="Of runs with this profile alone, such as `local`")] | None = None
-    history: HistoryCount = 0
+    history: index.HistoryCount = 0
 
 
 class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
@@ -173,40 +136,36 @@ class KmIngestStatusOutput(Struct, frozen=True, kw_only=True):
     removed: int | UnsetType = UNSET
     repo_head: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
-    run: RunRow | UnsetType = UNSET
-    history: tuple[RunRow, ...] | UnsetType = UNSET
+    run: reports.RunRow | UnsetType = UNSET
+    history: tuple[reports.RunRow, ...] | UnsetType = UNSET
 
 
+@index.declare_knowledge_tool(
+    "km-ingest-status",
+    "Status of taking in",
+    KmIngestStatusInput,
+    KmIngestStatusOutput,
+    scope=Scope.MAINTAINER,
+    reads=True,
+)
 async def show_ingest_status(arguments: KmIngestStatusInput, ctx: CallContext) -> ToolAnswer:
+    """How the last run went that took in the project: when, with which profile, how many files and pieces, at which
+    commit."""
     profile = (arguments.profile or "").strip() or None
-    limit = max(cap_count(arguments.history, MAX_HISTORY), 1)
-    runs: Sequence[IngestRun] = ()
+    limit = max(index.cap_count(arguments.history, index.MAX_HISTORY), 1)
+    runs: Sequence[records.IngestRun] = ()
     try:
-        runs = await ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
+        runs = await index.ask_knowledge(ctx, lambda known: known.store.runs(profile, limit))
     except ToolError as error:
         # Without a store there was certainly no run.
-        if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, StoreMissingError):
+        if error.code is not ErrorCode.UPSTREAM_ERROR or not isinstance(error.__cause__, database.StoreMissingError):
             raise
     ##= man/spec/knowledge.md#reports
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     if not runs:
         return ToolAnswer(value=KmIngestStatusOutput(status="not_found", profile=UNSET if profile is None else profile))
-    last = make_run_row(runs[0])
-    flat = {name: value for name, value in asdict(last).items() if value != ""}
-    past = tuple(map(make_run_row, runs)) if arguments.history else UNSET
+    last = reports.make_run_row(runs[0])
+    flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
+    past = tuple(map(reports.make_run_row, runs)) if arguments.history else UNSET
     warning = "" if last.success else "The last run has failed: what is known comes from an earlier one."
     return ToolAnswer(value=KmIngestStatusOutput(status="ok", run=last, history=past, **flat), warning=warning)
-
-
-INGEST_STATUS = Tool(
-    name="km-ingest-status",
-    title="Status of taking in",
-    description="How the last run went that took in the project: when, with which profile, how many files and pieces, at which "
-    "commit.",
-    input=KmIngestStatusInput,
-    output=KmIngestStatusOutput,
-    handler=show_ingest_status,
-    scope=Scope.MAINTAINER,
-    reads=True,
-    labels=TOOL_LABELS,
-)

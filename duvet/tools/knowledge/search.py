@@ -8,53 +8,30 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
-from duvet.knowledge.graph import (
-    MAX_OTHERS,
-    MAX_SUBSYSTEM_ARTIFACTS,
-    EdgeSelection,
-    FoundNode,
-    NodeView,
-    RelatedNodes,
-    Relationship,
-    SubsystemQuery,
-    find_node_edges,
-    find_subsystem,
-    search_nodes,
-)
-from duvet.knowledge.reports import KnowledgeAnswer
-from duvet.knowledge.search_query import (
-    DEFAULT_RESULTS,
-    MAX_RESULTS,
-    GraphContext,
-    SearchRequest,
-    SearchResponse,
-    SearchResult,
-    compute_result_limit,
-    parse_search_request,
-)
+from duvet.knowledge import graph, reports, search_query
 from duvet.text import shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
-from duvet.tools.knowledge.index import (
-    TOOL_LABELS,
-    ask_knowledge,
-    cap_count,
-    compute_row_budget,
-    limit_rows,
-    limit_rows_by_size,
-)
-from duvet.tools.tool import ArgumentShortcut, ErrorCode, Tool, ToolAnswer
+from duvet.tools.knowledge import index
+from duvet.tools.tool import ArgumentShortcut, ErrorCode, ToolAnswer
 
-_MIN_TEXT = 200
-"""Characters of a result's text if there is no more room."""
-_TEXTS = (1000, 500)
-"""Characters if there is some room."""
-_MAX_ROWS = 3
-"""Relationships, related files and requirements of a shortened result."""
+_MIN_TEXT = 200  # Characters of a result's text if there is no more room.
+_TEXTS = (1000, 500)  # Characters if there is some room.
+_MAX_ROWS = 3  # Relationships, related files and requirements of a shortened result.
 _REQUIREMENT_TEXT = 160
+FEEDBACK_TOOL = "km-feedback-submit"
+_PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
+_DEFAULT_EDGES, _MAX_EDGES = 50, 200
+_NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
+_MAX_NODES = 50
+_TERM = "A part of a name or a path, or of the text of a requirement"
+_DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
+_HALVES = 2
+"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
+_NAME = "The name of the subsystem, in whatever case"
 
 
-def fit_response(response: SearchResponse, room: int) -> tuple[SearchResponse, int]:
+def fit_response(response: search_query.SearchResponse, room: int) -> tuple[search_query.SearchResponse, int]:
     """Return the response in about so many bytes of JSON, and the number of shortened results.
 
     The first results are kept whole as long as there is room.
@@ -74,7 +51,7 @@ def fit_response(response: SearchResponse, room: int) -> tuple[SearchResponse, i
     return (replace(response, results=tuple(shown)), cut) if cut else (response, 0)
 
 
-def _list_shorter(result: SearchResult) -> Iterator[SearchResult]:
+def _list_shorter(result: search_query.SearchResult) -> Iterator[search_query.SearchResult]:
     """Yield the result with less and less of it."""
     yield result
     context = result.graph_context
@@ -84,18 +61,18 @@ def _list_shorter(result: SearchResult) -> Iterator[SearchResult]:
     yield from (_reduce(result, characters) for characters in _TEXTS)
 
 
-def _reduce(result: SearchResult, characters: int) -> SearchResult:
+def _reduce(result: search_query.SearchResult, characters: int) -> search_query.SearchResult:
     """Return the beginning of the text, and nothing else that can be left out."""
     text = result.chunk.text
     beginning = text if len(text) <= characters else f"{text[:characters].rstrip()} …"
-    return SearchResult(
+    return search_query.SearchResult(
         chunk=replace(result.chunk, text=beginning, symbols=()),
         graph_context=result.graph_context and _empty(result.graph_context),
         scoring=replace(result.scoring, signals=UNSET),
     )
 
 
-def _shorten(context: GraphContext) -> GraphContext:
+def _shorten(context: search_query.GraphContext) -> search_query.GraphContext:
     requirements = context.requirements[:_MAX_ROWS]
     return replace(
         context,
@@ -106,21 +83,35 @@ def _shorten(context: GraphContext) -> GraphContext:
     )
 
 
-def _empty(context: GraphContext) -> GraphContext:
+def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
     return replace(context, primary_node=None, relationships=(), related_artifacts=(), requirements=())
 
 
-FEEDBACK_TOOL = "km-feedback-submit"
-_PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
-
-
-async def search_everything(request: SearchRequest, ctx: CallContext) -> ToolAnswer:
-    found = await ask_knowledge(ctx, lambda known: known.engine.search(request))
+@index.declare_knowledge_tool(
+    "km-search",
+    "Search everything",
+    search_query.SearchRequest,
+    search_query.SearchResponse,
+    record_of=search_query.parse_search_request,
+    shortcuts=(
+        ArgumentShortcut("symbol", "filters", "symbols"),
+        ArgumentShortcut("kind", "filters", "symbol_kinds"),
+        ArgumentShortcut("lang", "filters", "symbol_languages"),
+    ),
+)
+async def search_everything(request: search_query.SearchRequest, ctx: CallContext) -> ToolAnswer:
+    """Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs
+    to and which requirements it cites."""
+    found = await index.ask_knowledge(ctx, lambda known: known.engine.search(request))
     found = await add_feedback_hint(found, ctx)
     shown, cut = found, 0
-    room = compute_row_budget(ctx.caller.audience, compute_result_limit(request), DEFAULT_RESULTS)
+    room = index.compute_row_budget(
+        ctx.caller.audience, search_query.compute_result_limit(request), search_query.DEFAULT_RESULTS
+    )
     if room is not None:
-        shown, cut = fit_response(found, room - len(f'"{_describe_cut(MAX_RESULTS, MAX_RESULTS)}",'))
+        shown, cut = fit_response(
+            found, room - len(f'"{_describe_cut(search_query.MAX_RESULTS, search_query.MAX_RESULTS)}",')
+        )
     if cut:
         warnings = (*found.metadata.warnings, _describe_cut(cut, len(found.results)))
         shown = replace(shown, metadata=replace(found.metadata, warnings=warnings))
@@ -136,34 +127,12 @@ def _describe_cut(count: int, total: int) -> str:
     )
 
 
-async def add_feedback_hint(found: SearchResponse, ctx: CallContext) -> SearchResponse:
+async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
     """Return the response with a hint on feedback if the caller may give any."""
     prompt: str | UnsetType = UNSET
     if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
         prompt = _PROMPT
     return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
-
-
-KM_SEARCH = Tool(
-    name="km-search",
-    title="Search everything",
-    description="Pieces of code, tests and documents that match a query by words and by meaning, each with what its file belongs "
-    "to and which requirements it cites.",
-    input=SearchRequest,
-    output=SearchResponse,
-    handler=search_everything,
-    record_of=parse_search_request,
-    labels=TOOL_LABELS,
-    shortcuts=(
-        ArgumentShortcut("symbol", "filters", "symbols"),
-        ArgumentShortcut("kind", "filters", "symbol_kinds"),
-        ArgumentShortcut("lang", "filters", "symbol_languages"),
-    ),
-)
-
-
-_DEFAULT_EDGES, _MAX_EDGES = 50, 200
-_NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 
 
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,43 +143,31 @@ class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="Edges", extra_json_schema={"maximum": _MAX_EDGES})] = _DEFAULT_EDGES
 
 
-class KmGraphNodeOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    node: NodeView
-    relationships: tuple[Relationship, ...]
+class KmGraphNodeOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
+    node: graph.NodeView
+    relationships: tuple[graph.Relationship, ...]
 
 
+@index.declare_knowledge_tool(
+    "km-graph-node", "Node of the graph", KmGraphNodeInput, KmGraphNodeOutput, failures=(ErrorCode.INVALID_IDENTIFIER,)
+)
 async def show_graph_node(arguments: KmGraphNodeInput, ctx: CallContext) -> ToolAnswer:
-    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), cap_count(arguments.limit, _MAX_EDGES)
-    selection = EdgeSelection(arguments.relationships)
-    found = await ask_knowledge(ctx, lambda known: find_node_edges(known.store, name, selection, limit))
-    budget = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
-    edges = tuple(limit_rows_by_size(found.relationships, budget))
+    """A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that connect
+    it: what belongs to what, tests, describes, links to or cites it."""
+    name, limit = require_argument("node_id", arguments.node_id, _NODE_ID), index.cap_count(arguments.limit, _MAX_EDGES)
+    selection = graph.EdgeSelection(arguments.relationships)
+    found = await index.ask_knowledge(ctx, lambda known: graph.find_node_edges(known.store, name, selection, limit))
+    budget = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_EDGES)
+    edges = tuple(index.limit_rows_by_size(found.relationships, budget))
     step = ""
     if found.is_cut or len(edges) < len(found.relationships):
         more = "give a higher limit" if limit < _MAX_EDGES else "more of them are never told at once"
         step = f"There are more edges than these {len(edges)}: {more}."
     elif found.others:
-        count = f"{found.others} or more" if found.others == MAX_OTHERS else str(found.others)
+        count = f"{found.others} or more" if found.others == graph.MAX_OTHERS else str(found.others)
         direction = "incoming" if arguments.relationships == "outgoing" else "outgoing"
         step = f"{count} {direction} {'edge' if count == '1' else 'edges'}: relationships=all tells of them."
     return ToolAnswer(value=KmGraphNodeOutput(node=found.node, relationships=edges), next_step=step)
-
-
-GRAPH_NODE = Tool(
-    name="km-graph-node",
-    title="Node of the graph",
-    description="A file, piece of a file, subsystem, specification, section or requirement by its id, with the edges that "
-    "connect it: what belongs to what, tests, describes, links to or cites it.",
-    input=KmGraphNodeInput,
-    output=KmGraphNodeOutput,
-    handler=show_graph_node,
-    labels=TOOL_LABELS,
-    failures=(ErrorCode.INVALID_IDENTIFIER,),
-)
-
-
-_MAX_NODES = 50
-_TERM = "A part of a name or a path, or of the text of a requirement"
 
 
 class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -218,32 +175,17 @@ class KmGraphSearchInput(Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, Meta(ge=1, description="Nodes", extra_json_schema={"maximum": _MAX_NODES})] = 20
 
 
-class KmGraphSearchOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    results: tuple[FoundNode, ...]
+class KmGraphSearchOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
+    results: tuple[graph.FoundNode, ...]
 
 
+@index.declare_knowledge_tool("km-graph-search", "Search the graph", KmGraphSearchInput, KmGraphSearchOutput)
 async def search_graph(arguments: KmGraphSearchInput, ctx: CallContext) -> ToolAnswer:
-    term, limit = require_argument("term", arguments.term, _TERM), cap_count(arguments.limit, _MAX_NODES)
-    found = await ask_knowledge(ctx, lambda known: search_nodes(known.store, term, limit))
+    """Subsystems, specifications, sections, requirements and files by a part of what they are called."""
+    term, limit = require_argument("term", arguments.term, _TERM), index.cap_count(arguments.limit, _MAX_NODES)
+    found = await index.ask_knowledge(ctx, lambda known: graph.search_nodes(known.store, term, limit))
     step = "km-graph-node tells of one of them by its id." if found else "km-search looks into the texts of files."
     return ToolAnswer(value=KmGraphSearchOutput(results=found), next_step=step)
-
-
-GRAPH_SEARCH = Tool(
-    name="km-graph-search",
-    title="Search the graph",
-    description="Subsystems, specifications, sections, requirements and files by a part of what they are called.",
-    input=KmGraphSearchInput,
-    output=KmGraphSearchOutput,
-    handler=search_graph,
-    labels=TOOL_LABELS,
-)
-
-
-_DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
-_HALVES = 2
-"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
-_NAME = "The name of the subsystem, in whatever case"
 
 
 class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -258,32 +200,40 @@ class KmGraphSubsystemInput(Struct, frozen=True, forbid_unknown_fields=True):
     include_artifacts: (
         Annotated[
             bool,
-            Meta(description=f"Whether to list its files, {MAX_SUBSYSTEM_ARTIFACTS} at most; they are unless false"),
+            Meta(
+                description=f"Whether to list its files, {graph.MAX_SUBSYSTEM_ARTIFACTS} at most; they are unless false"
+            ),
         ]
         | None
     ) = None
 
 
-class KmGraphSubsystemOutput(KnowledgeAnswer, frozen=True, kw_only=True):
-    subsystem: NodeView
-    related: RelatedNodes
-    artifacts: tuple[NodeView, ...]
+class KmGraphSubsystemOutput(reports.KnowledgeAnswer, frozen=True, kw_only=True):
+    subsystem: graph.NodeView
+    related: graph.RelatedNodes
+    artifacts: tuple[graph.NodeView, ...]
 
 
+@index.declare_knowledge_tool("km-graph-subsystem", "Subsystem", KmGraphSubsystemInput, KmGraphSubsystemOutput)
 async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> ToolAnswer:
-    name, limit = require_argument("name", arguments.name, _NAME), cap_count(arguments.limit, _MAX_RELATED)
+    """A subsystem with its files, and with what is reached from it: each node with how far away it is and the way
+    there. Parts of the list come page by page."""
+    name, limit = require_argument("name", arguments.name, _NAME), index.cap_count(arguments.limit, _MAX_RELATED)
     has_files = arguments.include_artifacts is not False
-    space = compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
-    query = SubsystemQuery(
-        depth=cap_count(arguments.depth, _MAX_HOPS),
+    space = index.compute_row_budget(ctx.caller.audience, limit, _DEFAULT_RELATED)
+    query = graph.SubsystemQuery(
+        depth=index.cap_count(arguments.depth, _MAX_HOPS),
         limit=limit,
-        cut=lambda nodes: limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
+        cut=lambda nodes: index.limit_rows_by_size(nodes, space and space // (_HALVES if has_files else 1)),
         cursor=arguments.cursor,
         include_artifacts=has_files,
     )
-    found = await ask_knowledge(ctx, lambda known: find_subsystem(known.store, name, query))
-    artifacts = limit_rows(
-        found.artifacts, MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None, ctx.caller.audience, _HALVES
+    found = await index.ask_knowledge(ctx, lambda known: graph.find_subsystem(known.store, name, query))
+    artifacts = index.limit_rows(
+        found.artifacts,
+        graph.MAX_SUBSYSTEM_ARTIFACTS if arguments.include_artifacts else None,
+        ctx.caller.audience,
+        _HALVES,
     )
     related = found.related
     more = f"{len(related.nodes)} of {related.total} related nodes shown; for more give cursor={related.cursor}."
@@ -293,15 +243,3 @@ async def show_subsystem(arguments: KmGraphSubsystemInput, ctx: CallContext) -> 
         next_step=more if related.cursor else "",
         warning=cut if len(artifacts) < len(found.artifacts) else "",
     )
-
-
-GRAPH_SUBSYSTEM = Tool(
-    name="km-graph-subsystem",
-    title="Subsystem",
-    description="A subsystem with its files, and with what is reached from it: each node with how far away it is and the way "
-    "there. Parts of the list come page by page.",
-    input=KmGraphSubsystemInput,
-    output=KmGraphSubsystemOutput,
-    handler=show_subsystem,
-    labels=TOOL_LABELS,
-)

@@ -7,33 +7,38 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
-from duvet import rules
-from duvet.errors import DuvetError, FetchError, UnreadableError
+from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
-from duvet.progress import Progress
 from duvet.project.fixes import ResolvedTarget, SpecificationTexts, correct_drifted_quote, correct_section
-from duvet.sources.comments import SourceStyle
+from duvet.sources import comments, scan
 from duvet.sources.fragments import PastedText, parse_pasted
-from duvet.sources.scan import FilteredTree
-from duvet.specs.library import Library
+from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
-from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project_path
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
-from duvet.trace.build import link_annotations
-from duvet.trace.locations import match_specifications
+from duvet.trace import build, locations, records
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.nearest import Neighbourhood, TextStretch
-from duvet.trace.records import Fit, Match, Piece
 from duvet.tree.files import MemoryTree, Tree
 
+_MAX_COMPARED = 1000  # Longer quotes are not compared: that takes too long.
+_MAX_COMPARED_EVERYWHERE = 400  # Longer quotes are compared in their own section only.
+_MIN_SIMILARITY = 60
+_MAX_HINT = 600
+_Answer = TypeVar("_Answer")
+_ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
 
-class SpecCatalogue(Library):
+
+_PATH = "\0"  # The path of a given citation, which no target can name.
+_MAX_ERROR = 500
+_MAX_MATCHERS = 512
+
+
+class SpecCatalogue(library.Library):
     """Loads specifications of the catalogue, each text once, and no other files outside of the project."""
 
     def __init__(self, context: ProjectSnapshot) -> None:
@@ -47,8 +52,7 @@ class SpecCatalogue(Library):
 
     @cached_property
     def reachable(self) -> Tree:
-        """The files that clients may name."""
-        return FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
+        return scan.FilteredTree(self.tree, lambda path, _: not self._may_be_read(path))
 
     @cached_property
     def _by_name(self) -> dict[str, int]:
@@ -69,7 +73,6 @@ class SpecCatalogue(Library):
         return self._by_path[self._make_absolute(self.cards[number].path)]
 
     def known(self, number: int) -> Specification:
-        """Return a specification of the catalogue with its text."""
         if number not in self._known:
             self._known[number] = self.project.specification(self.cards[number])
         return self._known[number]
@@ -80,12 +83,12 @@ class SpecCatalogue(Library):
         if number is not None:
             known = self.known(number)
             if locator.format in (Format.AUTO, known.format):
-                return known if known.locator == locator else replace(known, locator=locator)
+                return known if known.locator == locator else structs.replace(known, locator=locator)
             path = known.path
         elif locator.is_url and not self.tree.is_file(path):
-            raise FetchError(f"{locator.name} is no specification of this project")
+            raise errors.FetchError(f"{locator.name} is no specification of this project")
         elif not locator.is_url and not self._may_be_read(path):
-            raise UnreadableError("it is no specification of this project", path=path)
+            raise errors.UnreadableError("it is no specification of this project", path=path)
         try:
             return self.load_from(path, locator)
         finally:
@@ -103,14 +106,6 @@ class SpecCatalogue(Library):
         return make_project_path(self.cwd, path)
 
 
-_MAX_COMPARED = 1000
-"""Longer quotes are not compared: that takes too long."""
-_MAX_COMPARED_EVERYWHERE = 400
-"""Longer quotes are compared in their own section only."""
-_MIN_SIMILARITY = 60
-_MAX_HINT = 600
-
-
 class NearestMatch(NamedTuple):
     """The nearest text, section or specification, and a hint of one line."""
 
@@ -119,8 +114,6 @@ class NearestMatch(NamedTuple):
 
 
 class NearestFinder:
-    """Finds the corrections of wrong citations in the specifications of a project."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         self.specifications = context.once(SpecCatalogue)
         self.catalogue = context.catalogue
@@ -132,7 +125,6 @@ class NearestFinder:
         }
 
     def find(self, code: str, annotation: Annotation) -> NearestMatch:
-        """Return the correction of an annotation with this problem."""
         if len(annotation.quote) > _MAX_COMPARED or len(annotation.target) > _MAX_COMPARED:
             return NearestMatch()
         near = self._by_code.get(code, self._find_specification)(annotation)
@@ -161,7 +153,7 @@ class NearestFinder:
     def _find_specification(self, annotation: Annotation) -> NearestMatch:
         specifications = self.specifications
         name, _, section = annotation.target.partition("#")
-        number = next(iter(match_specifications(self.catalogue, name, specifications.project.root)), None)
+        number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
             from rapidfuzz import fuzz, process
 
@@ -174,15 +166,11 @@ class NearestFinder:
         return NearestMatch(locator if find_section_index(known, section) is None else f"{locator}#{section}")
 
 
-_Answer = TypeVar("_Answer")
-
-
 class _Neighbourhood(Neighbourhood):
     """Compares sections with a quote once, and a long quote only with its own section."""
 
     weighs = False
-    _quote: str | None = None
-    """The quote that the cached answers are about."""
+    _quote: str | None = None  # The quote that the cached answers are about.
 
     def near(self, section: int, quote: str) -> TextStretch | None:
         return self._once(quote, section, partial(super().near, section, quote))
@@ -205,8 +193,6 @@ class _Neighbourhood(Neighbourhood):
 
 
 class _Texts(SpecificationTexts):
-    """Searches texts in the specifications of a catalogue only."""
-
     def __init__(self, context: ProjectSnapshot) -> None:
         super().__init__(context.project)
         self.specifications = context.once(SpecCatalogue)
@@ -221,7 +207,7 @@ class _Texts(SpecificationTexts):
                 name, annotation.format, self.specifications.cwd, self.specifications.reachable
             )
             specification = self.specifications.load(locator)
-        except DuvetError:
+        except errors.DuvetError:
             return None
         number = self.specifications.number_of(locator)
         is_known = number is not None and self.specifications.known(number).format == specification.format
@@ -245,18 +231,7 @@ class _Texts(SpecificationTexts):
         return self._neighbourhoods[number]
 
 
-_ENTRY = re.compile(r"(?:\s*#[^\n]*\n|\s*\n)*+\s*(?:\[\[?[A-Za-z]+\]|target\s*=\s*[\"'])")
-
-
-_PATH = "\0"
-"""The path of a given citation, which no target can name."""
-_MAX_ERROR = 500
-_MAX_MATCHERS = 512
-
-
 class CitationVerdict(Struct, frozen=True, kw_only=True):
-    """The result of checking a citation."""
-
     error: str = ""
     warning: str = ""
     nearest: str = ""
@@ -271,10 +246,10 @@ class CitationChecker:
         self.nearest = NearestFinder(context)
         config = context.project.config
         rules = [*context.project.options.sources, *(config.sources if config else ())]
-        self.styles = tuple(dict.fromkeys(SourceStyle(rule.meta, rule.content) for rule in rules))
+        self.styles = tuple(dict.fromkeys(comments.SourceStyle(rule.meta, rule.content) for rule in rules))
         self._indexes = context.once(group_requirements_by_section)
         self._requirements = context.catalogue.requirements
-        self._spans: dict[tuple[int, int], list[Piece]] = {}
+        self._spans: dict[tuple[int, int], list[records.Piece]] = {}
         """The pieces of requirements, by the indexes of a specification and of a section in it."""
         self._matchers: dict[int, QuoteMatcher] = {}
 
@@ -294,7 +269,7 @@ class CitationChecker:
             verdict = self._check_annotation(annotation, pasted, looks=looks)
             if verdict.error:
                 where = f" (line {annotation.line})" if len(pasted.annotations) > 1 else ""
-                return replace(verdict, error=shorten_text(verdict.error, _MAX_ERROR) + where)
+                return structs.replace(verdict, error=shorten_text(verdict.error, _MAX_ERROR) + where)
             warnings.append(verdict.warning)
         warnings += (one.message for one in pasted.problems)
         return CitationVerdict(warning="; ".join(dict.fromkeys(filter(None, warnings))))
@@ -303,15 +278,15 @@ class CitationChecker:
         """Parse comments, or else entries of a requirement file."""
         if not _ENTRY.match(text):
             return parse_pasted(_PATH, text, self.styles)
-        annotations, problems = read_requirement_file(_PATH, text.encode(errors="replace"))
+        annotations, problems = requirement_files.read_requirement_file(_PATH, text.encode(errors="replace"))
         # Outside of a file, paths in it are relative to the project, as in comments.
-        return PastedText(text, [replace(one, from_file=False) for one in annotations], problems)
+        return PastedText(text, [structs.replace(one, from_file=False) for one in annotations], problems)
 
     def _check_annotation(self, annotation: Annotation, pasted: PastedText, *, looks: bool) -> CitationVerdict:
         specifications = self.specifications
         tree = MemoryTree({_PATH: pasted.text.encode()}, specifications.reachable)
-        linked = link_annotations(
-            (annotation,), specifications, tree, specifications.cwd, Progress(), self._make_matcher
+        linked = build.link_annotations(
+            (annotation,), specifications, tree, specifications.cwd, progress.Progress(), self._make_matcher
         )
         failure = linked.failures.get(0)
         for locator, matches in linked.matches.items():
@@ -327,7 +302,7 @@ class CitationChecker:
         near = self.nearest.find(failure.rule.code, annotation) if looks else NearestMatch()
         return CitationVerdict(error=error, nearest=near.text, hint=near.hint)
 
-    def _find_warnings(self, annotation: Annotation, locator: Locator, match: Match) -> Iterator[str]:
+    def _find_warnings(self, annotation: Annotation, locator: Locator, match: records.Match) -> Iterator[str]:
         number = self.specifications.number_of(locator)
         if number is not None:
             number = self.specifications.first_of(number)
@@ -339,10 +314,10 @@ class CitationChecker:
         if annotation.kind is Kind.EXCEPTION and not annotation.reason.strip():
             yield "this exception does not say why: add a line `reason=…`"
         is_required = number is not None and self._is_required(number, match.section, match.pieces)
-        if match.fit is not Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
+        if match.fit is not records.Fit.TITLE and not is_required and annotation.kind is not Kind.SPEC:
             yield "these words stand in the section, but in no requirement"
 
-    def _is_required(self, number: int, index: int, pieces: Sequence[Piece]) -> bool:
+    def _is_required(self, number: int, index: int, pieces: Sequence[records.Piece]) -> bool:
         """Return True if some of these pieces of a section belong to a requirement."""
         if (number, index) not in self._spans:
             section = self.specifications.known(number).sections[index]

@@ -11,21 +11,12 @@ from msgspec import Meta, Struct
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
-from duvet.sources.comments import SourceStyle
-from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
-from duvet.sources.glob import PatternError, compile_pattern, match_any
+from duvet.sources import comments, editor, glob
 from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot, is_inside_project
-from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
+from duvet.tools.trace import invalid_citations
 from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
-from duvet.tools.trace.invalid_citations import (
-    REQUIREMENT_NOT_FOUND,
-    SECTION_NOT_FOUND,
-    SPECIFICATION_NOT_FOUND,
-    LineStretch,
-    find_malformed_annotations,
-    group_styles_by_path,
-)
 from duvet.trace.locations import (
     FileLine,
     SourceText,
@@ -38,8 +29,21 @@ from duvet.trace.locations import (
     parse_resource,
 )
 
-CitationText = Annotated[str, Meta(max_length=10_000)]
-"""Longer texts would block other calls for too long."""
+CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.
+_STEPS = {
+    invalid_citations.SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
+    invalid_citations.SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
+    invalid_citations.REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
+}
+_AS_NEAREST = "Name the target as `nearest` says."
+_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
+_WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
+_ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
+_MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
+_MAX_NUMBERS = 10
+_COMMENT_WIDTH = 100
+_KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
+_DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
 class ValidateCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,17 +57,9 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
     nearest: str | None = None
 
 
-_STEPS = {
-    SPECIFICATION_NOT_FOUND: "Find its id with resolve_spec_id, or the text with search_requirements.",
-    SECTION_NOT_FOUND: "Find the text with search_requirements, or read a section with get_section.",
-    REQUIREMENT_NOT_FOUND: "Find the text with search_requirements; suggest_citation writes the comment.",
-}
-_AS_NEAREST = "Name the target as `nearest` says."
-_AS_NEAREST_WHOLE = "Name the specification as `nearest` says, and one of its sections: spec#section."
-_WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
-
-
+@declare_query("validate_citation", "Validate a citation", ValidateCitationInput, ValidateCitationOutput)
 def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot) -> ToolAnswer:
+    """Whether a citation leads to a specification, its section, and the text it quotes."""
     verdict = context.once(CitationChecker).check(arguments.citation)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
 
@@ -83,34 +79,19 @@ def _suggest_step(verdict: CitationVerdict) -> str:
     if not verdict.error:
         return ""
     phrase = verdict.error.partition(":")[0]
-    if verdict.nearest and phrase != REQUIREMENT_NOT_FOUND:
+    if verdict.nearest and phrase != invalid_citations.REQUIREMENT_NOT_FOUND:
         step = _AS_NEAREST if "#" in verdict.nearest else _AS_NEAREST_WHOLE
         return f"{step} {verdict.hint}".rstrip()
     return verdict.hint or _STEPS.get(phrase, _WRITE)
-
-
-VALIDATE_CITATION = QueryTool(
-    name="validate_citation",
-    title="Validate a citation",
-    description="Whether a citation leads to a specification, its section, and the text it quotes.",
-    input=ValidateCitationInput,
-    output=ValidateCitationOutput,
-    handler=validate_citation,
-)
-
-
-_ROOM = 8_000
-"""Characters of errors, warnings and texts in an answer."""
-_MAX_COMPARED = 6_000
-"""Characters of wrong citations that are compared with all texts, which takes long."""
-_MAX_NUMBERS = 10
 
 
 class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
     citations: Annotated[list[CitationText], Meta(min_length=1, max_length=50, description="Whole comments")]
 
 
+@declare_query("validate_citations", "Validate citations", ValidateCitationsInput, tuple[ValidateCitationOutput, ...])
 def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapshot) -> ToolAnswer:
+    """validate_citation for many at once; answers in their order."""
     checker, left = context.once(CitationChecker), _MAX_COMPARED
     verdicts: list[CitationVerdict] = []
     for citation in arguments.citations:
@@ -132,20 +113,6 @@ def _summarize_verdicts(verdicts: list[CitationVerdict]) -> str:
     return f"{len(wrong)} of {len(verdicts)} invalid: number {join_names(wrong, _MAX_NUMBERS)}. {step}"
 
 
-VALIDATE_CITATIONS = QueryTool(
-    name="validate_citations",
-    title="Validate citations",
-    description="validate_citation for many at once; answers in their order.",
-    input=ValidateCitationsInput,
-    output=tuple[ValidateCitationOutput, ...],
-    handler=validate_citations,
-)
-
-
-_COMMENT_WIDTH = 100
-_KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
-
-
 class SuggestCitationInput(Struct, frozen=True, forbid_unknown_fields=True):
     requirement: Annotated[str, Meta(description="Id or full path; or spec#section for its title")]
     file: Annotated[str, Meta(description="Where to paste it")]
@@ -160,11 +127,12 @@ class SuggestCitationOutput(Struct, frozen=True, omit_defaults=True):
     line_number: int | None = None
 
 
+@declare_query("suggest_citation", "Suggest a citation", SuggestCitationInput, SuggestCitationOutput)
 def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return the comment that cites a requirement in a file, as `duvet cite` would write it."""
+    """The comment to paste into a file to cite a requirement, in the file's style. Writes nothing."""
     cited, line = find_citable(context.catalogue, context.find(arguments.requirement)), arguments.line
     path, styles = _find_source(context, arguments.file)
-    style = choose_style(styles, _KINDS.get(arguments.type or ""))
+    style = editor.choose_style(styles, _KINDS.get(arguments.type or ""))
     kind = _KINDS[arguments.type] if arguments.type else style.kind
     reason = (arguments.reason or "").strip()
     if kind is Kind.EXCEPTION and not reason:
@@ -172,10 +140,10 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     if line is not None and not context.project.tree.exists(path):
         message = f"{path} is not written yet, so it has no line {line}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "leave line out, or write the file first")
-    annotation = NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
+    annotation = editor.NewAnnotation(cited.target, cited.quote, kind, {"reason": reason} if reason else {})
     try:
         text = "\n" if line is None else decode_utf8(context.project.tree.read(path), path)
-        lines = insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
+        lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
     except DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it is about" if line is None else f"above line {line}"
@@ -188,10 +156,10 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     )
 
 
-def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
+def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[comments.SourceStyle, ...]]:
     """Return the path of a source, which need not exist yet, and its comment styles."""
     project = context.project
-    known = context.once(group_styles_by_path)
+    known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
     for path in list_possible_paths(name, project.root):
         if not is_inside_project(project.root, path):
@@ -200,7 +168,7 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[Source
             return path, known[path]
         matching = (rule for rule in rules if _matches(rule.patterns, path) and not _matches(rule.exclude, path))
         if not project.tree.exists(path):
-            styles = (SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link) for rule in matching)
+            styles = (comments.SourceStyle(rule.meta, rule.content, rule.kind, rule.blob_link) for rule in matching)
             if found := tuple(dict.fromkeys(styles)):
                 return path, found
     names = [pattern for rule in rules for pattern in rule.patterns]
@@ -210,22 +178,9 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[Source
 
 def _matches(patterns: tuple[str, ...], path: str) -> bool:
     try:
-        return bool(match_any(compile_pattern(one) for one in patterns)(path))
-    except PatternError:
+        return bool(glob.match_any(glob.compile_pattern(one) for one in patterns)(path))
+    except glob.PatternError:
         return False
-
-
-SUGGEST_CITATION = QueryTool(
-    name="suggest_citation",
-    title="Suggest a citation",
-    description="The comment to paste into a file to cite a requirement, in the file's style. Writes nothing.",
-    input=SuggestCitationInput,
-    output=SuggestCitationOutput,
-    handler=suggest_citation,
-)
-
-
-_DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
 class GetCitationContextInput(Struct, frozen=True):
@@ -250,14 +205,14 @@ class GetCitationContextOutput(Struct, frozen=True):
 
 
 class _Location(NamedTuple):
-    """The lines of a citation in its file."""
-
     path: str
-    lines: LineStretch
+    lines: invalid_citations.LineStretch
     text: SourceText
 
 
+@declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
 def get_citation_context(arguments: GetCitationContextInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The lines of code around a citation. Use it to see whether the code does what it cites."""
     path, (first, last), text = _locate(context, arguments.citation_id)
     around = arguments.context_lines
     # Without a number, the code below is shown however long the comment is.
@@ -280,7 +235,7 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
             raise NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
         card = catalogue.citations[found.indexes[0]]
         text = context.files.text(card.path)
-        return _Location(card.path, LineStretch(card.line, find_last_line(text, card)), text)
+        return _Location(card.path, invalid_citations.LineStretch(card.line, find_last_line(text, card)), text)
     place = parse_file_line(reference.strip())
     if place is None:
         raise QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
@@ -295,7 +250,7 @@ def _locate_line(context: ProjectSnapshot, place: FileLine) -> _Location:
     if not own:
         malformed = [
             _Location(one.path, one.lines, context.files.text(one.path))
-            for one in context.once(find_malformed_annotations)
+            for one in context.once(invalid_citations.find_malformed_annotations)
             if one.path in paths
         ]
         own, found = _select_at(malformed, place.line), [*found, *malformed]
@@ -327,14 +282,4 @@ def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Locatio
     path = catalogue.citations[numbers[0]].path
     text = context.files.text(path)
     lines = find_annotation_lines(catalogue, numbers, text)
-    return [_Location(path, LineStretch(one.first, one.last), text) for one in lines]
-
-
-GET_CITATION_CONTEXT = QueryTool(
-    name="get_citation_context",
-    title="Code around a citation",
-    description="The lines of code around a citation. Use it to see whether the code does what it cites.",
-    input=GetCitationContextInput,
-    output=GetCitationContextOutput,
-    handler=get_citation_context,
-)
+    return [_Location(path, invalid_citations.LineStretch(one.first, one.last), text) for one in lines]

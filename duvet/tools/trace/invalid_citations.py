@@ -16,13 +16,12 @@ from duvet.model import Problem, Severity
 from duvet.sources.comments import SourceStyle, find_runs, make_finder, split_blocks, tokenize_run
 from duvet.text import trim
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import QueryTool, ToolAnswer
+from duvet.tools.tool import ToolAnswer, declare_query
 from duvet.tools.trace.requirements import ListArguments, make_list_answer
 from duvet.trace.locations import SourceText, find_last_line, read_comment
 
 _TABLE = "[["
-_LONGEST = 50
-"""Lines of an entry that are looked at: one that is never closed goes on to the end of its file."""
+_LONGEST = 50  # Lines of an entry that are looked at: one that is never closed goes on to the end of its file.
 MALFORMED_CODES = frozenset(
     one.code
     for one in (
@@ -46,6 +45,26 @@ MALFORMED_CODES = frozenset(
 """The codes of problems that make a comment or an entry of a requirement file unreadable."""
 
 StylesByPath = Mapping[str, tuple[SourceStyle, ...]]
+URL_NOT_FOUND = "URL not found"
+SPECIFICATION_NOT_FOUND = "Specification not found"
+SECTION_NOT_FOUND = "Section not found"
+REQUIREMENT_NOT_FOUND = "Requirement not found"
+
+_PHRASES = {
+    rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,
+    rules.SPECIFICATION_UNFETCHED.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_UNREADABLE.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_NOT_UTF8.code: SPECIFICATION_NOT_FOUND,
+    rules.FILE_NOT_REGULAR.code: SPECIFICATION_NOT_FOUND,
+    rules.TARGET_NO_SECTION.code: SECTION_NOT_FOUND,
+    rules.TARGET_UNKNOWN_SECTION.code: SECTION_NOT_FOUND,
+    rules.QUOTE_NOT_FOUND.code: REQUIREMENT_NOT_FOUND,
+    rules.TARGET_BAD_URL.code: URL_NOT_FOUND,
+    **dict.fromkeys(MALFORMED_CODES, URL_NOT_FOUND),
+}
+_NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
+_PASSED = rules.EXCEPTION_NO_REASON.code  # An error of `duvet validate` that `duvet report` tolerates.
+_OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
 
 
 class LineStretch(NamedTuple):
@@ -92,7 +111,6 @@ def group_styles_by_path(context: ProjectSnapshot) -> StylesByPath:
 
 
 def _list_blocks(styles: StylesByPath, text: Callable[[str], SourceText], path: str) -> list[LineStretch]:
-    """Return the lines of all blocks of comments in a source."""
     stretches = []
     for style in styles.get(path, ()):
         for run in find_runs("\n".join(text(path).lines), make_finder(style.meta, style.content)):
@@ -110,26 +128,6 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
     heads = (number for number in range(line, 0, -1) if number <= len(text.lines))
     head = next((number for number in heads if text.lines[number - 1].startswith(_TABLE)), line)
     return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, AnnotationHead(head)))))
-
-
-URL_NOT_FOUND = "URL not found"
-SPECIFICATION_NOT_FOUND = "Specification not found"
-SECTION_NOT_FOUND = "Section not found"
-REQUIREMENT_NOT_FOUND = "Requirement not found"
-
-_PHRASES = {
-    rules.TARGET_UNRESOLVED.code: SPECIFICATION_NOT_FOUND,
-    rules.SPECIFICATION_UNFETCHED.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_UNREADABLE.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_NOT_UTF8.code: SPECIFICATION_NOT_FOUND,
-    rules.FILE_NOT_REGULAR.code: SPECIFICATION_NOT_FOUND,
-    rules.TARGET_NO_SECTION.code: SECTION_NOT_FOUND,
-    rules.TARGET_UNKNOWN_SECTION.code: SECTION_NOT_FOUND,
-    rules.QUOTE_NOT_FOUND.code: REQUIREMENT_NOT_FOUND,
-    rules.TARGET_BAD_URL.code: URL_NOT_FOUND,
-    **dict.fromkeys(MALFORMED_CODES, URL_NOT_FOUND),
-}
-_NAME = re.compile(r".*(?:[#/]|\.[A-Za-z]+\Z)", re.DOTALL)
 
 
 def describe_citation_error(problem: Problem, target: str) -> str:
@@ -150,11 +148,6 @@ def restore_spelling(message: str, target: str) -> str:
     return re.sub(rf"(?<!\S)/.*/{re.escape(name)}", lambda _: name, message) if name else message
 
 
-_PASSED = rules.EXCEPTION_NO_REASON.code
-"""An error of `duvet validate` that `duvet report` tolerates."""
-_OWN_TARGET = re.compile(r"^target\s*=", re.MULTILINE)
-
-
 class InvalidCitation(Struct, frozen=True):
     file_path: str
     line_number: int
@@ -162,7 +155,9 @@ class InvalidCitation(Struct, frozen=True):
     error: str
 
 
+@declare_query("list_invalid_citations", "Invalid citations", ListArguments, tuple[InvalidCitation, ...])
 def list_invalid_citations(arguments: ListArguments, context: ProjectSnapshot) -> ToolAnswer:
+    """Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed."""
     rows = context.once(_find_invalid)
     note = "validate_citation tells whether a corrected one is right." if rows else "No citation is invalid."
     return make_list_answer(
@@ -205,13 +200,3 @@ def _describe_errors(problems: Iterable[Problem], target: str) -> str:
     # An unknown target has a lower code than a wrong quote.
     found = sorted(problems, key=attrgetter("code"))
     return "; ".join(dict.fromkeys(describe_citation_error(one, target) for one in found))
-
-
-LIST_INVALID_CITATIONS = QueryTool(
-    name="list_invalid_citations",
-    title="Invalid citations",
-    description="Citations in the code that lead nowhere or misquote, and why. Use it after a specification has changed.",
-    input=ListArguments,
-    output=tuple[InvalidCitation, ...],
-    handler=list_invalid_citations,
-)

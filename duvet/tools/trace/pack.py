@@ -7,30 +7,28 @@ from functools import lru_cache, partial
 from string import digits
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct, json
-from msgspec.structs import replace
+from msgspec import Meta, Struct, json, structs
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
 from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
-from duvet.tools.trace.citation_checker import SpecCatalogue
-from duvet.tools.trace.invalid_citations import SPECIFICATION_NOT_FOUND
-from duvet.tools.trace.requirements import (
-    NO_LEVEL,
-    RequirementSummary,
-    SpecArgument,
-    group_requirements_by_section,
-    summarize_requirement,
-)
+from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
+from duvet.tools.trace import citation_checker, invalid_citations
+from duvet.tools.trace import requirements as requirement_tools
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
+_TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
+_MAX_LIMIT = 200_000
+_SHORT_TEXT = 100  # Characters of a requirement's text if not all fit: the text of the section has them.
+_MAX_SECTIONS = 8
+_MAX_CACHED = 64
+
 
 class CoverageSummaryInput(Struct, frozen=True):
-    spec: SpecArgument | None = None
+    spec: requirement_tools.SpecArgument | None = None
 
 
 class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -45,8 +43,7 @@ class CoverageCounts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     not_started: int = 0
     excepted: int = 0
     not_applicable: int = 0
-    percent: int | None = None
-    """The done share of the applicable ones."""
+    percent: int | None = None  # The done share of the applicable ones.
     levels: tuple[CoverageCounts, ...] = ()
 
 
@@ -55,7 +52,9 @@ class CoverageSummaryOutput(Struct, frozen=True, omit_defaults=True):
     specifications: tuple[CoverageCounts, ...] = ()
 
 
+@declare_query("coverage_summary", "Coverage", CoverageSummaryInput, CoverageSummaryOutput)
 def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot) -> ToolAnswer:
+    """How many requirements are done, by specification and level; what is left out is 0. Use it for an overview."""
     if arguments.spec is None:
         return context.once(_summarize_all)
     whole, catalogue = context.once(_count_all), context.catalogue
@@ -75,7 +74,7 @@ def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
 
 
 def _count(cards: Sequence[RequirementCard], *, id: str = "") -> CoverageCounts:
-    levels = tuple(_copy_counts(one, level=one.level or NO_LEVEL) for one in count_by_level(cards))
+    levels = tuple(_copy_counts(one, level=one.level or requirement_tools.NO_LEVEL) for one in count_by_level(cards))
     return _copy_counts(count_requirements(cards), id=id, levels=levels)
 
 
@@ -84,16 +83,12 @@ def _copy_counts(found: RequirementCounts, **more: Any) -> CoverageCounts:
     return CoverageCounts(**{name: getattr(found, name) for name in names}, **more)
 
 
-_TOTAL_ROOM = 1000
-"""More bytes than the counts of all requirements need."""
-
-
 def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     """Return the counts of all specifications, shortened to fit."""
     whole = context.once(_count_all)
     if len(json.encode(whole)) <= MAX_PAGE_BYTES or not context.page_size:
         return ToolAnswer(value=whole)
-    plain = CoverageSummaryOutput(whole.total, tuple(replace(one, levels=()) for one in whole.specifications))
+    plain = CoverageSummaryOutput(whole.total, tuple(structs.replace(one, levels=()) for one in whole.specifications))
     note = "Give spec for the levels of one specification."
     if len(json.encode(plain)) <= MAX_PAGE_BYTES:
         return ToolAnswer(value=plain, next_step=note)
@@ -103,23 +98,6 @@ def _summarize_all(context: ProjectSnapshot) -> ToolAnswer:
     shown = tuple(take_fitting_rows(ranked, MAX_PAGE_BYTES - _TOTAL_ROOM))
     words = f"{len(shown)} of {len(ranked)} specifications shown, those with most left to do. {note}"
     return ToolAnswer(value=CoverageSummaryOutput(whole.total, shown), next_step=words)
-
-
-COVERAGE_SUMMARY = QueryTool(
-    name="coverage_summary",
-    title="Coverage",
-    description="How many requirements are done, by specification and level; what is left out is 0. Use it for an overview.",
-    input=CoverageSummaryInput,
-    output=CoverageSummaryOutput,
-    handler=summarize_coverage,
-)
-
-
-_MAX_LIMIT = 200_000
-_SHORT_TEXT = 100
-"""Characters of a requirement's text if not all fit: the text of the section has them."""
-_MAX_SECTIONS = 8
-_MAX_CACHED = 64
 
 
 class GetSectionInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,11 +112,13 @@ class GetSectionOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
     content: str
     full_path: str
     target: str
-    requirements: tuple[RequirementSummary, ...] | None = None
+    requirements: tuple[requirement_tools.RequirementSummary, ...] | None = None
     next_offset: int | None = None
 
 
+@declare_query("get_section", "Get a section", GetSectionInput, GetSectionOutput)
 def get_section(arguments: GetSectionInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The text of a section, and its requirements with their status."""
     offset, limit = arguments.offset, arguments.limit
     section = _find_section(context.catalogue, context.find(arguments.reference))
     card = context.catalogue.specifications[section.specification]
@@ -193,16 +173,20 @@ class _SectionCache:
 
 
 def _read_text(context: ProjectSnapshot, section: SectionRef) -> str:
-    known = context.once(SpecCatalogue).known(section.specification)
+    known = context.once(citation_checker.SpecCatalogue).known(section.specification)
     return format_section_text(known.sections[known.by_id[section.section]])
 
 
-def _list_requirements(context: ProjectSnapshot, section: SectionRef) -> tuple[RequirementSummary, ...]:
-    indexes = context.once(group_requirements_by_section).get((section.specification, section.section), [])
+def _list_requirements(
+    context: ProjectSnapshot, section: SectionRef
+) -> tuple[requirement_tools.RequirementSummary, ...]:
+    indexes = context.once(requirement_tools.group_requirements_by_section).get(
+        (section.specification, section.section), []
+    )
     cards = [context.catalogue.requirements[index] for index in indexes]
-    rows = [summarize_requirement(card) for card in cards]
+    rows = [requirement_tools.summarize_requirement(card) for card in cards]
     if len(json.encode(rows)) > MAX_PAGE_BYTES // 2:
-        rows = [summarize_requirement(card, _SHORT_TEXT) for card in cards]
+        rows = [requirement_tools.summarize_requirement(card, _SHORT_TEXT) for card in cards]
     return tuple(take_fitting_rows(rows, MAX_PAGE_BYTES // 2))
 
 
@@ -221,16 +205,6 @@ def _estimate_cost(text: str) -> int:
     return len(text.encode()) + 3 * sum(map(text.count, digits))
 
 
-GET_SECTION = QueryTool(
-    name="get_section",
-    title="Get a section",
-    description="The text of a section, and its requirements with their status.",
-    input=GetSectionInput,
-    output=GetSectionOutput,
-    handler=get_section,
-)
-
-
 class ResolveSpecIdInput(Struct, frozen=True):
     url: Annotated[str, Meta(description="URL, path or name of a specification")]
 
@@ -240,7 +214,9 @@ class ResolveSpecIdOutput(Struct, frozen=True, omit_defaults=True):
     error: str | None = None
 
 
+@declare_query("resolve_spec_id", "Resolve a specification", ResolveSpecIdInput, ResolveSpecIdOutput)
 def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> ToolAnswer:
+    """The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources."""
     catalogue = context.catalogue
     found = match_specifications(catalogue, arguments.url, context.project.root)
     if found:
@@ -249,15 +225,5 @@ def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> 
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
     ##% unknown URL with an `error` and the nearest names.
     near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
-    output = ResolveSpecIdOutput(error=SPECIFICATION_NOT_FOUND)
+    output = ResolveSpecIdOutput(error=invalid_citations.SPECIFICATION_NOT_FOUND)
     return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")
-
-
-RESOLVE_SPEC_ID = QueryTool(
-    name="resolve_spec_id",
-    title="Resolve a specification",
-    description="The id of the specification at a URL, in any of its spellings. Ids stand in paths of resources.",
-    input=ResolveSpecIdInput,
-    output=ResolveSpecIdOutput,
-    handler=resolve_spec_id,
-)

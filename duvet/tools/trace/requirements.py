@@ -6,51 +6,44 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, TypeVar
 
-from msgspec import Meta, Struct, convert, json
-from msgspec.structs import replace
+from msgspec import Meta, Struct, convert, json, structs
 
-from duvet.errors import NotFoundError
-from duvet.model import Level
-from duvet.queries.details import make_detail
-from duvet.queries.full_text import RequirementIndex
+from duvet import errors, model
+from duvet.queries import details, full_text, references, search
 from duvet.queries.gaps import Gap, RequirementFilter, find_gaps, select_requirements
 from duvet.queries.priority import Priority, compute_priority, prioritize_requirements
 from duvet.queries.records import CitationWithCode, RequirementDetail, format_level
-from duvet.queries.references import (
-    CitationRef,
-    RequirementRef,
-    ResolvedReference,
-    find_requirements_by_id,
-    resolve_reference,
-)
-from duvet.queries.search import SearchQuery, describe_answer, find_hits, suggest_similar
 from duvet.text import quote_text, shorten_text
+from duvet.tools import pagination
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import (
-    MAX_PAGE_BYTES,
-    MAX_PAGE_ROWS,
-    PageRequest,
-    describe_rest,
-    make_result_page,
-    take_fitting_rows,
-)
-from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
+from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
+from duvet.trace import locations, records
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, RequirementCard
-from duvet.trace.locations import parse_resource
-from duvet.trace.records import Status
 
 SpecArgument = Annotated[str, Meta(description="Only of this specification: id, name, URL or path")]
 LevelWord = Literal["MUST", "SHOULD", "MAY", "unspecified"]
 StatusWord = Literal["not started", "in progress", "needs tests", "done"]
 
 NO_LEVEL = "unspecified"
-_STATUSES = {status.words: status for status in Status}
+_STATUSES = {status.words: status for status in records.Status}
+_NEIGHBOUR_TEXT = 160  # Characters of a neighbour's text.
+_MAX_PLACES = 10  # Places of one requirement, and requirements of one citation, that are listed.
+_STEPS = {
+    "not started": "Implement it; suggest_citation writes the comment.",
+    "in progress": "Cite the rest of it; suggest_citation writes the comment.",
+    "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
+}
+_Item = TypeVar("_Item")
+_DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
+_NEXT = {
+    records.Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
+    records.Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
+    records.Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+}
 
 
 class ListArguments(Struct, frozen=True, kw_only=True):
-    """The requested part of a list."""
-
-    limit: Annotated[int, Meta(ge=1, le=MAX_PAGE_ROWS)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=pagination.MAX_PAGE_ROWS)] | None = None
     cursor: Annotated[str, Meta(description="next_cursor of the answer before")] | None = None
 
 
@@ -63,7 +56,7 @@ def make_filter(arguments: RequirementArguments, status: str | None = None) -> R
     level = arguments.level
     return RequirementFilter(
         specifications=(arguments.spec,) if arguments.spec is not None else (),
-        levels=(Level.AUTO if level == NO_LEVEL else Level[level],) if level else (),
+        levels=(model.Level.AUTO if level == NO_LEVEL else model.Level[level],) if level else (),
         statuses=(_STATUSES[status],) if status else (),
     )
 
@@ -79,12 +72,6 @@ def summarize_requirement(card: RequirementCard, most: int | None = None) -> Req
     """Return a summary with at most so many characters of the text."""
     text = card.text if most is None else shorten_text(card.text, most)
     return RequirementSummary(card.id[:SHORT_ID_DIGITS], format_level(card.level) or NO_LEVEL, card.status.words, text)
-
-
-_NEIGHBOUR_TEXT = 160
-"""Characters of a neighbour's text."""
-_MAX_PLACES = 10
-"""Places of one requirement, and requirements of one citation, that are listed."""
 
 
 class GetRequirementInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -126,53 +113,14 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
     citations: dict[str, list[RequirementCitation]]
 
 
-_STEPS = {
-    "not started": "Implement it; suggest_citation writes the comment.",
-    "in progress": "Cite the rest of it; suggest_citation writes the comment.",
-    "needs tests": "Write a test; suggest_citation with type=test writes the comment.",
-}
-
-
+@declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
+    """All about one requirement: text, level, status and why, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
-    found = make_detail(context.material(), requirement)
+    found = details.make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)
-    whole = _make_output(found)
-    citations = _fit_citations(found.citations, MAX_PAGE_BYTES - len(json.encode(whole)))
-    by_type: dict[str, list[RequirementCitation]] = {}
-    for one, shown in zip(found.citations, citations, strict=False):
-        by_type.setdefault(one.type, []).append(shown)
-    count = len(found.citations)
-    rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
-    notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
-    return ToolAnswer(value=replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
-
-
-def _find_requirement(catalogue: Catalogue, found: ResolvedReference) -> RequirementRef:
-    """Return the requirement of a reference; for a citation, the one that it cites."""
-    if isinstance(found, RequirementRef):
-        return found
-    if not isinstance(found, CitationRef):
-        raise ToolError(ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them")
-    indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
-    ids = sorted({catalogue.ids[index] for index in indexes})
-    if len(ids) == 1:
-        return RequirementRef(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
-    if ids:
-        hint = f"give one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
-    card = catalogue.citations[found.indexes[0]]
-    if card.is_valid:
-        hint = f"get_section has the requirements of {card.target}"
-        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
-    hint = "mend it first: validate_citation tells what it should say"
-    raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
-
-
-def _make_output(found: RequirementDetail) -> GetRequirementOutput:
-    """Return everything but the citations."""
     places = tuple(RequirementPlace(one.full_path, one.status) for one in found.places[:_MAX_PLACES])
-    return GetRequirementOutput(
+    whole = GetRequirementOutput(
         identifier=found.identifier,
         id=found.id,
         full_path=found.full_path,
@@ -198,6 +146,35 @@ def _make_output(found: RequirementDetail) -> GetRequirementOutput:
         citation_count=len(found.citations),
         citations={},
     )
+    citations = _fit_citations(found.citations, pagination.MAX_PAGE_BYTES - len(json.encode(whole)))
+    by_type: dict[str, list[RequirementCitation]] = {}
+    for one, shown in zip(found.citations, citations, strict=False):
+        by_type.setdefault(one.type, []).append(shown)
+    count = len(found.citations)
+    rest = f"{len(citations)} of {count} citations shown; for all read duvet://{found.full_path}/citations."
+    notes = [_STEPS.get(found.status, ""), rest if len(citations) < count else ""]
+    return ToolAnswer(value=structs.replace(whole, citations=by_type), next_step=" ".join(filter(None, notes)))
+
+
+def _find_requirement(catalogue: Catalogue, found: references.ResolvedReference) -> references.RequirementRef:
+    """Return the requirement of a reference; for a citation, the one that it cites."""
+    if isinstance(found, references.RequirementRef):
+        return found
+    if not isinstance(found, references.CitationRef):
+        raise ToolError(ErrorCode.INVALID_REQUEST, "this names no requirement", "give an id; get_section lists them")
+    indexes = {index for number in found.indexes for index in catalogue.citations[number].requirements}
+    ids = sorted({catalogue.ids[index] for index in indexes})
+    if len(ids) == 1:
+        return references.RequirementRef(tuple(index for index, id in enumerate(catalogue.ids) if id == ids[0]))
+    if ids:
+        hint = f"give one of these ids: {', '.join(id[:SHORT_ID_DIGITS] for id in ids[:_MAX_PLACES])}"
+        raise ToolError(ErrorCode.NOT_FOUND, f"{len(ids)} requirements are cited there", hint)
+    card = catalogue.citations[found.indexes[0]]
+    if card.is_valid:
+        hint = f"get_section has the requirements of {card.target}"
+        raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is of no requirement", hint)
+    hint = "mend it first: validate_citation tells what it should say"
+    raise ToolError(ErrorCode.NOT_FOUND, f"the citation at {card.id} is invalid: {card.remark}", hint)
 
 
 def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[RequirementCitation]:
@@ -207,23 +184,10 @@ def _fit_citations(citations: Sequence[CitationWithCode], room: int) -> list[Req
     ##% for more, and say how to get the rest.
     shown = [convert(one, RequirementCitation, from_attributes=True) for one in citations]
     if len(json.encode(shown)) > room:
-        shown = [replace(one, context_lines=None) for one in shown]
+        shown = [structs.replace(one, context_lines=None) for one in shown]
     if len(json.encode(shown)) > room:
-        shown = [replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
-    return list(take_fitting_rows(shown, room))
-
-
-GET_REQUIREMENT = QueryTool(
-    name="get_requirement",
-    title="Get a requirement",
-    description="All about one requirement: text, level, status and why, places, citations with code, neighbours.",
-    input=GetRequirementInput,
-    output=GetRequirementOutput,
-    handler=get_requirement,
-)
-
-
-_Item = TypeVar("_Item")
+        shown = [structs.replace(one, comment_text=one.comment_text.partition("\n")[0]) for one in shown]
+    return list(pagination.take_fitting_rows(shown, room))
 
 
 class ListedRequirement(Struct, frozen=True):
@@ -254,19 +218,21 @@ def make_list_answer(
     key: Callable[[_Item], str],
     row: Callable[[_Item], Struct],
     notes: Sequence[str] = (),
+    page_size: int | None = None,
 ) -> ToolAnswer:
-    """Return the requested part of a list, from the tool of that name."""
-    question = (name, replace(arguments, limit=None, cursor=None))
-    request = PageRequest(question, arguments.cursor, arguments.limit, context.page_size)
-    rows, page = make_result_page(items, request, key=key, row=row)
-    words = [*notes, describe_rest(len(rows), page)]
+    """Return the requested part of a list of the tool of that name, by default in pages of the context's size."""
+    question = (name, structs.replace(arguments, limit=None, cursor=None))
+    request = pagination.PageRequest(
+        question, arguments.cursor, arguments.limit, context.page_size if page_size is None else page_size
+    )
+    rows, page = pagination.make_result_page(items, request, key=key, row=row)
+    words = [*notes, pagination.describe_rest(len(rows), page)]
     return ToolAnswer(value=rows, page=page, next_step=" ".join(filter(None, words)))
 
 
 def make_requirement_list_answer(
     context: ProjectSnapshot, name: str, arguments: ListArguments, indexes: Sequence[int], notes: Sequence[str] = ()
 ) -> ToolAnswer:
-    """Return the requested part of a list of requirements."""
     catalogue = context.catalogue
     return make_list_answer(
         context,
@@ -283,9 +249,6 @@ def make_requirement_list_answer(
     )
 
 
-_DIGITS = re.compile(r"[0-9a-fA-F]{1,64}\Z")
-
-
 class GetRequirementStatusInput(Struct, frozen=True):
     req_identifier: Annotated[str, Meta(description="First 4 or more digits of its id, or its full_path")]
 
@@ -295,14 +258,12 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     places: tuple[RequirementPlace, ...] = ()
 
 
-_NEXT = {
-    Status.NOT_STARTED: "Nothing implements it: suggest_citation writes the comment for the code that will.",
-    Status.IN_PROGRESS: "get_requirement shows what cites it so far.",
-    Status.NEEDS_TESTS: 'It is implemented; cite it in a test, with suggest_citation and the type "test".',
-}
-
-
+@declare_query(
+    "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
+)
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
+    """How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you have
+    cited it."""
     catalogue = context.catalogue
     indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
@@ -318,29 +279,18 @@ def get_requirement_status(arguments: GetRequirementStatusInput, context: Projec
 
 def _find_indexes(catalogue: Catalogue, identifier: str) -> Sequence[int]:
     if _DIGITS.match(identifier):
-        return find_requirements_by_id(catalogue, identifier)
+        return references.find_requirements_by_id(catalogue, identifier)
     cause = None
     try:
-        found = resolve_reference(catalogue, identifier)
-        if isinstance(found, RequirementRef):
+        found = references.resolve_reference(catalogue, identifier)
+        if isinstance(found, references.RequirementRef):
             return found.indexes
-    except NotFoundError as error:
-        if parse_resource(identifier):
+    except errors.NotFoundError as error:
+        if locations.parse_resource(identifier):
             raise
         cause = error
     hint = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
-    raise NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
-
-
-GET_REQUIREMENT_STATUS = QueryTool(
-    name="get_requirement_status",
-    title="Status of a requirement",
-    description='How far a requirement has got: "done", "needs tests", "in progress" or "not started". Ask again once you '
-    "have cited it.",
-    input=GetRequirementStatusInput,
-    output=GetRequirementStatusOutput,
-    handler=get_requirement_status,
-)
+    raise errors.NotFoundError(f"{quote_text(identifier)} is no requirement", hint=hint) from cause
 
 
 class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
@@ -348,35 +298,29 @@ class SearchRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
     status: StatusWord | None = None
 
 
+@declare_query("search_requirements", "Search requirements", SearchRequirementsInput, tuple[ListedRequirement, ...])
 def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
-    question = SearchQuery(arguments.query, make_filter(arguments, arguments.status))
-    found = find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
+    """Requirements by the words in them, or by what names them, the best first. Use it to find out which requirement
+    some code is about."""
+    question = search.SearchQuery(arguments.query, make_filter(arguments, arguments.status))
+    found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
     ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
     ##% step or a note.
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in describe_answer(found)]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:
-        hint = suggest_similar(context.catalogue, arguments.query, context.files)
+        hint = search.suggest_similar(context.catalogue, arguments.query, context.files)
         notes.append(f"Nothing found; {hint}" if hint else "Nothing found.")
     return make_requirement_list_answer(context, "search_requirements", arguments, found.indexes, notes)
 
 
-def _open_index(context: ProjectSnapshot) -> RequirementIndex:
-    return RequirementIndex(context.catalogue, context.memory)
+def _open_index(context: ProjectSnapshot) -> full_text.RequirementIndex:
+    return full_text.RequirementIndex(context.catalogue, context.memory)
 
 
-SEARCH_REQUIREMENTS = QueryTool(
-    name="search_requirements",
-    title="Search requirements",
-    description="Requirements by the words in them, or by what names them, the best first. Use it to find out which "
-    "requirement some code is about.",
-    input=SearchRequirementsInput,
-    output=tuple[ListedRequirement, ...],
-    handler=search_requirements,
-)
-
-
+@declare_query("list_uncited_requirements", "Uncited requirements", RequirementArguments, tuple[ListedRequirement, ...])
 def list_uncited_requirements(arguments: RequirementArguments, context: ProjectSnapshot) -> ToolAnswer:
+    """Requirements that no code cites yet, in the order of the specifications. Use it for an audit."""
     indexes = filter_requirements(context.catalogue, context.once(_find_uncited), make_filter(arguments))
     note = "suggest_citation writes the comment for one of them." if indexes else "Nothing is uncited here."
     return make_requirement_list_answer(context, "list_uncited_requirements", arguments, indexes, [note])
@@ -386,30 +330,26 @@ def _find_uncited(context: ProjectSnapshot) -> tuple[int, ...]:
     return find_gaps(context.catalogue, RequirementFilter(), Gap.CITATION).indexes
 
 
-LIST_UNCITED_REQUIREMENTS = QueryTool(
-    name="list_uncited_requirements",
-    title="Uncited requirements",
-    description="Requirements that no code cites yet, in the order of the specifications. Use it for an audit.",
-    input=RequirementArguments,
-    output=tuple[ListedRequirement, ...],
-    handler=list_uncited_requirements,
-)
-
-
 class GetPrioritizedRequirementsInput(RequirementArguments, frozen=True, kw_only=True):
     status: Literal["partially_implemented", "not_started", "fully_implemented"] | None = None
 
 
 class PrioritizedRequirement(Struct, frozen=True):
-    """A requirement with the facts that decide about its rank."""
-
     full_path: str
     level: str
     status: str
     todo_count: int
 
 
+@declare_query(
+    "get_prioritized_requirements",
+    "What to work on next",
+    GetPrioritizedRequirementsInput,
+    tuple[PrioritizedRequirement, ...],
+)
 def get_prioritized_requirements(arguments: GetPrioritizedRequirementsInput, context: ProjectSnapshot) -> ToolAnswer:
+    """All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what to
+    work on; what is done comes last in its level."""
     catalogue, ranked = context.catalogue, context.once(_rank)
     indexes = filter_requirements(catalogue, list(ranked), make_filter(arguments))
     if arguments.status:
@@ -438,17 +378,6 @@ def _rank(context: ProjectSnapshot) -> dict[int, Priority]:
     catalogue = context.catalogue
     ranked = prioritize_requirements(catalogue, RequirementFilter(), finished=True)
     return {index: compute_priority(catalogue, catalogue.requirements[index]) for index in ranked}
-
-
-GET_PRIORITIZED_REQUIREMENTS = QueryTool(
-    name="get_prioritized_requirements",
-    title="What to work on next",
-    description="All requirements, most urgent first: by level, then what has been begun, then todos. Use it to choose what "
-    "to work on; what is done comes last in its level.",
-    input=GetPrioritizedRequirementsInput,
-    output=tuple[PrioritizedRequirement, ...],
-    handler=get_prioritized_requirements,
-)
 
 
 def group_requirements_by_section(context: ProjectSnapshot) -> Mapping[tuple[int, str], list[int]]:

@@ -14,7 +14,7 @@ from duvet.knowledge.relevance import PROFILES
 from duvet.knowledge.search_query import ArtifactType
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.records import SymbolKind
-from duvet.tools.knowledge.search import KM_SEARCH
+from duvet.tools.knowledge.search import search_everything
 from duvet.tools.schemas import input_schema
 from tests.unit.knowledge.stored import BOIL, MUST_BOIL, OLD, plain
 from tests.unit.tools.knowledge.made import Asking, asking, ids
@@ -163,7 +163,7 @@ def test_long_queries(known: Asking) -> None:
 
 
 def test_what_the_schema_tells() -> None:
-    schema = input_schema(KM_SEARCH)["properties"]
+    schema = input_schema(search_everything)["properties"]
     description = "Results"
     assert schema["limit"] == {
         "type": "integer",
