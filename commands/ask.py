@@ -20,14 +20,7 @@ from duvet.console.project import (
 )
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import QueryError
-from duvet.llm.ask import (
-    ASK_TASK,
-    NOTHING_FOUND,
-    AnswerSource,
-    ModelAnswer,
-    ProjectRetriever,
-    answer_question,
-)
+from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.queries.full_text import RequirementIndex

@@ -74,7 +74,19 @@ def diff(
     diff_base = find_base(revisions, base, exact=exact, is_gate=bool(fail_on))
     then = _load_revision(open_cache(), options, revisions, diff_base, now)
     print_error_notice(now)
-    _print_remarks(then, diff_base)
+    if not then.has_configuration:
+        print_remark(f"there was no configuration in {diff_base.words}, so everything is new")
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
+    specifications = {card.path for card in then.catalogue.specifications}
+    count = sum(path in specifications for path in then.borrowed)
+    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
+        if number:
+            are, were = ("is", "was") if number == 1 else ("are", "were")
+            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
+    if errors := len(list_errors(then.catalogue)):
+        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
     ctx.exit(_apply_gates(difference, fail_on, annotate=format == "text"))
@@ -143,23 +155,6 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
     except DuvetError as error:
         error.path = f"{revision}:{error.path}"
         raise
-
-
-def _print_remarks(then: RevisionCatalogue, base: DiffBase) -> None:
-    """Print what limits the comparison with the revision."""
-    if not then.has_configuration:
-        print_remark(f"there was no configuration in {base.words}, so everything is new")
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
-    ##% sources.
-    specifications = {card.path for card in then.catalogue.specifications}
-    count = sum(path in specifications for path in then.borrowed)
-    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
-        if number:
-            are, were = ("is", "was") if number == 1 else ("are", "were")
-            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
-    if errors := len(list_errors(then.catalogue)):
-        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
 
 
 def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: bool) -> int:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from duvet.server.http.listener import ServerAddress
     from duvet.tools.tool import Tool
 
-_SERVER_NAME = "duvet"
-"""The name of the server in the configuration of clients."""
+_SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _TERMINAL_NOTICE = (
     "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
     "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
@@ -185,10 +184,8 @@ def _choose_address(application: Application, listening: ListenOptions) -> Serve
 class McpClient(Struct, frozen=True):
     """A program that starts MCP servers."""
 
-    render: Callable[[list[str]], str]
-    """Renders the configuration that makes it run this command."""
-    where: str
-    """The files that it reads its configuration from."""
+    render: Callable[[list[str]], str]  # Renders the configuration that makes it run this command.
+    where: str  # The files that it reads its configuration from.
 
 
 def _make_json_renderer(key: str, **fields: str) -> Callable[[list[str]], str]:

@@ -13,11 +13,10 @@ from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import print_error_notice, require_catalogue
 from duvet.console.streams import print_remark
 from duvet.errors import DuvetError
-from duvet.queries.gaps import RequirementFilter, select_requirements
+from duvet.queries.gaps import select_requirements
 from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Column, Listing
 from duvet.text import format_count
-from duvet.trace.catalogue import Catalogue
 
 _RANK = Column("rank", lambda row: str(row.rank))
 _REASON = Column("reason", lambda row: row.reason, wraps=True)
@@ -82,24 +81,18 @@ def prioritize(
         columns = (_RANK, ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, _REASON, *more, TEXT_COLUMN)
         print_list(Listing(columns, rows), format)
     else:
-        _print_prompt(prompt, catalogue, filters, ranked, options)
+        # Print the prompt about the most urgent requirement; raise DuvetError if there is none.
+        from duvet.commands.prompt import print_requirement_prompt
+        from duvet.prompts.library import REQUIREMENT_PROMPTS, require_prompt
+
+        require_prompt(prompt, REQUIREMENT_PROMPTS)
+        if not ranked:
+            if select_requirements(catalogue, filters):
+                raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
+            raise DuvetError("no requirement is what the options ask for", hint="leave out some of them")
+        ##= man/spec/queries.md#priorities
+        ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
+        print_requirement_prompt(prompt, catalogue, ranked[0], options)
     print_error_notice(catalogue)
     if prompt is None:
         print_remark(f"{len(rows)} of {format_count(len(ranked), 'requirement')} listed, most urgent first")
-
-
-def _print_prompt(
-    name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
-) -> None:
-    """Print the prompt about the most urgent requirement; raise DuvetError if there is none."""
-    from duvet.commands.prompt import print_requirement_prompt
-    from duvet.prompts.library import REQUIREMENT_PROMPTS, require_prompt
-
-    require_prompt(name, REQUIREMENT_PROMPTS)
-    if not ranked:
-        if select_requirements(catalogue, filters):
-            raise DuvetError("nothing is left to do", hint="`duvet prioritize --all` ranks what is done, too")
-        raise DuvetError("no requirement is what the options ask for", hint="leave out some of them")
-    ##= man/spec/queries.md#priorities
-    ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
-    print_requirement_prompt(name, catalogue, ranked[0], options)

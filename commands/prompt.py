@@ -78,12 +78,8 @@ def prompt(
         if key in values:
             raise click.UsageError("--arg gives the same NAME twice", ctx)
         values[key] = value
-    _print_prompt(name, values, options)
-
-
-def _print_prompt(name: str, arguments: Mapping[str, str], options: Mapping[str, Any]) -> None:
     try:
-        request = check_prompt_request(name, arguments)
+        request = check_prompt_request(name, values)
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print what `prompts/get` returns.
         if name == SYSTEM_PROMPT:

@@ -34,7 +34,6 @@ class Rule(Struct, frozen=True):
 
 _warning = partial(Rule, severity=Severity.WARNING)
 
-
 # Configuration
 CONFIG_SYNTAX = Rule("DUV001", "config-syntax")
 CONFIG_UNKNOWN_KEY = Rule("DUV002", "config-unknown-key")

@@ -203,7 +203,9 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
     parts: list[str] = []
     offsets, originals = [0], [taken]
     for run in _RUN.finditer(text, taken, end):
-        for low, high in _find_dropped(run):
+        start, stop = run.span()
+        spaces = [space.span() for space in _SPACE.finditer(run.string, start, stop)]
+        for low, high in [(start + 1, stop)] if spaces == [(start, stop)] else spaces:
             parts.append(text[taken:low])
             offsets.append(offsets[-1] + low - taken)
             originals.append(high)
@@ -214,12 +216,6 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
 
 def _reduce_run(run: re.Match[str]) -> str:
     return run[0].translate(_NO_SPACE) or run[0][0]
-
-
-def _find_dropped(run: re.Match[str]) -> list[tuple[int, int]]:
-    start, end = run.span()
-    spaces = [space.span() for space in _SPACE.finditer(run.string, start, end)]
-    return [(start + 1, end)] if spaces == [(start, end)] else spaces
 
 
 def join_names(names: Sequence[str], most: int) -> str:

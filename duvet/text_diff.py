@@ -78,7 +78,22 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
         while a < b and c < d and old[b - 1] == new[d - 1]:
             b, d = b - 1, d - 1
             found.append((b, d))
-        anchors = _find_longest_rising(_find_anchors(old, new, (a, b, c, d)))
+        # Return the longest run of pairs, sorted by the first, in which the second increases too.
+        pairs = _find_anchors(old, new, (a, b, c, d))
+        ends: list[int] = []
+        last: list[int] = []
+        before: list[int] = []
+        for index, (_, second) in enumerate(pairs):
+            at = bisect_left(ends, second)
+            before.append(last[at - 1] if at else -1)
+            ends[at : at + 1] = [second]
+            last[at : at + 1] = [index]
+        run = []
+        index = last[-1] if last else -1
+        while index >= 0:
+            run.append(pairs[index])
+            index = before[index]
+        anchors = run[::-1]
         if anchors:
             found += anchors
             edges = [(a - 1, c - 1), *anchors, (b, d)]
@@ -102,24 +117,6 @@ def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int
         if found.setdefault(lines[index], index) != index:
             again.add(lines[index])
     return {text: index for text, index in found.items() if text not in again}
-
-
-def _find_longest_rising(pairs: list[LinePair]) -> list[LinePair]:
-    """Return the longest run of pairs, sorted by the first, in which the second increases too."""
-    ends: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
-    for index, (_, second) in enumerate(pairs):
-        at = bisect_left(ends, second)
-        before.append(last[at - 1] if at else -1)
-        ends[at : at + 1] = [second]
-        last[at : at + 1] = [index]
-    run = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        run.append(pairs[index])
-        index = before[index]
-    return run[::-1]
 
 
 def _compare_lines(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> Iterator[LinePair]:

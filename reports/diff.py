@@ -149,24 +149,20 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
     for item in group.items:
         yield f"  {escape_cell(item.place)}  {item.words}"
         for line in item.lines:
-            yield from _wrapped(line.text, f"{line.sign} " if line.sign else "")
+            sign = f"{line.sign} " if line.sign else ""
+            from textwrap import wrap
+
+            blank = " " * len(sign)
+            yield from wrap(
+                escape_cell(line.text),
+                _WIDTH,
+                initial_indent=_INDENT + sign,
+                subsequent_indent=_INDENT + blank,
+                break_on_hyphens=False,
+            )
 
 
-def _wrapped(text: str, sign: str) -> list[str]:
-    from textwrap import wrap
-
-    blank = " " * len(sign)
-    return wrap(
-        escape_cell(text),
-        _WIDTH,
-        initial_indent=_INDENT + sign,
-        subsequent_indent=_INDENT + blank,
-        break_on_hyphens=False,
-    )
-
-
-_MOST = 65_000
-"""GitHub refuses comments of more than 65,536 characters."""
+_MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
 _FRAME = 200
 """No more than this surrounds the items of a group, with the words that say what is left out."""
 _LONGEST = 600

@@ -82,22 +82,18 @@ def _specification(coverage: Coverage) -> Json:
     specification = coverage.specification
     found: Json = {"title": specification.title} if specification.title else {}
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
-    stated = _stated_by_section(coverage)
+    by_section: dict[int, list[int]] = {}
+    for match in coverage.matches:
+        # A requirement that only names the section's title stands in no line of it.
+        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
+            by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
+    stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
     found["sections"] = [
         _section(section, coverage.sections.get(index, {}), stated.get(index))
         for index, section in enumerate(specification.sections)
     ]
     return found
-
-
-def _stated_by_section(coverage: Coverage) -> dict[int, list[int]]:
-    stated: dict[int, list[int]] = {}
-    for match in coverage.matches:
-        # A requirement that only names the section's title stands in no line of it.
-        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
-            stated.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
-    return {section: sorted(ids) for section, ids in stated.items()}
 
 
 def _section(section: Section, lines: SegmentsByLine, stated: list[int] | None) -> Json:

@@ -11,7 +11,7 @@ from fnv_c import fnv1a_64  # type: ignore[import-untyped]
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Kind, Level, Locator, Section, Specification
+from duvet.model import Annotation, Kind, Level, Locator, Specification
 from duvet.reports.json_v2_records import (
     ByteRange,
     CiteRecord,
@@ -100,25 +100,21 @@ def make_cite_records(
         id = ids[index] = make_entity_id("cite", file, annotation.line, target.src)
         known = records.get(id)
         if known is None:
-            records[id] = _record(annotation, file, target)
+            records[id] = CiteRecord(
+                source=make_location(file, annotation),
+                target=target,
+                type=_KIND_NAMES[annotation.kind],
+                level=LEVEL_NAMES[annotation.level],
+                comment=annotation.reason or None,
+                feature=annotation.feature or None,
+                tracking_issue=annotation.tracking_issue or None,
+                tags=annotation.tags,
+            )
         else:
             # Several annotations on one line have one id; the first one speaks for all.
             ranges = merge_ranges(known.target.ranges, target.ranges)
             records[id] = replace(known, target=replace(known.target, ranges=ranges))
     return records, ids
-
-
-def _record(annotation: Annotation, file: str, target: SourceRanges) -> CiteRecord:
-    return CiteRecord(
-        source=make_location(file, annotation),
-        target=target,
-        type=_KIND_NAMES[annotation.kind],
-        level=LEVEL_NAMES[annotation.level],
-        comment=annotation.reason or None,
-        feature=annotation.feature or None,
-        tracking_issue=annotation.tracking_issue or None,
-        tags=annotation.tags,
-    )
 
 
 def make_location(file: str, annotation: Annotation) -> SourceLocation:
@@ -285,7 +281,10 @@ def make_inline_sources(report: Finished) -> InlineSources:
         span = SourceSpan(src=src, start=0, end=len(specification.data))
         found.specifications.setdefault(_span_id("spc", span), _specification(specification, span))
         for section in specification.sections:
-            span = _section_span(src, section)
+            start, end = section.heading
+            if section.lines:
+                end = section.starts[-1] + byte_length(section.lines[-1])
+            span = SourceSpan(src=src, start=start, end=end)
             record = SectionRecord(source=span, short_name=section.id, long_name=section.title)
             found.sections.setdefault(_span_id("sec", span), record)
     return found
@@ -302,13 +301,6 @@ def _specification(specification: Specification, span: SourceSpan) -> Specificat
         format=specification.format.name.lower(),
         url=specification.url if specification.locator.is_url else None,
     )
-
-
-def _section_span(src: str, section: Section) -> SourceSpan:
-    start, end = section.heading
-    if section.lines:
-        end = section.starts[-1] + byte_length(section.lines[-1])
-    return SourceSpan(src=src, start=start, end=end)
 
 
 def build_v2_report(report: Finished) -> V2Report:

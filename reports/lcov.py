@@ -63,7 +63,12 @@ def _lines(
         yield _branches(0, line, title, implemented, cited)
         yield _branches(1, line, title, checked, tested)
     yield from (f"DA:{line},0" for line in sorted(referred))
-    covered = _covered(cited, tested, require_citations, require_tests)
+    if require_citations and require_tests:
+        covered = cited & tested
+    elif require_citations:
+        covered = cited
+    else:
+        covered = tested if require_tests else cited | tested
     yield from (f"DA:{line},1" for line in sorted(covered))
     yield from (f"DA:{line},0" for line in sorted((cited | tested) - covered))
     yield "end_of_record"
@@ -94,11 +99,3 @@ def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -
         first = int(title.line not in hit)
         hit.add(title.line)
     return f"BRDA:{line},{block},0,{count}\nFNDA:{first},{title.text}\nBRDA:{title.line},{block},0,{first}"
-
-
-def _covered(cited: set[int], tested: set[int], require_citations: bool, require_tests: bool) -> set[int]:
-    if require_citations and require_tests:
-        return cited & tested
-    if require_citations:
-        return cited
-    return tested if require_tests else cited | tested

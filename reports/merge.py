@@ -181,8 +181,7 @@ def _sorted(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
-NamedReports = Sequence[tuple[str, V2Report]]
-"""Reports with the names of their files."""
+NamedReports = Sequence[tuple[str, V2Report]]  # Reports with the names of their files.
 
 
 class _Listener(NamedTuple):
@@ -208,7 +207,25 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     merged = inputs[0][1]
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
-        merged = _merged(merged, report, _Listener(number, name, problems))
+        listener = _Listener(number, name, problems)
+        old, new = merged.annotations, report.annotations
+        merged = V2Report(
+            tuple(sorted({*merged.issue_links, *report.issue_links})),
+            _union(merged.repositories, report.repositories, listener),
+            V2Sources(
+                _union(merged.sources.inline, report.sources.inline, listener),
+                _union(merged.sources.linked, report.sources.linked, listener),
+                _extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
+            ),
+            V2Annotations(
+                _union(old.specification, new.specification, listener),
+                _union(old.section, new.section, listener),
+                _union(old.requirement, new.requirement, listener),
+                _union(old.cite, new.cite, listener),
+                _union(old.not_applicable, new.not_applicable, listener),
+                _extensions("annotations", old.extensions, new.extensions, listener),
+            ),
+        )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
     return tidy_report(merged), tuple(problems)
 
@@ -230,27 +247,6 @@ def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
                     name,
                     hint="add a blob-link to disambiguate: to each [[source]] of the configurations, or as --blob-link",
                 )
-
-
-def _merged(earlier: V2Report, later: V2Report, listener: _Listener) -> V2Report:
-    old, new = earlier.annotations, later.annotations
-    return V2Report(
-        tuple(sorted({*earlier.issue_links, *later.issue_links})),
-        _union(earlier.repositories, later.repositories, listener),
-        V2Sources(
-            _union(earlier.sources.inline, later.sources.inline, listener),
-            _union(earlier.sources.linked, later.sources.linked, listener),
-            _extensions("sources", earlier.sources.extensions, later.sources.extensions, listener),
-        ),
-        V2Annotations(
-            _union(old.specification, new.specification, listener),
-            _union(old.section, new.section, listener),
-            _union(old.requirement, new.requirement, listener),
-            _union(old.cite, new.cite, listener),
-            _union(old.not_applicable, new.not_applicable, listener),
-            _extensions("annotations", old.extensions, new.extensions, listener),
-        ),
-    )
 
 
 def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> dict[str, T]:

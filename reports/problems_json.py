@@ -21,8 +21,7 @@ class _Span(Struct, frozen=True, kw_only=True):
     line: int | None
     column: int | None
     end_line: int | None
-    end_column: int | None
-    """The column after the last character."""
+    end_column: int | None  # The column after the last character.
 
 
 class NoteRecord(_Span, frozen=True, kw_only=True):

@@ -64,45 +64,41 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
     seen: Counter[str] = Counter()
     results = []
     for problem in problems:
-        print_ = _fingerprint(problem, view)
+        shown = problem.place.line and not problem.is_private
+        line = view.read_line(problem.path, problem.place.line) if shown else None
+        parts = (problem.code, make_root_relative(problem.path, view.folder), (line or "").strip())
+        print_ = blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
         ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
         ##% line moves.
-        results.append(
-            _result(problem, codes, view) | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}}
-        )
+        rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
+        text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
+        result: JsonObject = {
+            "ruleId": problem.code or _NO_RULE,
+            **rule,
+            "level": problem.severity.value,
+            "message": _message(text),
+        }
+        ##= man/spec/problems.md#sarif
+        ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+        ##% the repository, or absolute outside of it.
+        # GitHub refuses all of a log in which one result has none.
+        path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
+        if _WINDOWS.match(path):
+            slashes = _quoted(path.replace("\\", "/"), "/:")
+            uri = f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
+        else:
+            uri = f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
+        artifact = {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
+        result["locations"] = [_location(artifact, problem.place, problem.label)]
+        if problem.notes:
+            related = (_location(artifact, note.place, note.label) for note in problem.notes)
+            result["relatedLocations"] = list(_each_once(related))
+        if problem.fix:
+            result["fixes"] = [_fix(artifact, problem.fix)]
+        results.append(result | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}})
     return results
-
-
-def _fingerprint(problem: Problem, view: ProblemContext) -> str:
-    shown = problem.place.line and not problem.is_private
-    line = view.read_line(problem.path, problem.place.line) if shown else None
-    parts = (problem.code, make_root_relative(problem.path, view.folder), (line or "").strip())
-    return blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
-
-
-def _result(problem: Problem, codes: list[str], view: ProblemContext) -> JsonObject:
-    rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
-    text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
-    result: JsonObject = {
-        "ruleId": problem.code or _NO_RULE,
-        **rule,
-        "level": problem.severity.value,
-        "message": _message(text),
-    }
-    ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-    ##% the repository, or absolute outside of it.
-    # GitHub refuses all of a log in which one result has none.
-    artifact = _artifact(make_root_relative(problem.path or CONFIG_PATH, view.folder))
-    result["locations"] = [_location(artifact, problem.place, problem.label)]
-    if problem.notes:
-        related = (_location(artifact, note.place, note.label) for note in problem.notes)
-        result["relatedLocations"] = list(_each_once(related))
-    if problem.fix:
-        result["fixes"] = [_fix(artifact, problem.fix)]
-    return result
 
 
 def _each_once(locations: Iterable[JsonObject]) -> Iterator[JsonObject]:
@@ -115,18 +111,6 @@ def _each_once(locations: Iterable[JsonObject]) -> Iterator[JsonObject]:
 
 def _message(text: str) -> JsonObject:
     return {"text": text}
-
-
-def _artifact(path: str) -> JsonObject:
-    uri = _uri(path)
-    return {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
-
-
-def _uri(path: str) -> str:
-    if _WINDOWS.match(path):
-        slashes = _quoted(path.replace("\\", "/"), "/:")
-        return f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
-    return f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
 
 
 def _quoted(text: str, safe: str = "/") -> str:

@@ -12,8 +12,7 @@ from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, Status
 
 _WIDEST = 100
-_NAME = 24
-"""Names are cut to less than this only where nothing else can give way."""
+_NAME = 24  # Names are cut to less than this only where nothing else can give way.
 
 _GAP = "  "
 _STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"), ("not", "applicable"))

@@ -13,11 +13,9 @@ _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rules")
 class RulePage(Struct, frozen=True):
     """A page, and what stands in its first lines."""
 
-    title: str
-    """The code and the name."""
+    title: str  # The code and the name.
     severity: str
-    summary: str
-    """What is wrong, in a sentence."""
+    summary: str  # What is wrong, in a sentence.
     why: str
     text: str
 

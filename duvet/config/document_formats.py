@@ -28,7 +28,6 @@ from duvet.text import BOM, find_place
 if TYPE_CHECKING:
     import yaml
 
-
 DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")
 """The endings of readable files."""
 
@@ -139,7 +138,14 @@ class _JsonScanner:
                 case ":":
                     self._awaits_key = False
                 case _ if self._awaits_key:
-                    self._note_key(token)
+                    from msgspec import json
+
+                    name = json.decode(token[0], type=str)
+                    keys = (*self._open[-1].keys, name)
+                    if before := self._found.get(keys):
+                        raise self._draft.repeated(name, *token.span(), before.key[0])
+                    self._keys, self._key = keys, token.span()
+                    self._found[keys] = KeySpans(self._key, self._key)
                 case _:
                     self._found[self._keys] = KeySpans(self._key, token.span())
         return self._found
@@ -148,16 +154,6 @@ class _JsonScanner:
         within = self._open[-1]
         self._awaits_key = not within.is_array
         self._keys, self._key = (*within.keys, within.length), (start, start)
-
-    def _note_key(self, token: re.Match[str]) -> None:
-        from msgspec import json
-
-        name = json.decode(token[0], type=str)
-        keys = (*self._open[-1].keys, name)
-        if before := self._found.get(keys):
-            raise self._draft.repeated(name, *token.span(), before.key[0])
-        self._keys, self._key = keys, token.span()
-        self._found[keys] = KeySpans(self._key, self._key)
 
 
 def _parse_toml(text: str, path: str) -> TomlDocument:
@@ -287,7 +283,11 @@ class _YamlBuilder:
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 self._open_container(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._close_container(event)
+                done = self._open.pop()
+                if done.event.flow_style:
+                    self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
+                # Not before: a value must not contain itself.
+                self._remember(done.event.anchor, done.value)
             case yaml.ScalarEvent():
                 self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
@@ -320,13 +320,6 @@ class _YamlBuilder:
         self.spans[keys] = KeySpans(key, _get_span(event))
         self._put(value)
         self._open.append(_OpenYaml(keys, key, value, event))
-
-    def _close_container(self, event: Any) -> None:
-        done = self._open.pop()
-        if done.event.flow_style:
-            self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
-        # Not before: a value must not contain itself.
-        self._remember(done.event.anchor, done.value)
 
     def _add_value(self, value: Any, event: Any) -> None:
         keys, key = self._locate_next(event)

@@ -150,8 +150,7 @@ def _complete_from_project(
     return _make_items(printable, incomplete)
 
 
-COMPLETION_VARIABLE = "_DUVET_COMPLETE"
-"""The shell and the action; the scripts of shells set it."""
+COMPLETION_VARIABLE = "_DUVET_COMPLETE"  # The shell and the action; the scripts of shells set it.
 _PROGRAM = "duvet"
 
 CompletionItems = list[CompletionItem[str]]

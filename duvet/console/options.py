@@ -17,7 +17,6 @@ from duvet.trace.records import Status
 if TYPE_CHECKING:
     from duvet.console.report_result import ReportGate
 
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 GATE_LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Level.AUTO}
@@ -133,8 +132,7 @@ class _Words(click.Choice[str]):
 _STATUSES = {status.words.replace(" ", "-"): status for status in Status}
 _KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
 _STATUS_TYPE = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})
-"""A type of annotations that cite."""
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
 
 add_spec_option = click.option(
     "--spec",
@@ -188,9 +186,7 @@ def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, 
     return filters, rest
 
 
-SERVICE_KEY, PACKS_KEY = "service_path", "packs"
-"""Names of the parameters."""
-
+SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
 
 add_service_option = click.option(
     "--config",

@@ -15,9 +15,7 @@ from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, re
 if TYPE_CHECKING:
     from duvet.reports.detail import Block
 
-
-_WIDTH = 100
-"""The width of tables that go to a file or a pipe."""
+_WIDTH = 100  # The width of tables that go to a file or a pipe.
 _MIN_WIDTH = 20
 
 add_list_format = click.option(

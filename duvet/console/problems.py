@@ -81,10 +81,8 @@ class ProblemOutput(Struct, frozen=True):
     """The format and the destinations of the problems of a run."""
 
     format: ProblemFormat = ProblemFormat.TEXT
-    output: str | None = None
-    """Where to write them in that format; None is nowhere."""
-    prints_text: bool = True
-    """Whether they are printed to standard error as well."""
+    output: str | None = None  # Where to write them in that format; None is nowhere.
+    prints_text: bool = True  # Whether they are printed to standard error as well.
     is_requested: bool = True
     """Whether the user asked for the format; else `--quiet` applies to it."""
 

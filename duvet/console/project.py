@@ -11,7 +11,7 @@ from duvet.console.command import TerminalSettings, current_settings, wants_cach
 from duvet.console.streams import print_remark
 from duvet.errors import DuvetError, NotFoundError
 from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
-from duvet.tree.files import CACHE_FOLDER, DiskTree
+from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
 if TYPE_CHECKING:
     from duvet.config.settings import NotesRule
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.locations import ProjectFiles
-    from duvet.tree.files import Tree
     from duvet.tree.recorder import FileContent
-
 
 PageRules = tuple["NotesRule", ...]
 Value = TypeVar("Value")

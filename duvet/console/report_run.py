@@ -47,7 +47,6 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-
 _DIFF_CONTEXT = 4
 
 ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]
@@ -172,21 +171,17 @@ def _find_ci_problems(project: Project, request: ReportRequest, snapshot: bytes)
         hint = f"{error.message}; run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
     if committed != snapshot:
-        diff = _render_difference(committed, snapshot)
+        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
+        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, _DIFF_CONTEXT)]
+        if not lines:
+            lines = ["(only the line ends differ)"]
+        diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
         message = "Report snapshot does not match with CI mode enabled."
         hint = f"if the change is meant, run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
     project.progress.end(f"Checked {path}")
     return []
-
-
-def _render_difference(old: bytes, new: bytes) -> str:
-    old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (old, new))
-    lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, _DIFF_CONTEXT)]
-    if not lines:
-        lines = ["(only the line ends differ)"]
-    return "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
 
 
 def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:

@@ -8,19 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.project.project import InputFiles
+from duvet.project.project import InputFiles, Project
 from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, find_refilled_folders
-
-if TYPE_CHECKING:
-    from duvet.project.project import Project
 
 
 class RecordedAnswers:
@@ -92,10 +89,8 @@ def _list_input_paths(inputs: InputFiles) -> set[str]:
 class EventHints(Struct):
     """The possible effects of some events."""
 
-    paths: set[str]
-    """Paths whose answers may have changed, as they were asked."""
-    listing: bool = False
-    """True if an entry was added to or removed from a folder that was listed."""
+    paths: set[str]  # Paths whose answers may have changed, as they were asked.
+    listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
     whole: bool = False
     """True if a folder around the answers was added or removed, with everything in it."""
 
@@ -117,7 +112,12 @@ class WatchedPlaces:
         """The links that lead to each real file."""
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
         self._add_folders({*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)})
-        self._add_links(paths)
+        for path in paths:
+            if os.path.islink(self._at(path)):
+                real = _resolve_path(self._at(path))
+                self._linked[real].append(path)
+                if os.path.isdir(_get_parent(real)):
+                    self.folders.add(_get_parent(real))
 
     def _add_folders(self, asked: set[str]) -> None:
         root = _resolve_path(self._at(""))
@@ -150,14 +150,6 @@ class WatchedPlaces:
             return path
         self._around.add(path)
         return _resolve_path(path)
-
-    def _add_links(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            if os.path.islink(self._at(path)):
-                real = _resolve_path(self._at(path))
-                self._linked[real].append(path)
-                if os.path.isdir(_get_parent(real)):
-                    self.folders.add(_get_parent(real))
 
     def grown(self) -> bool:
         """Check whether a missing folder exists by now."""
@@ -252,21 +244,18 @@ class FollowedReading:
     def everything(self, *, anew: bool = False) -> set[str]:
         """Watch all folders, and only then compare everything that was asked."""
         while True:
-            self._listen(anew=anew)
+            answers = self.answers
+            try:
+                self._places = WatchedPlaces(answers.record, answers.tree.disk)
+            except FileNotFoundError as error:
+                raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
+            if anew or self._places.folders != self._source.folders:
+                self._source.open(self._places.folders)
             known = len(self.answers.record.folders)
             changed = self.answers.altered()
             grown = len(self.answers.record.folders) > known or self._places.grown()
             if changed or not grown:
                 return changed
-
-    def _listen(self, *, anew: bool) -> None:
-        answers = self.answers
-        try:
-            self._places = WatchedPlaces(answers.record, answers.tree.disk)
-        except FileNotFoundError as error:
-            raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
-        if anew or self._places.folders != self._source.folders:
-            self._source.open(self._places.folders)
 
 
 class ChangeWatcher:

@@ -30,14 +30,10 @@ from duvet.trace.records import AnnotationPlaces
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
-_MOST_SHOWN = 3
-"""The number of names that a hint shows."""
-_FEWEST_WORDS = 3
-"""A shorter quote may be in the only section that contains it by chance."""
-_SAFE = 95.0
-"""Text more similar to a quote than this is a second good correction."""
-_FAR = 90.0
-"""The similarity that text in another section needs to be proposed."""
+_MOST_SHOWN = 3  # The number of names that a hint shows.
+_FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it by chance.
+_SAFE = 95.0  # Text more similar to a quote than this is a second good correction.
+_FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
@@ -271,17 +267,14 @@ class AnnotationFixer:
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% when exactly one correction fits.
-        correction = self._correct(problem.code, annotation)
+        base = annotation.path if annotation.from_file else ""
+        key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
+        if key not in self._corrections:
+            correct = _CORRECTIONS.get(problem.code)
+            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
+        correction = self._corrections[key]
         fix = self._fix(annotation, correction) if correction.is_sure else None
         return replace(problem, hint=correction.hint or problem.hint, fix=fix)
-
-    def _correct(self, code: str, annotation: Annotation) -> Correction:
-        base = annotation.path if annotation.from_file else ""
-        key = (code, annotation.target, annotation.quote, annotation.format, base)
-        if key not in self._corrections:
-            correct = _CORRECTIONS.get(code)
-            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
-        return self._corrections[key]
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         text = self.places.text(annotation.path)

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
-
 StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
 """Sources by the styles that they are read in."""
 
@@ -79,10 +78,8 @@ class InputPatterns(Struct, frozen=True):
     config: Config | None
     sources: tuple[SourceRule, ...]
     requirements: tuple[str, ...]
-    extracted: Mapping[str, bytes]
-    """Requirement files that may not be on disk yet."""
-    root: str
-    """The working directory."""
+    extracted: Mapping[str, bytes]  # Requirement files that may not be on disk yet.
+    root: str  # The working directory.
 
     def match(self, tree: Tree, memory: Cache) -> InputFiles:
         config = self.config
@@ -175,8 +172,7 @@ class Options(Struct, frozen=True):
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
-    requirements: tuple[str, ...] = ()
-    """Patterns of further requirement files."""
+    requirements: tuple[str, ...] = ()  # Patterns of further requirement files.
     spec_path: str | None = None
     """The parent of the folder for downloads in projects without a configuration."""
     policy: Policy = Policy()

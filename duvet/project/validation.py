@@ -200,8 +200,7 @@ class FixResult(Struct, frozen=True):
     after: dict[str, bytes]
     first: Findings
     findings: Findings
-    citations: int
-    """The number of fixed annotations."""
+    citations: int  # The number of fixed annotations.
 
 
 def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -> FixResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -118,22 +118,19 @@ def read_code_below(
     for path, own in by_path.items():
         text = read(path)
         if text is not None:
-            found.update(_read_below(text, sorted(own), max_lines))
-    return found
-
-
-def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], max_lines: int) -> Mapping[int, str]:
-    found: dict[int, str] = {}
-    code, end = "", len(text)
-    for (start, stop), number in reversed(own):
-        after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
-        ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-        ##% `snippet-lines` says.
-        code = _cut_code(text, after, end, max_lines) or code
-        if code:
-            found[number] = code
-        end = text.rfind("\n", 0, start) + 1
+            ordered = sorted(own)
+            snippets: dict[int, str] = {}
+            code, end = "", len(text)
+            for (start, stop), number in reversed(ordered):
+                after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
+                ##= man/spec/page.md#requirements-and-citations
+                ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+                ##% `snippet-lines` says.
+                code = _cut_code(text, after, end, max_lines) or code
+                if code:
+                    snippets[number] = code
+                end = text.rfind("\n", 0, start) + 1
+            found.update(snippets)
     return found
 
 
@@ -165,15 +162,12 @@ def _dedent(lines: Sequence[str]) -> list[str]:
 class CommentStyle(Struct, frozen=True, kw_only=True):
     """The style of annotations in some sources."""
 
-    label: str
-    """The patterns of the sources."""
+    label: str  # The patterns of the sources.
     meta: str
     content: str
-    first: str = ""
-    """The delimiters of a comment, if its lines need them."""
+    first: str = ""  # The delimiters of a comment, if its lines need them.
     last: str = ""
-    kind: Kind = Kind.CITATION
-    """The type of an annotation that doesn't state one."""
+    kind: Kind = Kind.CITATION  # The type of an annotation that doesn't state one.
 
 
 def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:

@@ -58,10 +58,8 @@ class Embedder(Protocol):
         """Restore a space that this model has made, or return None."""
 
 
-VECTOR_SCALE = 4
-"""Bytes of the scale of a row."""
-MAX_COMPONENT = 127
-"""The largest component of a row."""
+VECTOR_SCALE = 4  # Bytes of the scale of a row.
+MAX_COMPONENT = 127  # The largest component of a row.
 
 
 def row_size(width: int) -> int:

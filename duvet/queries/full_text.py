@@ -18,8 +18,7 @@ from duvet.tree.recorder import digest_content
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-MatchSpans = tuple[tuple[int, int], ...]
-"""Offsets of the parts of a text that match."""
+MatchSpans = tuple[tuple[int, int], ...]  # Offsets of the parts of a text that match.
 IndexedTexts = tuple[str, str, str]
 """The text of a requirement, the title of its section, and the names of its specification."""
 

@@ -25,14 +25,11 @@ from duvet.tree.outputs import store_file
 class CiteOptions(Struct, frozen=True):
     """The place and form of a new citation."""
 
-    name: str
-    """The path of the file, from the working directory."""
+    name: str  # The path of the file, from the working directory.
     line: int
-    kind: Kind | None = None
-    """None for the default of the source."""
+    kind: Kind | None = None  # None for the default of the source.
     fields: Mapping[str, str] = {}
-    width: int = 100
-    """The width of lines."""
+    width: int = 100  # The width of lines.
 
 
 class CitedFile(Struct, frozen=True):
@@ -59,7 +56,20 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
-    _check_problems(project, path, options.line, len(new.lines), after)
+    # Raise a ProblemsError with the problems that the project has only with the new text of the file.
+    count = len(new.lines)
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
+    known = Counter(_keys(validate(project).found))
+    found = validate(overlay_project(project, {path: after})).found
+    problems: list[Problem] = []
+    for one, key in zip(found, _keys(found), strict=True):
+        if known[key]:
+            known[key] -= 1
+        else:
+            problems.append(_move_back(one.problem, path, options.line, count))
+    if problems:
+        raise ProblemsError(tuple(problems))
     return CitedFile(path, options.line, new.lines, before, after)
 
 
@@ -78,22 +88,6 @@ def _find_source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, .
         )
     (path,) = chosen.paths
     return path, styles[path]
-
-
-def _check_problems(project: Project, path: str, line: int, count: int, after: bytes) -> None:
-    """Raise a ProblemsError with the problems that the project has only with the new text of the file."""
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
-    known = Counter(_keys(validate(project).found))
-    found = validate(overlay_project(project, {path: after})).found
-    problems: list[Problem] = []
-    for one, key in zip(found, _keys(found), strict=True):
-        if known[key]:
-            known[key] -= 1
-        else:
-            problems.append(_move_back(one.problem, path, line, count))
-    if problems:
-        raise ProblemsError(tuple(problems))
 
 
 def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:

@@ -22,8 +22,7 @@ class DiffBase(Struct, frozen=True):
 
     commit: str
     revision: str
-    is_merge_base: bool
-    """True for the commit where HEAD left the revision."""
+    is_merge_base: bool  # True for the commit where HEAD left the revision.
 
     @property
     def words(self) -> str:
@@ -82,12 +81,10 @@ _DONE = frozenset(("implementation", "implication", "test"))
 class SnapshotChange(Struct, frozen=True, kw_only=True):
     """A line of the snapshot that differs."""
 
-    specification: str
-    """The part of its targets before `#`."""
+    specification: str  # The part of its targets before `#`.
     section: str
     text: str
-    before: str
-    """The types of its citations; empty for a new line."""
+    before: str  # The types of its citations; empty for a new line.
     after: str
 
 
@@ -100,10 +97,8 @@ class SnapshotDiff(Struct, frozen=True, kw_only=True):
     removed: tuple[SnapshotChange, ...] = ()
 
 
-_Spot = tuple[str, str]
-"""A specification and a section."""
-_Line = tuple[str, int]
-"""A text, and the number of equal lines before it in the section."""
+_Spot = tuple[str, str]  # A specification and a section.
+_Line = tuple[str, int]  # A text, and the number of equal lines before it in the section.
 
 
 def compare_snapshots(committed: str, today: str) -> SnapshotDiff:

@@ -38,8 +38,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
-_DEPTH = 100
-"""The least number of hits of each ranking that are fused."""
+_DEPTH = 100  # The least number of hits of each ranking that are fused.
 _RANK_CONSTANT = 60
 """`k` of reciprocal rank fusion: the larger, the less the first ranks stand out."""
 
@@ -49,17 +48,14 @@ class SearchQuery(Struct, frozen=True):
 
     query: str
     filters: RequirementFilter = RequirementFilter()
-    is_raw: bool = False
-    """The query is an expression of FTS5."""
-    limit: int = 0
-    """0 is all."""
+    is_raw: bool = False  # The query is an expression of FTS5.
+    limit: int = 0  # 0 is all.
 
 
 class HitRow(RequirementRow, frozen=True, kw_only=True):
     """A requirement that was found."""
 
-    score: float | None
-    """Higher is better; None for a requirement that is only named."""
+    score: float | None  # Higher is better; None for a requirement that is only named.
     marks: MatchSpans
 
 
@@ -71,12 +67,9 @@ class SearchHits(Struct, frozen=True):
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]
     """Returns the matching parts of requirements."""
-    is_loose: bool = False
-    """No requirement has all words, and these have some."""
-    dropped: tuple[str, ...] = ()
-    """The stop words of a query that has no other words."""
-    is_cut: bool = False
-    """The query was too long."""
+    is_loose: bool = False  # No requirement has all words, and these have some.
+    dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
+    is_cut: bool = False  # The query was too long.
 
 
 class SearchAnswer(Struct, frozen=True):

@@ -40,9 +40,7 @@ def _one_thread() -> Iterator[None]:
 with _one_thread():
     import numpy as np
 
-
-_BLOCK = 4096
-"""Rows to compare at once, which fit into the cache of a processor."""
+_BLOCK = 4096  # Rows to compare at once, which fit into the cache of a processor.
 
 
 class Matrix:
@@ -93,8 +91,7 @@ class Matrix:
 
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
-_START = "\N{LOWER ONE EIGHTH BLOCK}"
-"""The first character of a token that begins a word."""
+_START = "\N{LOWER ONE EIGHTH BLOCK}"  # The first character of a token that begins a word.
 _MAX_WORD_CHARACTERS = 64
 _MAX_CACHED_WORDS = 50_000
 
@@ -147,22 +144,17 @@ class TextTokenizer:
 
 
 _VERSION = re.compile(r"^__version__ = .*'(.+)'$", re.MULTILINE)
-_RECIPE = 1
-"""Increased whenever the way to compute the vectors of texts changes."""
+_RECIPE = 1  # Increased whenever the way to compute the vectors of texts changes.
 _BATCH = 256
-_SAMPLE = 10_000
-"""The texts of a corpus from which the weights of its words are computed."""
+_SAMPLE = 10_000  # The texts of a corpus from which the weights of its words are computed.
 _MAX_WEIGHT, _ROUNDING = 64, 1e-3
-_MIN_CORPUS = 512
-"""A smaller corpus has no common direction."""
+_MIN_CORPUS = 512  # A smaller corpus has no common direction.
 
 
 class _StoredSpace(Struct, frozen=True):
     name: str
-    weights: bytes
-    """The weight of each token, as float16."""
-    common: bytes
-    """The direction that all texts share, as float32."""
+    weights: bytes  # The weight of each token, as float16.
+    common: bytes  # The direction that all texts share, as float32.
 
 
 class _Tensor(Struct):

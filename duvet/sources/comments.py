@@ -58,8 +58,7 @@ class LineRun(Struct, frozen=True):
     """Consecutive lines that begin with a prefix."""
 
     line: int
-    start: int
-    """The offset of the first prefix."""
+    start: int  # The offset of the first prefix.
     found: re.Match[str]
     """A match that may begin earlier, on a line that does not begin with a prefix."""
 

@@ -24,8 +24,7 @@ _TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
 class LiteralFamily(NamedTuple):
     """Languages with the same multi-line literals."""
 
-    signs: tuple[str, ...]
-    """A text without any of these has no such literal."""
+    signs: tuple[str, ...]  # A text without any of these has no such literal.
     expression: str
     """Matches what is skipped as a whole; the group `literal` is a multi-line literal."""
     languages: tuple[Language, ...]
@@ -128,8 +127,7 @@ _PASTED_CITATION_PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
-    text: str
-    """The same lines in the default style, in which places are counted."""
+    text: str  # The same lines in the default style, in which places are counted.
     annotations: list[Annotation]
     problems: list[Problem]
 

@@ -39,8 +39,7 @@ class PatternComponent(Struct, frozen=True):
 
     literal: str | None = None
     matches: PathPredicate | None = None
-    expression: str = ""
-    """A regular expression for the name."""
+    expression: str = ""  # A regular expression for the name.
 
     @property
     def is_recursive(self) -> bool:
@@ -50,13 +49,24 @@ class PatternComponent(Struct, frozen=True):
 class PathPattern(Struct, frozen=True):
     root: str
     components: tuple[PatternComponent, ...]
-    wants_folders: bool
-    """The pattern ends with a slash, so that it matches no file."""
+    wants_folders: bool  # The pattern ends with a slash, so that it matches no file.
 
 
 def compile_pattern(text: str) -> PathPattern:
     """Return the pattern, or raise PatternError with upstream's words."""
-    _check(text)
+    for mark in _MARK.finditer(text):
+        start, end = mark.span()
+        if mark["nul"]:
+            raise PatternError(text, start, "no path holds a NUL")
+        if mark["open"]:
+            raise PatternError(text, start, "invalid range pattern")
+        if mark["stars"]:
+            if end - start > 2:
+                raise PatternError(text, start + 2, "wildcards are either regular `*` or recursive `**`")
+            if start and text[start - 1] != "/":
+                raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
+            if end < len(text) and text[end] != "/":
+                raise PatternError(text, end, "recursive wildcards must form a single path component")
     names = (found for found in _NAME.finditer(text) if found[0] != ".")
     components: list[PatternComponent] = []
     for found in names:
@@ -75,22 +85,6 @@ def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
             inner = "".join(["(?:.*/)?" if one.is_recursive else f"{one.expression}/" for one in folders])
             expressions.append(f"{pattern.root}{inner}{'.+' if last.is_recursive else last.expression}(?:/.*)?")
     return re.compile("|".join(expressions) or "(?!)", re.DOTALL).fullmatch
-
-
-def _check(text: str) -> None:
-    for mark in _MARK.finditer(text):
-        start, end = mark.span()
-        if mark["nul"]:
-            raise PatternError(text, start, "no path holds a NUL")
-        if mark["open"]:
-            raise PatternError(text, start, "invalid range pattern")
-        if mark["stars"]:
-            if end - start > 2:
-                raise PatternError(text, start + 2, "wildcards are either regular `*` or recursive `**`")
-            if start and text[start - 1] != "/":
-                raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
-            if end < len(text) and text[end] != "/":
-                raise PatternError(text, end, "recursive wildcards must form a single path component")
 
 
 def _component(name: str, pattern: str, offset: int) -> PatternComponent:

@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from httpx2 import Client, Response
 
-
 MAX_PARALLEL_DOWNLOADS = 8
-_PAUSE = 0.05
-"""The seconds between two progress messages about one download."""
+_PAUSE = 0.05  # The seconds between two progress messages about one download.
 
 
 class DownloadClients:
@@ -108,17 +106,6 @@ def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
     return None
 
 
-def _lanes(urls: Mapping[str, str]) -> list[deque[str]]:
-    """The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn."""
-    files = set(urls.values())
-    lanes: dict[str, deque[str]] = {}
-    for url, file in urls.items():
-        parts = file.split("/")
-        above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-        lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
-    return list(lanes.values())
-
-
 class _DownloadRun:
     """Starts a thread for each download; only the calling thread shows progress and writes files."""
 
@@ -127,7 +114,14 @@ class _DownloadRun:
         self.policy = policy
         self.display = display
         self.clients = DownloadClients(policy)
-        self.waiting = deque(_lanes(urls))
+        # The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn.
+        files = set(urls.values())
+        lanes: dict[str, deque[str]] = {}
+        for url, file in urls.items():
+            parts = file.split("/")
+            above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+            lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
+        self.waiting = deque(list(lanes.values()))
         self.running: dict[str, tuple[float, deque[str]]] = {}
         """The deadline of a download, and the rest of its lane."""
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()

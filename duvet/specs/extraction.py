@@ -264,11 +264,9 @@ class Extraction(Struct, frozen=True):
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
-    folders: dict[str, str]
-    """By folder: the beginning of the targets in it."""
+    folders: dict[str, str]  # By folder: the beginning of the targets in it.
     problems: list[Problem]
-    all_below: str = ""
-    """The folder that contains no other files; empty if it may contain others."""
+    all_below: str = ""  # The folder that contains no other files; empty if it may contain others.
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:

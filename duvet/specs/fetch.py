@@ -15,9 +15,7 @@ from duvet.errors import DuvetError
 if TYPE_CHECKING:
     from httpx2 import Client, Response
 
-
-DownloadOutcome = bytes | DuvetError
-"""The text, or why there is none."""
+DownloadOutcome = bytes | DuvetError  # The text, or why there is none.
 SizeListener = Callable[[int], None]
 """Called with the number of bytes received; an exception that it raises ends the download."""
 
@@ -69,23 +67,19 @@ def fetch_text(client: Client, response: Response, policy: Policy, listen: SizeL
     with closing(response):
         if response.next_request is not None:
             raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
-        data = _read_body(response, policy.max_bytes, end, listen)
+        if not response.is_success:
+            raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > policy.max_bytes:
+                raise FetchRefusal(f"it is larger than {policy.max_bytes} bytes")
+            if time.monotonic() > end:
+                raise FetchRefusal("it took too long")
+            listen(len(body))
+        data = bytes(body)
     ##= man/spec/trace.md#specifications
     ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     if re.match(_HTML, data):
         raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
     return data
-
-
-def _read_body(response: Response, max_bytes: int, end: float, listen: SizeListener) -> bytes:
-    if not response.is_success:
-        raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
-    data = bytearray()
-    for chunk in response.iter_bytes():
-        data += chunk
-        if len(data) > max_bytes:
-            raise FetchRefusal(f"it is larger than {max_bytes} bytes")
-        if time.monotonic() > end:
-            raise FetchRefusal("it took too long")
-        listen(len(data))
-    return bytes(data)

@@ -82,8 +82,7 @@ def _plain_id(specification: Specification) -> str:
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_FRONT_LENGTH = 8192
-"""The characters that contain the first page of a text."""
+_FRONT_LENGTH = 8192  # The characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):

@@ -42,8 +42,7 @@ from duvet.trace.records import (
 )
 from duvet.tree.files import Tree
 
-IdsByQuote = defaultdict[str, list[int]]
-"""Ids of annotations by quote."""
+IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -164,11 +163,9 @@ class LinkedAnnotations(Struct, frozen=True):
 
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
-    first: dict[Locator, int]
-    """The first annotation that refers to each specification."""
+    first: dict[Locator, int]  # The first annotation that refers to each specification.
     problems: list[Problem]
-    failures: dict[int, Failure]
-    """By annotation id."""
+    failures: dict[int, Failure]  # By annotation id.
     references: int
 
 

@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 
-SHORT_ID_DIGITS = 12
-"""So many digits of an id are shown."""
-CATALOGUE_KEY = "catalogue"
-"""The cache key of a project's catalogue."""
+SHORT_ID_DIGITS = 12  # So many digits of an id are shown.
+CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
 
 
 class SectionCard(Struct, frozen=True, array_like=True):
@@ -33,13 +31,10 @@ class SectionCard(Struct, frozen=True, array_like=True):
 class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     id: str
     name: str
-    url: str
-    """The canonical URL, or the path in the project."""
+    url: str  # The canonical URL, or the path in the project.
     description: str
-    locator: str
-    """The name in targets."""
-    path: str
-    """The file that contains the text."""
+    locator: str  # The name in targets.
+    path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
 
     @cached_property
@@ -86,8 +81,7 @@ class RequirementCard(Struct, frozen=True, array_like=True):
     text: str
     level: Level
     state: State
-    line: int
-    """The line of the specification's file on which it begins."""
+    line: int  # The line of the specification's file on which it begins.
     citations: tuple[int, ...]
 
     @property
@@ -111,16 +105,14 @@ class CitationCard(Struct, frozen=True, array_like=True):
     reason: str
     feature: str
     tracking_issue: str
-    specification: int
-    """-1 if it leads nowhere."""
+    specification: int  # -1 if it leads nowhere.
     section: str
     requirements: tuple[int, ...]
     span: tuple[int, int]
     """Its characters in the file; in a requirement file those of the head of its table."""
     blob_link: str | None = None
     """The web address of its source, if it differs from that of the others."""
-    remark: str = ""
-    """The message of its failure or warning."""
+    remark: str = ""  # The message of its failure or warning.
 
     @property
     def id(self) -> str:
@@ -138,12 +130,9 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
     requirements: tuple[RequirementCard, ...]
     citations: tuple[CitationCard, ...]
     problems: tuple[Problem, ...]
-    blob_link: str | None = None
-    """Where sources can be read."""
-    issue_link: str | None = None
-    """Where issues can be read."""
-    excuses: dict[int, NotApplicable] = {}
-    """By the index of a requirement that is not applicable."""
+    blob_link: str | None = None  # Where sources can be read.
+    issue_link: str | None = None  # Where issues can be read.
+    excuses: dict[int, NotApplicable] = {}  # By the index of a requirement that is not applicable.
 
     @cached_property
     def ids(self) -> tuple[str, ...]:

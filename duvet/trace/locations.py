@@ -17,7 +17,6 @@ from duvet.tree.files import Tree
 if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
 
-
 _LONG = ("'''", '"""')
 
 
@@ -70,8 +69,7 @@ class Snippet(Struct, frozen=True):
 
     comment: str
     last: int
-    start: int
-    """The number of the first line around it."""
+    start: int  # The number of the first line around it.
     lines: tuple[str, ...]
 
 
@@ -92,8 +90,7 @@ _NEAR = 3
 
 class ProjectFiles(Struct, frozen=True):
     tree: Tree
-    root: str
-    """The folder that paths start at."""
+    root: str  # The folder that paths start at.
 
     def has(self, path: str) -> bool:
         return self.tree.is_file(path)
@@ -188,8 +185,7 @@ _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
 _NUMBERED = ("section-", "appendix-")
-_NEVER = 9
-"""Greater than the rank of any name."""
+_NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
@@ -306,8 +302,7 @@ class ResourcePath(Struct, frozen=True):
     section: str | None = None
     id: str | None = None
     citation: str | None = None
-    is_collection: bool = False
-    """Whether it names everything below the last part."""
+    is_collection: bool = False  # Whether it names everything below the last part.
 
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:

@@ -47,12 +47,9 @@ class Failure(Struct, frozen=True):
     message: str
     hint: str = ""
     label: str = "referenced here"
-    is_of_quote: bool = False
-    """Whether the problem is the quote, and not the target."""
-    once: bool = False
-    """Whether to report it once for all annotations with this failure."""
-    is_told: bool = False
-    """Whether a problem of the configuration reports it already."""
+    is_of_quote: bool = False  # Whether the problem is the quote, and not the target.
+    once: bool = False  # Whether to report it once for all annotations with this failure.
+    is_told: bool = False  # Whether a problem of the configuration reports it already.
 
     def of(self, annotation: Annotation, places: AnnotationPlaces) -> Problem:
         source = annotation.source
@@ -67,8 +64,7 @@ TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
 """By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
 
-TITLE_LINE = -1
-"""The line index of a section's title, which an empty quote refers to."""
+TITLE_LINE = -1  # The line index of a section's title, which an empty quote refers to.
 
 
 class Fit(Rank):
@@ -88,8 +84,7 @@ class Piece(Struct, frozen=True):
     end: int
 
 
-FoundQuote = tuple[tuple[Piece, ...], Fit]
-"""The pieces of a quote and its fit."""
+FoundQuote = tuple[tuple[Piece, ...], Fit]  # The pieces of a quote and its fit.
 
 
 class Match(Struct, frozen=True):
@@ -101,8 +96,7 @@ class Match(Struct, frozen=True):
     ids: tuple[int, ...]
     flags: int
     level: Level
-    stating: tuple[int, ...] = ()
-    """The annotations that state a requirement."""
+    stating: tuple[int, ...] = ()  # The annotations that state a requirement.
 
 
 class Segment(Struct, frozen=True):
@@ -140,8 +134,7 @@ class Coverage(Struct, frozen=True):
     specification: Specification
     matches: tuple[Match, ...]
     sections: dict[int, SegmentsByLine]
-    tallies: dict[int, Tally]
-    """By the id of a requirement's annotation."""
+    tallies: dict[int, Tally]  # By the id of a requirement's annotation.
 
 
 class Trace(Struct, frozen=True):
@@ -150,11 +143,9 @@ class Trace(Struct, frozen=True):
     annotations: tuple[Annotation, ...]
     match_of: tuple[Match | None, ...]
     """By annotation id; None for an annotation that refers to nothing."""
-    coverages: tuple[Coverage, ...]
-    """One for each cited specification, in the order of reports."""
+    coverages: tuple[Coverage, ...]  # One for each cited specification, in the order of reports.
     problems: tuple[Problem, ...]
-    failures: dict[int, Failure] = {}
-    """By annotation id."""
+    failures: dict[int, Failure] = {}  # By annotation id.
 
 
 class Status(Rank):
@@ -212,18 +203,13 @@ _MEANING_OF = {
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Requirements that are not owed, as an entry of the configuration says."""
 
-    target: str
-    """A specification, or a section of one."""
-    quote: str = ""
-    """The one requirement of the section that is meant."""
+    target: str  # A specification, or a section of one.
+    quote: str = ""  # The one requirement of the section that is meant.
     reason: str
     owner: str = ""
-    expiry: date | None = None
-    """The last day on which that holds."""
-    has_expired: bool = False
-    """Whether that day is over, so that the requirements are owed."""
-    requirements: int
-    """How many are meant."""
+    expiry: date | None = None  # The last day on which that holds.
+    has_expired: bool = False  # Whether that day is over, so that the requirements are owed.
+    requirements: int  # How many are meant.
 
 
 class Requirement(Struct, frozen=True):
@@ -235,10 +221,8 @@ class Requirement(Struct, frozen=True):
     level: Level
     state: State
     matches: tuple[Match, ...]
-    ids: tuple[int, ...]
-    """The annotations that state it."""
-    related: tuple[int, ...]
-    """The annotations that refer to it."""
+    ids: tuple[int, ...]  # The annotations that state it.
+    related: tuple[int, ...]  # The annotations that refer to it.
 
     @property
     def id(self) -> str:
@@ -338,8 +322,7 @@ class Finished(Struct, frozen=True):
 
     trace: Trace
     requirements: tuple[Requirement, ...]
-    root: str = ""
-    """The folder that displayed paths are relative to."""
+    root: str = ""  # The folder that displayed paths are relative to.
     blob_link: str | None = None
     issue_link: str | None = None
     not_applicable: tuple[NotApplicable, ...] = ()

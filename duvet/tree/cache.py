@@ -122,7 +122,11 @@ class BlobStore:
         ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            data = _encode_blob(name, value)
+            # Return the whole file, without a second copy of what may be many megabytes.
+            data = bytearray(_HEAD)
+            msgpack.Encoder().encode_into(value, data, _HEAD)
+            payload = memoryview(data)[_HEAD:]
+            data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
             # Anything but a regular file is left alone, and so is the target of a link.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
                 # Each file is replaced whole and names everything that it depends on, so that no file needs another.
@@ -166,15 +170,6 @@ class NoBlobStore(BlobStore):
 def make_blob_header(name: str) -> bytes:
     """Return the magic bytes and the digest of this build and the name."""
     return BLOB_MAGIC + digest_content(compute_build_id() + os.fsencode(name))
-
-
-def _encode_blob(name: str, value: object) -> bytearray:
-    """Return the whole file, without a second copy of what may be many megabytes."""
-    data = bytearray(_HEAD)
-    msgpack.Encoder().encode_into(value, data, _HEAD)
-    payload = memoryview(data)[_HEAD:]
-    data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
-    return data
 
 
 def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:

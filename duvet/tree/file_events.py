@@ -22,18 +22,12 @@ from duvet.text import format_count
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
+FolderEvent = tuple[int, str]  # The kind of event, and the absolute path.
+UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()  # Something has changed, or may have.
+MODIFIED_EVENT = 2  # Neither added nor deleted.
 
-FolderEvent = tuple[int, str]
-"""The kind of event, and the absolute path."""
-UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()
-"""Something has changed, or may have."""
-MODIFIED_EVENT = 2
-"""Neither added nor deleted."""
-
-_QUIET = 25
-"""Milliseconds without an event after which the events so far count as one change."""
-_LONGEST = 400
-"""Milliseconds after which events that keep coming count as one change, too."""
+_QUIET = 25  # Milliseconds without an event after which the events so far count as one change.
+_LONGEST = 400  # Milliseconds after which events that keep coming count as one change, too.
 _BETWEEN_POLLS = 0.3
 _NO_POLLS = ("", "false", "disable", "disabled")
 _ATTEMPTS = 5

@@ -12,8 +12,7 @@ from typing import Protocol
 from duvet.errors import NotRegularError, UnreadableError, describe_os_error
 from duvet.text import quote_text, shorten_text
 
-IS_FOLDER = "Is a directory (os error 21)"
-"""The message for a folder in place of a file."""
+IS_FOLDER = "Is a directory (os error 21)"  # The message for a folder in place of a file.
 
 
 class TreeEntry(Protocol):

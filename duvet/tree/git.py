@@ -19,7 +19,6 @@ from duvet.tree.files import IS_FOLDER, Tree, TreeEntry, is_own_folder
 if TYPE_CHECKING:
     from subprocess import Popen
 
-
 _READ_ONLY = {
     # Messages are parsed in English, and nobody can answer a prompt.
     "LC_ALL": "C",

@@ -16,8 +16,7 @@ from duvet.errors import OutputError, OutputExistsError, UnreadableError, descri
 from duvet.tree.files import DiskTree
 
 _UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
-_ABANDONED = 3600
-"""Seconds after which a temporary file counts as abandoned."""
+_ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:

@@ -70,29 +70,19 @@ Answer = TypeVar("Answer")
 class TreeRecord(Struct, array_like=True):
     """Questions with their answers; work has the same result while all answers are the same."""
 
-    files: dict[str, FileStamp] = {}
-    """Files that were read."""
-    folders: dict[str, FileStamp] = {}
-    """Folders that were listed."""
-    absent: dict[str, None] = {}
-    """Files that were to be read and did not exist."""
-    unlisted: dict[str, None] = {}
-    """Folders that were to be listed and did not exist."""
-    regular: dict[str, bool] = {}
-    """Whether the path is a regular file."""
-    present: dict[str, bool] = {}
-    """Whether anything has the path."""
-    links: dict[str, bool] = {}
-    """Whether a link leads to a folder."""
+    files: dict[str, FileStamp] = {}  # Files that were read.
+    folders: dict[str, FileStamp] = {}  # Folders that were listed.
+    absent: dict[str, None] = {}  # Files that were to be read and did not exist.
+    unlisted: dict[str, None] = {}  # Folders that were to be listed and did not exist.
+    regular: dict[str, bool] = {}  # Whether the path is a regular file.
+    present: dict[str, bool] = {}  # Whether anything has the path.
+    links: dict[str, bool] = {}  # Whether a link leads to a folder.
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
     """Digests of environment variables, whose values may be secret; None if one is not set."""
-    days: dict[str, bool] = {}
-    """Whether these days, as `YYYY-MM-DD`, are over."""
-    faults: dict[str, str] = {}
-    """Why a path could not be read, other than by being absent."""
-    unsteady: dict[str, None] = {}
-    """Paths other than folders whose answer changed during the run."""
+    days: dict[str, bool] = {}  # Whether these days, as `YYYY-MM-DD`, are over.
+    faults: dict[str, str] = {}  # Why a path could not be read, other than by being absent.
+    unsteady: dict[str, None] = {}  # Paths other than folders whose answer changed during the run.
     settled: bool = True
     """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 

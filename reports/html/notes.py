@@ -21,12 +21,10 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS
 if TYPE_CHECKING:
     from pyromark import Markdown
 
-
 LinkLookup = Callable[[str], str]
 """Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
 
-NOWHERE = "nowhere:"
-"""What is written as a link to this is none; its title tells what was meant."""
+NOWHERE = "nowhere:"  # What is written as a link to this is none; its title tells what was meant.
 _HEAD_END = "</tr></thead>\n<tbody>\n"
 _PIECES = {
     "Paragraph": ("<p>", "</p>"),
@@ -39,8 +37,7 @@ _PIECES = {
 }
 _CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
 _BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
-_SHIFT = 3
-"""Titles of pages are headings of level 3."""
+_SHIFT = 3  # Titles of pages are headings of level 3.
 _LOWEST = 6
 _SAFE = ("#", "https://", "http://", "mailto:")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -70,7 +67,10 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
             html.append(value)
         elif value == "HtmlBlock":
             # A comment may go over several lines, each of which is told alone.
-            yield _tagged("".join(html or ()))
+            block = "".join(html or ())
+            shown = _COMMENT.sub("", block)
+            opening, closing = _PIECES["HtmlBlock"]
+            yield (f"{opening}{escape_html(shown)}{closing}" if shown.strip() else "")
             html = [] if kind == "Start" else None
         elif kind == "Start":
             if value == "TableCell":
@@ -96,12 +96,6 @@ def _said(kind: str, value: Any) -> str:
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
-def _tagged(html: str) -> str:
-    shown = _COMMENT.sub("", html)
-    begin, end = _PIECES["HtmlBlock"]
-    return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
-
-
 def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
     if isinstance(tag, str):
         return _PIECES.get(tag, ("", ""))
@@ -121,16 +115,12 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
         case "Table":
             return "<table>\n", "</tbody></table>\n"
         case "Link":
-            return _link(value, leads)
+            goal = value["dest_url"]
+            if goal == NOWHERE:
+                return f'<span title="{escape_attribute(value["title"])}">', "</span>"
+            href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
+            return (f'<a href="{href}">', "</a>") if href else ("", "")
     return "", ""
-
-
-def _link(link: Any, leads: LinkLookup) -> tuple[str, str]:
-    goal = link["dest_url"]
-    if goal == NOWHERE:
-        return f'<span title="{escape_attribute(link["title"])}">', "</span>"
-    href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
-    return (f'<a href="{href}">', "</a>") if href else ("", "")
 
 
 PAGES_VIEW = "pages"

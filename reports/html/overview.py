@@ -68,8 +68,7 @@ def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels
     ]
 
 
-_MOST = 8
-"""So many changes of one sort are shown."""
+_MOST = 8  # So many changes of one sort are shown.
 
 _WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
 
@@ -78,8 +77,7 @@ class SnapshotChangeView(NamedTuple):
     """A line of the snapshot that is not what it was."""
 
     place: str
-    href: str
-    """Nothing where the section is gone."""
+    href: str  # Nothing where the section is gone.
     text: str
     change: str
 
@@ -91,8 +89,7 @@ class SnapshotChangeGroup(NamedTuple):
     words: str
     total: int
     changes: list[SnapshotChangeView]
-    rest: int
-    """How many more there are."""
+    rest: int  # How many more there are.
 
 
 def make_snapshot_groups(
@@ -147,11 +144,9 @@ def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
 
 _DONE = (State.COMPLETE, State.IMPLIED)
 _LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
-_MAX_DETAILED_SPECIFICATIONS = 40
-"""So many specifications are listed by level."""
+_MAX_DETAILED_SPECIFICATIONS = 40  # So many specifications are listed by level.
 
-COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)
-"""The states that have a column."""
+COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)  # The states that have a column.
 
 
 class TotalRow(Struct, frozen=True):
@@ -162,18 +157,15 @@ class TotalRow(Struct, frozen=True):
     done: LinkedNumber
     applicable: LinkedNumber
     percent: str
-    numbers: tuple[LinkedNumber, ...]
-    """By column."""
-    shares: tuple[tuple[str, int], ...]
-    """The classes and widths of the parts of the bar."""
+    numbers: tuple[LinkedNumber, ...]  # By column.
+    shares: tuple[tuple[str, int], ...]  # The classes and widths of the parts of the bar.
 
 
 class TotalGroup(Struct, frozen=True):
     """The rows of a specification, or of all of them."""
 
     name: str
-    href: str
-    """Nothing for all of them."""
+    href: str  # Nothing for all of them.
     rows: tuple[TotalRow, ...]
 
 
@@ -224,8 +216,7 @@ class LabelView(NamedTuple):
     """A feature or a tracking issue, and the requirements that it has to do with."""
 
     name: str
-    href: str
-    """Where it can be read, if anywhere."""
+    href: str  # Where it can be read, if anywhere.
     number: LinkedNumber
 
 
@@ -233,8 +224,7 @@ class OverviewView(Struct, frozen=True):
     """All of the overview."""
 
     verdict: RunVerdict
-    words: str
-    """What the verdict leaves out."""
+    words: str  # What the verdict leaves out.
     looks: tuple[StateLook, ...]
     whole: TotalRow
     groups: list[TotalGroup]
@@ -253,7 +243,15 @@ def make_overview_view(
     whole = counted[-1]
     looks = choose_state_columns(whole)
     outcome = judge_run(whole, page.problems)
-    labels = _labels(page)
+    # The features and the tracking issues with the numbers of their requirements, most first.
+    citations = page.catalogue.citations
+    labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
+    features, issues = Counter[str](), Counter[str]()
+    for card in page.catalogue.requirements if labelled else ():
+        found = [citations[number] for number in card.citations if number in labelled]
+        features.update({escape_line_ends(one.feature) for one in found} - {""})
+        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
+    labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
     return OverviewView(
         outcome,
@@ -273,18 +271,6 @@ def make_overview_view(
         ],
         page.finished.not_applicable,
     )
-
-
-def _labels(page: ReportData) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """The features and the tracking issues with the numbers of their requirements, most first."""
-    citations = page.catalogue.citations
-    labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
-    features, issues = Counter[str](), Counter[str]()
-    for card in page.catalogue.requirements if labelled else ():
-        found = [citations[number] for number in card.citations if number in labelled]
-        features.update({escape_line_ends(one.feature) for one in found} - {""})
-        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
-    return _most_first(features), _most_first(issues)
 
 
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:

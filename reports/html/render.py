@@ -30,8 +30,7 @@ from duvet.templates import environment, page_file
 from duvet.text import escape_line_ends
 from duvet.trace.coverage import compute_totals
 
-_NAMED = 3
-"""The most specifications that a title names."""
+_NAMED = 3  # The most specifications that a title names.
 
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """What comes after the name of a repository in links to its files and issues."""
@@ -177,8 +176,7 @@ def load_page_shell() -> dict[str, Markup]:
     }
 
 
-_MOST_PROBLEMS = 400
-"""So many are part of the page before they are asked for."""
+_MOST_PROBLEMS = 400  # So many are part of the page before they are asked for.
 
 # HTML can't carry these characters at all, whatever is done to escape them.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])

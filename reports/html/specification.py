@@ -31,7 +31,6 @@ from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, S
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter
 
-
 _CITED_OPEN = f"<mark class={CITED_LOOK.mark}>"
 
 
@@ -40,8 +39,7 @@ class TextOwner(NamedTuple):
 
     state: State
     link: str
-    name: str
-    """What it is called within its section."""
+    name: str  # What it is called within its section.
 
 
 class SectionMarker:
@@ -91,7 +89,10 @@ class SectionMarker:
         found = self._owners(segment.ids)
         if not found:
             return f"{_CITED_OPEN}{text}</mark>"
-        mark = _mark(found[0].state, segment.flags)
+        # Return the style of a fragment; in a partly covered requirement each part has its own.
+        state = found[0].state
+        own = _own_state(segment.flags) if state is State.PARTIAL else state
+        mark = STATE_LOOKS[own if own <= State.TO_DO else state].mark
         begun = [owner for owner in found if owner not in self._linked]
         if begun:
             self._last = begun[0]
@@ -113,19 +114,12 @@ class SectionMarker:
         return "" if found[0] is self._last else f" data-r={found[0].name}"
 
 
-def _mark(state: State, flags: int) -> str:
-    """Return the style of a fragment; in a partly covered requirement each part has its own."""
-    own = _own_state(flags) if state is State.PARTIAL else state
-    return STATE_LOOKS[own if own <= State.TO_DO else state].mark
-
-
 @cache
 def _own_state(flags: int) -> State:
     return compute_state(Tally({flags: 1}, ()))
 
 
-_WORDS = 56
-"""The text is above the list."""
+_WORDS = 56  # The text is above the list.
 
 
 class RequirementWriter:
@@ -202,7 +196,8 @@ class SectionWriter:
             f'<h3><a href="{link}">{escape_html(format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
             f"{shown}{self.items.of(place)}</section>\n"
         )
-        return written, marking.marks + _elements(place)
+        # Return the most elements that a section can have without the marks in its text.
+        return written, marking.marks + (6 + 4 * len(place.requirements) + (4 if place.others else 0))
 
     def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
         """Map annotation ids to the requirements that they state."""
@@ -215,17 +210,10 @@ class SectionWriter:
         return owners
 
 
-def _elements(place: SectionPlace) -> int:
-    """Return the most elements that a section can have without the marks in its text."""
-    return 6 + 4 * len(place.requirements) + (4 if place.others else 0)
-
-
 _MOST_ELEMENTS = 12_000
 """So many the articles have at first; what is more a browser makes when it is asked for."""
-_MOST_IN_ALL = 19_000
-"""With what is around the articles."""
-_HEAD = 10
-"""So many an article has at the most without its sections."""
+_MOST_IN_ALL = 19_000  # With what is around the articles.
+_HEAD = 10  # So many an article has at the most without its sections.
 
 
 class ContentsEntry(Struct, frozen=True):
@@ -243,11 +231,9 @@ class Article(Struct, frozen=True):
     link: str
     total: Total | None
     contents: list[ContentsEntry]
-    left_out: int
-    """So many sections are not shown."""
+    left_out: int  # So many sections are not shown.
     sections: Markup
-    is_later: bool
-    """Whether it is no part of the page before it is asked for."""
+    is_later: bool  # Whether it is no part of the page before it is asked for.
 
 
 class ArticleWriter:
