@@ -43,7 +43,6 @@ def decode_utf8(data: bytes, path: str) -> str:
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the offset of the first character of each line."""
     starts = [0]
     found = text.find("\n")
     while found >= 0:
@@ -66,7 +65,6 @@ _cached_line_starts = lru_cache(maxsize=1)(line_starts)
 
 
 def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
-    """Return the index of the line that contains the offset."""
     return bisect_right(starts, offset) - 1
 
 
@@ -77,7 +75,6 @@ class LineNumbers:
         self._data, self._offset, self._line = b"", 0, 1
 
     def of(self, data: bytes, offset: int) -> int:
-        """Return the number of the line that contains the byte."""
         if data is not self._data or offset < self._offset:
             self._data, self._offset, self._line = data, 0, 1
         self._line += data.count(b"\n", self._offset, offset)
@@ -104,7 +101,6 @@ def format_count(count: int, noun: str) -> str:
 
 
 def escape_line_ends(text: str) -> str:
-    """Return the text in one line."""
     return " ".join(text.split())
 
 

@@ -35,7 +35,6 @@ def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[
 
 
 def colour_diff_line(line: str) -> str:
-    """Colour a line of a diff for terminals."""
     code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
     return f"\x1b[{code}m{line}\x1b[0m" if code else line
 

@@ -77,8 +77,6 @@ _ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
 
 
 class Query(Struct, frozen=True):
-    """A parsed query of words and quoted phrases."""
-
     terms: tuple[str, ...]
     phrases: frozenset[str]  # The terms that were quoted.
     dropped: tuple[str, ...]  # The stop words.

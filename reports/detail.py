@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 
 class TitleBlock(Struct, frozen=True):
-    """A heading with its remarks."""
-
     text: str
     remarks: tuple[str, ...] = ()
     rank: int = 1  # 1 for the page, 2 for its parts, 3 for theirs.
@@ -303,7 +301,6 @@ _PAGE_COLUMNS = (
 
 
 def make_page_blocks(page: PageDetail) -> Iterator[Block]:
-    """Everything that there is to show."""
     yield TitleBlock(page.title)
     facts = (
         ("slug", page.slug),

@@ -121,7 +121,6 @@ _INDENT = " " * 6
 
 
 def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    """Write it for people."""
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
     ##% `--exact` or without such a commit.
@@ -135,7 +134,6 @@ def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> 
 
 
 def render_difference_json(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    """Write it for programs."""
     from msgspec.structs import asdict
 
     from duvet.reports.tables import encode_json

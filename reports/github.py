@@ -14,7 +14,6 @@ _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """One line for each problem."""
     lines = []
     for problem in problems:
         properties = _properties(problem, view.folder)

@@ -40,7 +40,6 @@ _LEVEL_SHIFT = 6
 
 
 def render_json_v1(report: Finished, out: BinaryIO) -> None:
-    """Write the report."""
     out.write(msgspec.json.encode(build_json_v1(report)))
 
 

@@ -38,7 +38,6 @@ from duvet.trace.records import Coverage, Finished, NotApplicable
 
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
-    """Write the report."""
     # Hashing is loaded for this report alone.
     out.write(encode_v2_report(build_v2_report(report)))
 
@@ -122,7 +121,6 @@ def make_location(file: str, annotation: Annotation) -> SourceLocation:
 
 
 def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:
-    """The records by their id."""
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
@@ -140,7 +138,6 @@ _Ranges = tuple[ByteRange, ...]
 def make_requirement_records(
     report: Finished, files: Sequence[str], targets: dict[int, SourceRanges], cites: dict[int, str]
 ) -> dict[str, RequirementRecord]:
-    """The records by their id."""
     records: dict[str, RequirementRecord] = {}
     for coverages in _by_name(report):
         referred = tuple(map(_segments, coverages))
@@ -244,7 +241,6 @@ class InlineSources(NamedTuple):
 
 
 def make_linked_sources(report: Finished) -> LinkedSources:
-    """The files with annotations."""
     repositories: dict[str, RepositoryRecord] = {}
     sources: dict[str, LinkedSource] = {}
     found: dict[tuple[str, str | None], str] = {}
@@ -304,7 +300,6 @@ def _specification(specification: Specification, span: SourceSpan) -> Specificat
 
 
 def build_v2_report(report: Finished) -> V2Report:
-    """The records of a report."""
     files, texts = make_linked_sources(report), make_inline_sources(report)
     targets = group_targets(report.trace.coverages, texts.ids)
     cites, cite_ids = make_cite_records(report.trace.annotations, files.ids, targets)

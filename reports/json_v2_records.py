@@ -35,43 +35,31 @@ class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=
 
 
 class SourceSpan(V2Record, frozen=True):
-    """One stretch of an inline source."""
-
     src: str
     start: Offset
     end: Offset
 
 
 class SourceRanges(V2Record, frozen=True):
-    """Stretches of an inline source."""
-
     src: str
     ranges: tuple[ByteRange, ...]
 
 
 class SourceLocation(V2Record, frozen=True):
-    """A line of a linked source."""
-
     src: str
     line: Offset | None = None
 
 
 class RepositoryRecord(V2Record, frozen=True):
-    """The repository of a package's linked sources."""
-
     blob_link: str
 
 
 class InlineSource(V2Record, frozen=True):
-    """A specification with its text."""
-
     file_name: str
     contents: str
 
 
 class LinkedSource(V2Record, frozen=True):
-    """A file that holds annotations."""
-
     file_name: str
     repository: str | None = None
 
@@ -84,8 +72,6 @@ class SpecificationRecord(V2Record, frozen=True, kw_only=True):
 
 
 class SectionRecord(V2Record, frozen=True):
-    """A section of a specification."""
-
     source: SourceSpan
     short_name: str
     long_name: str | None = None
@@ -134,8 +120,6 @@ class V2Sources(Struct, frozen=True):
 
 
 class V2Annotations(Struct, frozen=True):
-    """Sources by id."""
-
     specification: dict[str, SpecificationRecord] = {}
     section: dict[str, SectionRecord] = {}
     requirement: dict[str, RequirementRecord] = {}
@@ -146,8 +130,6 @@ class V2Annotations(Struct, frozen=True):
 
 
 class V2Report(Struct, frozen=True):
-    """A whole report."""
-
     issue_links: tuple[str, ...] = ()
     repositories: dict[str, RepositoryRecord] = {}
     sources: V2Sources = V2Sources()

@@ -16,7 +16,6 @@ _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """A suite with a case for each problem."""
     cases = [line for problem in problems for line in _case(problem, view)] or [
         '<testcase classname="duvet" name="no problems" time="0"/>'
     ]

@@ -23,8 +23,6 @@ _ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
 
 
 class ProblemFormat(StrEnum):
-    """Formats of problems."""
-
     TEXT = "text"
     JSON = "json"
     SARIF = "sarif"
@@ -66,7 +64,6 @@ def render_problems(
 
 
 def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
-    """Return the numbers of errors and of warnings."""
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     return errors, len(problems) - errors
 

@@ -28,7 +28,6 @@ JsonObject = dict[str, Any]
 
 
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """A log with one run."""
     ##= man/spec/problems.md#sarif
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
     ##% it.

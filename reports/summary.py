@@ -22,7 +22,6 @@ _Row = tuple[str, ...]
 
 
 def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
-    """Write the table, and the verdict under it."""
     found = compute_totals(report.requirements)
     lines = _table(found)
     stating = {requirement.specification.id for requirement in report.requirements}

@@ -69,8 +69,6 @@ HighlightSpans = Sequence[tuple[int, int]]  # Stretches of a text in order, apar
 
 
 class HighlightMarks(Struct, frozen=True):
-    """Text around a highlighted stretch."""
-
     before: str
     after: str
 
@@ -126,8 +124,6 @@ class Column(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """Rows of records with the columns to show."""
-
     columns: tuple[Column, ...]
     rows: Sequence[Any]
     heading: Callable[[Any], str] | None = None
@@ -146,8 +142,6 @@ class Listing(Struct, frozen=True):
 
 
 class TableLook(Struct, frozen=True):
-    """Width and colour of a table."""
-
     width: int = 100
     colour: bool = False
 
@@ -199,7 +193,6 @@ def _markdown_cell(column: Column, row: Any) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text for Markdown."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)
 
 

@@ -33,7 +33,6 @@ def environment() -> Environment:
 
 
 def prompt_names() -> tuple[str, ...]:
-    """The names of the prompts, each a file."""
     return tuple(sorted(name.removesuffix(".md") for name in os.listdir(_PROMPTS) if name.endswith(".md")))
 
 
@@ -42,7 +41,6 @@ def prompt_template(name: str) -> str:
 
 
 def prompt_text(name: str) -> str:
-    """The text of a prompt as it is written."""
     with open(os.path.join(_FOLDER, prompt_template(name)), encoding="utf-8") as file:
         return file.read()
 
@@ -53,23 +51,19 @@ def ask_template() -> str:
 
 
 def knowledge_template() -> str:
-    """Return the template of `km-help`."""
     return "knowledge.md.j2"
 
 
 def recipe_names() -> tuple[str, ...]:
-    """The names of the recipes, each a file."""
     return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(_RECIPES) if name.endswith(".yaml")))
 
 
 def recipe_file(name: str) -> bytes:
-    """A recipe as it is written."""
     with open(os.path.join(_RECIPES, f"{name}.yaml"), "rb") as file:
         return file.read()
 
 
 def page_file(name: str) -> str:
-    """A style sheet or a script of the page as it is written."""
     with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:
         return file.read()
 

@@ -11,8 +11,6 @@ _FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rules")
 
 
 class RulePage(Struct, frozen=True):
-    """A page, and what stands in its first lines."""
-
     title: str  # The code and the name.
     severity: str
     summary: str  # What is wrong, in a sentence.

@@ -85,5 +85,4 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 
 def make_router(config: ServiceConfig, terminal: TerminalSettings) -> StaticRouter:
-    """Return the router among the models of a configuration."""
     return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))

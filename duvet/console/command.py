@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 class TerminalSettings(Struct, frozen=True):
-    """Global options and the environment of a run."""
-
     environ: Mapping[str, str]
     config_path: str | None = None
     colour: bool = False  # Whether to colour standard error.
@@ -38,7 +36,6 @@ class TerminalSettings(Struct, frozen=True):
 
 
 def current_settings() -> TerminalSettings:
-    """Return the settings of the command that runs."""
     return click.get_current_context().find_object(TerminalSettings) or TerminalSettings(os.environ)
 
 

@@ -36,14 +36,12 @@ def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str
 def file_option(
     *names: str, metavar: str = "FILE", **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a file."""
     return click.option(*names, metavar=metavar, shell_complete=complete_files, **attributes)
 
 
 def folder_option(
     *names: str, metavar: str = "DIR", **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Declare an option whose value is the path of a folder."""
     return click.option(*names, metavar=metavar, shell_complete=complete_folders, **attributes)
 
 

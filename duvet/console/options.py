@@ -210,8 +210,6 @@ def add_service_options(function: Function) -> Function:
 
 
 class ListenOptions(Struct, frozen=True):
-    """Options for how clients reach the server."""
-
     stdio: bool
     http: str | None
     hosts: tuple[str, ...]
@@ -224,7 +222,6 @@ class ListenOptions(Struct, frozen=True):
 
 
 def add_http_options(function: Function) -> Function:
-    """Add the options of ListenOptions."""
     for option in (
         click.option(
             "--rate",
@@ -251,7 +248,6 @@ def add_http_options(function: Function) -> Function:
 
 
 def split_listen_options(given: Mapping[str, Any]) -> tuple[ListenOptions, dict[str, Any]]:
-    """Split off the options of ListenOptions."""
     names = ListenOptions.__struct_fields__
     return ListenOptions(*(given[name] for name in names)), {key: given[key] for key in given if key not in names}
 

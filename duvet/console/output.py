@@ -26,7 +26,6 @@ add_list_format = click.option(
 
 
 def add_limit_option(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Add the option that cuts a list."""
     note = "" if default is None else f" [default: {default}]"
     return click.option(
         "--limit",
@@ -61,7 +60,6 @@ def is_on_terminal() -> bool:
 
 
 def detect_table_look() -> TableLook:
-    """Return the width and the colours for tables on standard output."""
     settings = current_settings()
     colour = sys.stdout is not None and wants_colour(settings.colours, settings.environ, sys.stdout)
     if not is_on_terminal():

@@ -36,7 +36,6 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
-    """Return the problems that an error reports."""
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
@@ -47,8 +46,6 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 
 class SourceLines:
-    """Lines of the files that problems point at."""
-
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """Use these texts, by path, in place of the files on disk."""
         self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
@@ -175,7 +172,6 @@ def _find_folder() -> str:
 
 
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
-    """Return the lines of a unified diff for standard output."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     old, new = (_split_lines(data.decode()) for data in (before, after))
     rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _PATCH_CONTEXT))

@@ -30,8 +30,6 @@ class ReportGate(Struct, frozen=True):
 
 
 class ReportRequest(Struct, frozen=True):
-    """The options of one run."""
-
     json: str | None = None
     json_v2: str | None = None
     html: str | None = None
@@ -46,8 +44,6 @@ class ReportRequest(Struct, frozen=True):
 
 
 class ReportResult(Struct, frozen=True):
-    """The outcome of one run."""
-
     problems: tuple[Problem, ...]
     summary: str
     html_path: str = ""  # The file with the HTML report; empty if none was requested.

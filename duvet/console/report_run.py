@@ -150,7 +150,6 @@ def _is_ci(project: Project, request: ReportRequest) -> bool:
 
 
 def find_snapshot_path(project: Project) -> str | None:
-    """Return the path of the snapshot, if the configuration enables one."""
     config = project.config
     return config.report.snapshot.path if config and config.report.snapshot.enabled else None
 

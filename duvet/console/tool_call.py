@@ -176,7 +176,6 @@ def _parse_value(name: str, kind: object, value: str | None) -> object:
 
 
 def print_tool_help(tool: Tool, registry: Registry) -> None:
-    """Print everything about a tool that its callers need."""
     lines = _list_help(tool, registry.pack_of(tool).name)
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
 

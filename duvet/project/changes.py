@@ -42,7 +42,6 @@ class RecordedAnswers:
         return found
 
     def altered_among(self, paths: Collection[str]) -> set[str]:
-        """Return those of these paths with another answer now."""
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
@@ -87,8 +86,6 @@ def _list_input_paths(inputs: InputFiles) -> set[str]:
 
 
 class EventHints(Struct):
-    """The possible effects of some events."""
-
     paths: set[str]  # Paths whose answers may have changed, as they were asked.
     listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
     whole: bool = False
@@ -156,7 +153,6 @@ class WatchedPlaces:
         return any(map(os.path.isdir, self._missing))
 
     def hints(self, events: Iterable[FolderEvent]) -> EventHints:
-        """Return the possible effects of these events."""
         found = EventHints(set())
         for kind, event in events:
             path = _use_slashes(event)
@@ -198,8 +194,7 @@ class ChangeSource(Protocol):
 
     folders: set[str]
 
-    def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others."""
+    def open(self, folders: set[str]) -> None: ...
 
 
 class FollowedReading:
@@ -211,7 +206,6 @@ class FollowedReading:
 
     @property
     def folders(self) -> set[str]:
-        """The folders with everything that was asked."""
         return self._places.folders
 
     def about(self, events: Iterable[FolderEvent]) -> set[str] | None:

@@ -116,13 +116,10 @@ def _with_slashes(name: str, tree: Tree) -> str:
 
 
 class PageFindings(Struct, frozen=True, array_like=True):
-    """The page files, totals, and all problems."""
-
     files: tuple[str, ...] = ()
     pages: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
 
     def of(self, paths: Collection[str]) -> tuple[Problem, ...]:
-        """Return the problems in these files."""
         return tuple(problem for problem in self.problems if problem.path in paths)

@@ -112,7 +112,6 @@ class SpecificationTexts:
 
 
 def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a quote that its section does not contain."""
     spot, quote = texts.spot(annotation), annotation.quote
     if spot is None or spot.section is None:
         return Correction()
@@ -253,8 +252,6 @@ _ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
 
 
 class AnnotationFixer:
-    """Adds hints and fixes to the problems of annotations."""
-
     def __init__(self, project: Project, places: AnnotationPlaces, styles: dict[str, tuple[SourceStyle, ...]]) -> None:
         self.texts = SpecificationTexts(project)
         self.places = places

@@ -336,7 +336,6 @@ class Project:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The trace as flat cards, for queries."""
         from duvet.trace.catalogue import build_catalogue
 
         known = self.finished()
@@ -345,7 +344,6 @@ class Project:
         return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses)
 
     def specification(self, card: SpecificationCard) -> Specification:
-        """The specification of a card, with its text."""
         from duvet.trace.catalogue import load_card_specification
 
         return load_card_specification(card, self.library)

@@ -159,7 +159,6 @@ def _problem(
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
-    """The project with these files in place of those on disk."""
     # Only the project on disk downloads missing specifications.
     project.extraction  # noqa: B018
     return Project(

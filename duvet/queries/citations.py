@@ -43,7 +43,6 @@ class CitationReader:
         self._text = lru_cache(maxsize=None)(files.text)
 
     def by_type(self, numbers: Iterable[int]) -> tuple[CitationWithCode, ...]:
-        """Return annotations by type, then by place."""
         ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._card(number).kind), number))
         return tuple(CitationWithCode(**self._fields(number)) for number in ordered)
 
@@ -52,7 +51,6 @@ class CitationReader:
         return CitationDetail(**self._fields(number), requirements=rows)
 
     def file(self, numbers: Iterable[int]) -> FileDetail:
-        """Return annotations of one file, by line."""
         ordered = sorted(numbers, key=lambda number: (self._card(number).line, number))
         first = self._card(ordered[0])
         return FileDetail(
@@ -160,8 +158,6 @@ def _dedent(lines: Sequence[str]) -> list[str]:
 
 
 class CommentStyle(Struct, frozen=True, kw_only=True):
-    """The style of annotations in some sources."""
-
     label: str  # The patterns of the sources.
     meta: str
     content: str
@@ -171,7 +167,6 @@ class CommentStyle(Struct, frozen=True, kw_only=True):
 
 
 def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:
-    """Return the distinct styles of sources, with their patterns."""
     found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
     for rule in rules:
         for pattern in rule.patterns:

@@ -23,8 +23,6 @@ from duvet.tree.outputs import store_file
 
 
 class CiteOptions(Struct, frozen=True):
-    """The place and form of a new citation."""
-
     name: str  # The path of the file, from the working directory.
     line: int
     kind: Kind | None = None  # None for the default of the source.
@@ -33,8 +31,6 @@ class CiteOptions(Struct, frozen=True):
 
 
 class CitedFile(Struct, frozen=True):
-    """A file before and after the insertion, with the inserted lines."""
-
     path: str
     line: int
     lines: tuple[str, ...]

@@ -44,8 +44,6 @@ _RANK_CONSTANT = 60
 
 
 class SearchQuery(Struct, frozen=True):
-    """A query, with the filters and the limit of `duvet search`."""
-
     query: str
     filters: RequirementFilter = RequirementFilter()
     is_raw: bool = False  # The query is an expression of FTS5.
@@ -245,8 +243,6 @@ class _CachedVectors(Struct, array_like=True):
 
 
 class RequirementVectors:
-    """The vectors of the requirements of a catalogue."""
-
     def __init__(self, catalogue: Catalogue, memory: Cache, embedder: Embedder) -> None:
         titles = [one.titles for one in catalogue.specifications]
         self._texts = [

@@ -126,7 +126,6 @@ class TextTokenizer:
         return found
 
     def of_word(self, word: str) -> tuple[int, ...]:
-        """Return the tokens of one word, with its case."""
         numbers, parts = self._numbers, [_START, *word]
         while len(parts) > 1:
             pairs = [left + right for left, right in pairwise(parts)]
@@ -233,7 +232,6 @@ class WordLlamaSpace:
         return data
 
     def directions(self, texts: Sequence[str]) -> Iterator[Any]:
-        """Yield the vectors of texts in batches."""
         for at in range(0, len(texts), _BATCH):
             means = _normalize(self._sums(texts[at : at + _BATCH]))
             yield _normalize(means - np.outer(means @ self._common, self._common))

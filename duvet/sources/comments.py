@@ -335,7 +335,6 @@ _CUT_DISTANCE = 3
 
 
 def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a source, and its problems."""
     found: list[Annotation] = []
     problems: list[Problem] = []
     before: AnnotationBlock | None = None

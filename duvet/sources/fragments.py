@@ -102,7 +102,6 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
 
 
 def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
-    """The first and the last line of each multi-line literal."""
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):
         if found.lastgroup == "unsure":

@@ -25,8 +25,6 @@ PathPredicate = Callable[[str], object]
 
 
 class PatternError(DuvetError):
-    """An invalid pattern."""
-
     def __init__(self, pattern: str, position: int, reason: str) -> None:
         super().__init__(
             f"Pattern syntax error near position {position}: {reason}",

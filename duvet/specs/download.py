@@ -32,7 +32,6 @@ class DownloadClients:
         self._idle: list[Client] = []
 
     def fetch(self, url: str, listen: SizeListener) -> bytes:
-        """Return the text of a URL, or raise FetchRefusal."""
         import httpx2
 
         try:

@@ -305,8 +305,6 @@ def _located(config: Config) -> Iterator[Locator]:
 
 
 class _SpecificationFiles(Struct, frozen=True):
-    """The requirement files of one specification, and the annotations in them."""
-
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
 

@@ -67,7 +67,6 @@ class NumberedHeading(Struct, frozen=True):
 
 
 def parse_heading(line: str) -> NumberedHeading | None:
-    """The numbered title on the line, if there can be one."""
     appendix = _APPENDIX.match(line)
     start = appendix.end() if appendix else 0
     found = (_LETTERED.match(line, start) if appendix else None) or _NUMBERED.match(line, start)
@@ -164,8 +163,6 @@ _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a file, their byte offsets, and their kinds."""
-
     texts: list[str]
     starts: list[int]
     kinds: bytearray
@@ -178,7 +175,6 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes) -> tuple[Section, ...]:
-    """The sections of a UTF-8 text in order."""
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")

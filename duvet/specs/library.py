@@ -113,7 +113,6 @@ class Library:
         self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
-        """Return the parsed specification, or raise a DuvetError."""
         known = self._loaded.get(locator)
         if known is not None:
             return known

@@ -159,8 +159,6 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
 
 
 class LinkedAnnotations(Struct, frozen=True):
-    """The matches of all annotations by specification, and the problems."""
-
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
     first: dict[Locator, int]  # The first annotation that refers to each specification.

@@ -66,7 +66,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return f"/specifications/{self.id}"
 
     def section_path(self, id: str) -> str:
-        """The resource path of a section."""
         return f"{self.full_path}/sections/{id}"
 
     def requirement_path(self, section: str, id: str) -> str:
@@ -74,8 +73,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
 
 class RequirementCard(Struct, frozen=True, array_like=True):
-    """A normative sentence of a section."""
-
     specification: int
     section: str
     text: str
@@ -124,8 +121,6 @@ class CitationCard(Struct, frozen=True, array_like=True):
 
 
 class Catalogue(Struct, frozen=True, array_like=True, dict=True):
-    """Everything that there is to know about a project."""
-
     specifications: tuple[SpecificationCard, ...]
     requirements: tuple[RequirementCard, ...]
     citations: tuple[CitationCard, ...]
@@ -154,7 +149,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return f"{self.specification_of(card).locator}#{card.section}"
 
     def full_path_of(self, card: RequirementCard) -> str:
-        """The resource path of a requirement."""
         return self.specification_of(card).requirement_path(card.section, card.id)
 
 

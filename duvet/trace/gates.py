@@ -71,7 +71,6 @@ def check_gates(
 
 
 def _lines(matches: Iterable[Match], flags: int) -> set[tuple[int, int]]:
-    """The sections and lines that these kinds cover."""
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
@@ -293,7 +292,6 @@ class _Entry(NamedTuple):
         return self._select_quoted(found) if found and self.rule.quote else found
 
     def _select_quoted(self, indexes: list[int]) -> list[int]:
-        """The requirement that equals or contains the quote."""
         quote = _without_spacing(self.rule.quote)
         texts = {index: self.scopes.requirements[index].text for index in indexes}
         equal = [index for index, text in texts.items() if _without_spacing(text) == quote]

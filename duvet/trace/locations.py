@@ -65,8 +65,6 @@ def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
 
 
 class Snippet(Struct, frozen=True):
-    """The text of an annotation, and the lines around it."""
-
     comment: str
     last: int
     start: int  # The number of the first line around it.
@@ -109,8 +107,6 @@ class FileLine(Struct, frozen=True):
 
 
 class AnnotationLines(Struct, frozen=True):
-    """The lines of an annotation, and its index in the catalogue."""
-
     number: int
     first: int
     last: int
@@ -207,7 +203,6 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """All names of specifications with their ids."""
     return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
 
 

@@ -65,7 +65,6 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
 
 
 def _character_at(data: bytes, byte: int) -> int:
-    """The index of the character that contains the byte."""
     while byte > 0 and data[byte] & 0xC0 == 0x80:
         byte -= 1
     return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
@@ -84,7 +83,6 @@ class SearchText:
         return at
 
     def places(self, part: bytes) -> Iterable[int]:
-        """Every offset of the part in order."""
         self.work += len(self.data) >> 10
         at = self.data.find(part)
         while at >= 0:

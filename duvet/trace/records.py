@@ -235,7 +235,6 @@ class Requirement(Struct, frozen=True):
 
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
-    """The requirements of a specification in order."""
     ##= man/spec/trace.md#requirements
     ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
     stating = [

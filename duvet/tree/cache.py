@@ -70,7 +70,6 @@ def _list_libraries() -> Iterator[str]:
 
 
 def _describe_user() -> Iterator[str]:
-    """Yield the user, and the encoding of file names."""
     yield sys.getfilesystemencoding()
     if sys.platform != "win32":
         yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
@@ -92,7 +91,6 @@ class BlobStore:
         self.folder = folder
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the value that was saved under the name."""
         ##= man/spec/cache.md#storage
         ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
         with suppress(OSError, UnreadableError):
@@ -155,8 +153,6 @@ class BlobStore:
 
 
 class NoBlobStore(BlobStore):
-    """A store that keeps nothing."""
-
     def __init__(self) -> None:
         super().__init__("")
 
@@ -195,7 +191,6 @@ class CacheFile(Struct, frozen=True):
 
 
 def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """List every file of the cache by name."""
     return tuple(_inspect_file(blobs, name) for name in blobs.names())
 
 
@@ -356,7 +351,6 @@ class DiskCache(Cache):
             self.blobs.save(name, (make_cache_key(key), self.tree.now, record, value))
 
     def save(self) -> None:
-        """Save the files that this run has parsed."""
         self.settle()
         for parsed in self._parsed.values():
             parsed.save()

@@ -101,7 +101,6 @@ class FolderWatcher:
 
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
-    """Check whether the environment asks for polling."""
     # These are the variables of watchfiles, for file systems without notifications, such as network drives.
     return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
 
@@ -140,16 +139,12 @@ _MOUNTED = "/proc/self/mountinfo"
 
 
 class Mount(Struct, frozen=True):
-    """A mounted file system."""
-
     folder: str
     kind: str
     options: str = ""
 
 
 class MountTable:
-    """The mounted file systems."""
-
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
         # The last mount of a folder hides the earlier ones.
         self._mounts = {mount.folder: mount for mount in mounts}
@@ -172,7 +167,6 @@ class MountTable:
 
 
 def parse_mounts(table: str) -> MountTable:
-    """Parse the system's table of mounts."""
     rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
     return MountTable(
         Mount(_unescape(place[4]), kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2

@@ -19,14 +19,11 @@ class TreeEntry(Protocol):
     """A name in a folder; os.DirEntry implements it."""
 
     @property
-    def name(self) -> str:
-        """The last part of the path."""
+    def name(self) -> str: ...
 
-    def is_dir(self) -> bool:
-        """Check for a folder, or a link to one."""
+    def is_dir(self) -> bool: ...
 
-    def is_symlink(self) -> bool:
-        """Check for a link."""
+    def is_symlink(self) -> bool: ...
 
 
 def is_folder(entry: TreeEntry) -> bool:
@@ -43,8 +40,7 @@ class Tree(Protocol):
     def read(self, path: str) -> bytes:
         """Return the bytes of a regular file; UnreadableError if there is none."""
 
-    def is_file(self, path: str) -> bool:
-        """Check for a regular file."""
+    def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
         """Check for anything at all, even a broken link."""
@@ -136,7 +132,6 @@ class DiskTree:
         return (info.st_dev, info.st_ino)
 
     def marks(self, path: str) -> os.stat_result:
-        """Return the status of a file or folder."""
         try:
             return os.stat(self.at(path))
         except (OSError, ValueError) as error:
@@ -175,8 +170,6 @@ _NOTHING = "No such file or directory (os error 2)"
 
 
 class MemoryEntry:
-    """A name in a folder in memory."""
-
     def __init__(self, name: str, is_folder: bool) -> None:
         self.name = name
         self._is_folder = is_folder
@@ -248,7 +241,6 @@ def _normalise(path: str) -> str:
 
 
 def leads_into_folder(root: str, path: str) -> bool:
-    """Check whether a path leads to a folder or into it."""
     top, real = os.path.realpath(root), os.path.realpath(path)
     return real == top or real.startswith(os.path.join(top, ""))
 
@@ -262,7 +254,6 @@ class FolderMembership:
         self._folders: dict[str, bool] = {}
 
     def has(self, path: str) -> bool:
-        """Check whether this path leads into the folder."""
         at = self.disk.at(path)
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
@@ -287,7 +278,6 @@ _LONGEST, _LONGEST_NAME = 1024, 255
 
 
 def is_reserved(name: str) -> bool:
-    """Check for a name that some systems reserve."""
     return re.match(_RESERVED, name) is not None
 
 

@@ -37,8 +37,6 @@ _NO_PROGRAMS = (
 
 
 class GitCommand:
-    """Runs git in a folder."""
-
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
@@ -287,7 +285,6 @@ class GitPaths:
         return data
 
     def child(self, place: GitPlace, name: str) -> GitPlace:
-        """Return the entry of a folder with this name."""
         if not place.node.is_folder:
             raise _make_os_error(errno.ENOTDIR)
         node = self.inside(place).get(name)
@@ -363,8 +360,6 @@ def _make_os_error(number: int) -> OSError:
 
 
 class GitEntry:
-    """A name in a folder of a commit."""
-
     def __init__(self, name: str, is_link: bool, is_folder: Callable[[], bool]) -> None:
         self.name = name
         self._is_link = is_link
@@ -510,8 +505,6 @@ def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
 
 
 class GitRevisions:
-    """The revisions of the repository around a folder."""
-
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
         self.git = _open_git(root, environ)
@@ -528,7 +521,6 @@ class GitRevisions:
         return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
 
     def find(self, name: str) -> str | None:
-        """Return the commit with that name."""
         # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.
         found = self._verify(name)
         return self._verify(f"{found}^{{commit}}") if found else None
@@ -538,21 +530,17 @@ class GitRevisions:
         return found if found and _COMMIT.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return the common ancestor of two commits."""
         return self.git.ask("merge-base", one, other)
 
     @property
     def has_origin(self) -> bool:
-        """True if this is a clone of another repository."""
         return "origin" in (self.git.ask("remote") or "").splitlines()
 
     @property
     def is_shallow(self) -> bool:
-        """True if this clone lacks earlier commits."""
         return self.git.ask("rev-parse", "--is-shallow-repository") == "true"
 
     def names(self) -> list[str]:
-        """List branches and tags."""
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:

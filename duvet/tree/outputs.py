@@ -35,7 +35,6 @@ def _make_place_digest() -> str:
 
 
 def is_unfinished(name: str) -> bool:
-    """Check for the name of a file that is being written."""
     return _match_unfinished(name) is not None
 
 
@@ -192,7 +191,6 @@ def sync_folder(folder: str) -> None:
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Raise errors as OutputError about this file."""
     try:
         yield
     except (OSError, ValueError) as error:

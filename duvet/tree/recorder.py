@@ -47,7 +47,6 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
 
 
 def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
-    """Return the stamp of a file with this status."""
     return FileStamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, digest)
 
 
@@ -87,7 +86,6 @@ class TreeRecord(Struct, array_like=True):
     """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
-        """Record the stamp of a file or folder."""
         was = stamps.get(path)
         if was is not None and not was.agrees(stamp):
             ##= man/spec/cache.md#freshness
@@ -97,7 +95,6 @@ class TreeRecord(Struct, array_like=True):
         stamps[path] = stamp
 
     def note_answer(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
-        """Record an answer, and return it."""
         if answers.setdefault(question, answer) != answer:
             self._unsettle(answers, question)
         return answer
@@ -140,7 +137,6 @@ class TreeRecord(Struct, array_like=True):
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
-        """Return the questions about these paths."""
         found = TreeRecord()
         for answers, own in zip(found._list_all(), self._list_all(), strict=True):
             answers.update({path: own[path] for path in paths if path in own})
@@ -161,15 +157,11 @@ def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
 
 
 class FileContent(NamedTuple):
-    """The content and status of a file at one moment."""
-
     data: bytes
     info: os.stat_result
 
 
 class FileChangedError(UnreadableError):
-    """A file has changed since it was read."""
-
     def __init__(self, path: str, look: FileContent) -> None:
         super().__init__("it has changed meanwhile", path=path)
         self.look = look

@@ -132,8 +132,6 @@ def _reason(annotation: Annotation) -> str:
 
 
 class SourceWriter:
-    """Writes the files with their citations."""
-
     def __init__(
         self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
     ) -> None:

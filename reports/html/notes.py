@@ -44,7 +44,6 @@ _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
-    """The text as HTML."""
     return "".join(_written(_parser().events(text), leads))
 
 
@@ -130,8 +129,6 @@ _MOST_NAMED = 20
 
 
 class PageWriter:
-    """Writes pages, and links to them."""
-
     def __init__(self, page: ReportData, places: ReportPlaces) -> None:
         assert page.notes is not None
         self.notes: PageCollection = page.notes

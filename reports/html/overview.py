@@ -35,8 +35,6 @@ _LOOKS = {state.words: STATE_LOOKS[state] for state in State}
 
 
 class NextView(NamedTuple):
-    """A requirement to see to."""
-
     look: StateLook
     href: str
     place: str
@@ -45,7 +43,6 @@ class NextView(NamedTuple):
 
 
 def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels) -> list[NextView]:
-    """The rows with their links."""
     wanted = {row.text for row in page.next}
     found = {
         (card.specification, card.section, card.text): Markup(spot.link)
@@ -150,8 +147,6 @@ COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)  # The states that have a col
 
 
 class TotalRow(Struct, frozen=True):
-    """The requirements of one level, or all of them."""
-
     name: str
     is_sum: bool
     done: LinkedNumber
@@ -162,8 +157,6 @@ class TotalRow(Struct, frozen=True):
 
 
 class TotalGroup(Struct, frozen=True):
-    """The rows of a specification, or of all of them."""
-
     name: str
     href: str  # Nothing for all of them.
     rows: tuple[TotalRow, ...]
@@ -186,7 +179,6 @@ def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> l
 
 
 def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> TotalRow:
-    """The numbers of one row."""
     counts = total.counts
 
     def linked(count: int, states: Iterable[State] = ()) -> LinkedNumber:
@@ -221,8 +213,6 @@ class LabelView(NamedTuple):
 
 
 class OverviewView(Struct, frozen=True):
-    """All of the overview."""
-
     verdict: RunVerdict
     words: str  # What the verdict leaves out.
     looks: tuple[StateLook, ...]
@@ -278,8 +268,6 @@ def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
 
 
 class ProblemView(Struct, frozen=True):
-    """A problem with its places linked."""
-
     problem: Problem
     place: Markup
     notes: tuple[tuple[Markup, str], ...]

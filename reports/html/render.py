@@ -39,8 +39,6 @@ _COMMIT = 12
 
 
 class HeaderView(Struct, frozen=True):
-    """The head of the page."""
-
     title: str
     logo: str
     provenance: str
@@ -94,7 +92,6 @@ def escape_json_island(data: bytes) -> Markup:
 
 
 def make_script_settings(page: ReportData) -> Markup:
-    """Return the settings of the page's scripts."""
     styles = [
         {
             "label": one.label,

@@ -43,8 +43,6 @@ class TextOwner(NamedTuple):
 
 
 class SectionMarker:
-    """Writes a section's lines as HTML."""
-
     def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
         self.section = section
         self.owners = owners
@@ -123,8 +121,6 @@ _WORDS = 56  # The text is above the list.
 
 
 class RequirementWriter:
-    """Writes the requirements below the text of a section."""
-
     def __init__(
         self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
     ) -> None:
@@ -217,8 +213,6 @@ _HEAD = 10  # So many an article has at the most without its sections.
 
 
 class ContentsEntry(Struct, frozen=True):
-    """An entry in the table of contents."""
-
     link: Markup
     title: str
     open: int
