@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from msgspec.structs import replace
@@ -28,9 +28,6 @@ from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
-
-if TYPE_CHECKING:
-    from duvet.queries.embeddings import Embedder
 
 _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
 
@@ -92,7 +89,11 @@ def search(
         ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
     query = SearchQuery(" ".join(words), filters, raw, limit)
-    embedder = _find_embedder() if semantic else None
+    embedder = None
+    if semantic:
+        from duvet.queries.embeddings import find_embedder
+
+        embedder = find_embedder(True)
     ##= man/spec/trace.md#reports
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
     ##% the cache.
@@ -108,12 +109,6 @@ def search(
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
     ctx.exit(OK if answer.rows else FAILED)
-
-
-def _find_embedder() -> Embedder | None:
-    from duvet.queries.embeddings import find_embedder
-
-    return find_embedder(True)
 
 
 def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:

@@ -77,8 +77,10 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
         while a < b and c < d and old[b - 1] == new[d - 1]:
             b, d = b - 1, d - 1
             found.append((b, d))
-        # Return the longest run of pairs, sorted by the first, in which the second increases too.
-        pairs = _find_anchors(old, new, (a, b, c, d))
+        # Anchors are the longest run of pairs, sorted by the first, in which the second increases too.
+        # These are the lines that are unique in this part of each text.
+        theirs = _index_unique_lines(new, c, d)
+        pairs = [(index, theirs[text]) for text, index in _index_unique_lines(old, a, b).items() if text in theirs]
         ends: list[int] = []
         last: list[int] = []
         before: list[int] = []
@@ -98,15 +100,11 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
             edges = [(a - 1, c - 1), *anchors, (b, d)]
             pending += [(i + 1, k, j + 1, n) for (i, j), (k, n) in pairwise(edges)]
         elif 0 < (b - a) * (d - c) <= _FEW_PAIRS:
-            found += _compare_lines(old, new, (a, b, c, d))
+            from difflib import SequenceMatcher
+
+            for block in SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks():
+                found += [(a + block.a + step, c + block.b + step) for step in range(block.size)]
     return sorted(found)
-
-
-def _find_anchors(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> list[LinePair]:
-    """Return the lines that are unique in this part of each text."""
-    a, b, c, d = part
-    ours, theirs = _index_unique_lines(old, a, b), _index_unique_lines(new, c, d)
-    return [(index, theirs[text]) for text, index in ours.items() if text in theirs]
 
 
 def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int]:
@@ -116,11 +114,3 @@ def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int
         if found.setdefault(lines[index], index) != index:
             again.add(lines[index])
     return {text: index for text, index in found.items() if text not in again}
-
-
-def _compare_lines(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> Iterator[LinePair]:
-    from difflib import SequenceMatcher
-
-    a, b, c, d = part
-    for block in SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks():
-        yield from ((a + block.a + step, c + block.b + step) for step in range(block.size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
 from duvet.queries.difference import (
@@ -147,17 +148,9 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
     for item in group.items:
         yield f"  {escape_cell(item.place)}  {item.words}"
         for line in item.lines:
-            sign = f"{line.sign} " if line.sign else ""
-            from textwrap import wrap
-
-            blank = " " * len(sign)
-            yield from wrap(
-                escape_cell(line.text),
-                _WIDTH,
-                initial_indent=_INDENT + sign,
-                subsequent_indent=_INDENT + blank,
-                break_on_hyphens=False,
-            )
+            first = _INDENT + (f"{line.sign} " if line.sign else "")
+            text, following = escape_cell(line.text), " " * len(first)
+            yield from wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_on_hyphens=False)
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.

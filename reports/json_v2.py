@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from fnv_c import fnv1a_64  # type: ignore[import-untyped]
 from msgspec import Struct
@@ -52,19 +52,8 @@ def make_entity_id(prefix: str, *fields: str | int) -> str:
     return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
 
 
-LEVEL_NAMES: dict[Level, LevelName] = {
-    Level.AUTO: "AUTO",
-    Level.MAY: "MAY",
-    Level.SHOULD: "SHOULD",
-    Level.MUST: "MUST",
-}
-_KIND_NAMES: dict[Kind, KindName] = {
-    Kind.CITATION: "CITATION",
-    Kind.TEST: "TEST",
-    Kind.IMPLICATION: "IMPLICATION",
-    Kind.EXCEPTION: "EXCEPTION",
-    Kind.TODO: "TODO",
-}
+_LEVEL_NAMES = {level: cast("LevelName", level.name) for level in Level}
+_KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not Kind.SPEC}
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
@@ -103,7 +92,7 @@ def make_cite_records(
                 source=make_location(file, annotation),
                 target=target,
                 type=_KIND_NAMES[annotation.kind],
-                level=LEVEL_NAMES[annotation.level],
+                level=_LEVEL_NAMES[annotation.level],
                 comment=annotation.reason or None,
                 feature=annotation.feature or None,
                 tracking_issue=annotation.tracking_issue or None,
@@ -151,7 +140,7 @@ def make_requirement_records(
                 records[make_entity_id("req", origin.src, *bounds, file, first.line)] = RequirementRecord(
                     source=make_location(file, first),
                     origin=origin,
-                    level=LEVEL_NAMES[first.level],
+                    level=_LEVEL_NAMES[first.level],
                     coverage=_coverage(origin.ranges, referred, targets, cites),
                 )
     return records

@@ -12,8 +12,6 @@ from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, count_problems
 from duvet.rules import format_rule_title
 
-_HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-
 
 def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     cases = [line for problem in problems for line in _case(problem, view)] or [
@@ -22,13 +20,14 @@ def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     errors, _ = count_problems(problems)
     counts = f'tests="{max(1, len(problems))}" failures="{errors}" errors="0"'
     lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuites name="duvet" {counts} time="0">',
         f'<testsuite name="duvet" {counts} skipped="0" time="0">',
         *cases,
         "</testsuite>",
         "</testsuites>",
     ]
-    return (_HEAD + "".join(f"{line}\n" for line in lines)).encode(errors="replace")
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
 
 
 def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:

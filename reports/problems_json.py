@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from duvet.model import Place, Problem
+from duvet.model import Fix, Place, Problem
 from duvet.reports.problems import ProblemContext, count_problems
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name
@@ -30,19 +30,6 @@ class NoteRecord(_Span, frozen=True, kw_only=True):
     label: str
 
 
-class EditRecord(_Span, frozen=True, kw_only=True):
-    """A replacement for a range of the problem's file."""
-
-    text: str
-
-
-class FixRecord(Struct, frozen=True):
-    """Edits that mend a problem, to be made all together."""
-
-    description: str
-    edits: tuple[EditRecord, ...]
-
-
 class ProblemRecord(Struct, frozen=True, kw_only=True):
     """A problem; its path begins in the folder that the run began in."""
 
@@ -58,7 +45,7 @@ class ProblemRecord(Struct, frozen=True, kw_only=True):
     label: str
     hint: str
     notes: tuple[NoteRecord, ...]
-    fix: FixRecord | None
+    fix: Fix | None
 
 
 class ProblemsRecord(Struct, frozen=True):
@@ -88,7 +75,7 @@ def _record(problem: Problem) -> ProblemRecord:
         label=problem.label,
         hint=problem.hint,
         notes=tuple(NoteRecord(**_span(note.place), label=note.label) for note in problem.notes),
-        fix=_fix(problem),
+        fix=problem.fix,
     )
 
 
@@ -96,19 +83,3 @@ def _span(place: Place) -> dict[str, int | None]:
     line = place.line or None
     column = place.column if line and place.column else None
     return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}
-
-
-def _fix(problem: Problem) -> FixRecord | None:
-    if problem.fix is None:
-        return None
-    edits = tuple(
-        EditRecord(
-            line=edit.line,
-            column=edit.column,
-            end_line=edit.end_line,
-            end_column=edit.end_column,
-            text=edit.text,
-        )
-        for edit in problem.fix.edits
-    )
-    return FixRecord(problem.fix.description, edits)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from blake3 import blake3
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.model import Edit, Fix, Place, Problem
+from duvet.model import Fix, Place, Problem
 from duvet.reports.problems import ProblemContext, is_absolute, make_root_relative
 from duvet.reports.tables import encode_json
 from duvet.rules import list_rules
@@ -32,11 +32,7 @@ def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
     ##% it.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
-    driver = {
-        "name": "duvet",
-        "version": VERSION,
-        "rules": [_rule(code) for code in codes],
-    }
+    driver = {"name": "duvet", "version": VERSION, "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -77,7 +73,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
             "ruleId": problem.code or _NO_RULE,
             **rule,
             "level": problem.severity.value,
-            "message": _message(text),
+            "message": {"text": text},
         }
         ##= man/spec/problems.md#sarif
         ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
@@ -92,24 +88,12 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         artifact = {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
         result["locations"] = [_location(artifact, problem.place, problem.label)]
         if problem.notes:
-            related = (_location(artifact, note.place, note.label) for note in problem.notes)
-            result["relatedLocations"] = list(_each_once(related))
+            related = [_location(artifact, note.place, note.label) for note in problem.notes]
+            result["relatedLocations"] = [one for at, one in enumerate(related) if one not in related[:at]]
         if problem.fix:
             result["fixes"] = [_fix(artifact, problem.fix)]
         results.append(result | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}})
     return results
-
-
-def _each_once(locations: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    seen: list[JsonObject] = []
-    for location in locations:
-        if location not in seen:
-            seen.append(location)
-            yield location
-
-
-def _message(text: str) -> JsonObject:
-    return {"text": text}
 
 
 def _quoted(text: str, safe: str = "/") -> str:
@@ -124,18 +108,11 @@ def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
     # Without a line a whole file is meant, but many that read SARIF can't do without one.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
-    return {"physicalLocation": physical, **({"message": _message(label)} if label else {})}
+    return {"physicalLocation": physical, **({"message": {"text": label}} if label else {})}
 
 
 def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
-    return {
-        "description": _message(fix.description),
-        "artifactChanges": [{"artifactLocation": artifact, "replacements": _replacements(fix.edits)}],
-    }
-
-
-def _replacements(edits: Iterable[Edit]) -> list[JsonObject]:
-    return [
+    replacements = [
         {
             "deletedRegion": {
                 "startLine": edit.line,
@@ -143,7 +120,9 @@ def _replacements(edits: Iterable[Edit]) -> list[JsonObject]:
                 "endLine": edit.end_line,
                 "endColumn": edit.end_column,
             },
-            "insertedContent": _message(edit.text),
+            "insertedContent": {"text": edit.text},
         }
-        for edit in edits
+        for edit in fix.edits
     ]
+    changes = [{"artifactLocation": artifact, "replacements": replacements}]
+    return {"description": {"text": fix.description}, "artifactChanges": changes}

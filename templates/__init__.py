@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+ASK_TEMPLATE = "prompts/ask.j2"  # The template of a question to a model; it is not a prompt.
+KNOWLEDGE_TEMPLATE = "knowledge.md.j2"  # The template of `km-help`.
 _PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "recipes")
 
 
@@ -43,15 +45,6 @@ def prompt_template(name: str) -> str:
 def prompt_text(name: str) -> str:
     with open(os.path.join(_FOLDER, prompt_template(name)), encoding="utf-8") as file:
         return file.read()
-
-
-def ask_template() -> str:
-    """Return the template of a question to a model; it is not a prompt."""
-    return "prompts/ask.j2"
-
-
-def knowledge_template() -> str:
-    return "knowledge.md.j2"
 
 
 def recipe_names() -> tuple[str, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import print_remark
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import NotFoundError
 from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
 from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
@@ -199,14 +198,3 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
     from duvet.config.service import load_service_pages
 
     return load_service_pages(tree or DiskTree(), settings.environ, options["config_path"] or settings.config_path)
-
-
-def has_pages(options: Mapping[str, Any], rules: PageRules | None) -> bool:
-    """Tell whether files of the project match its page patterns; this reads the configuration, but not the trace."""
-    from duvet.console.progress import QuietProgress
-    from duvet.knowledge.pages.files import load_page_patterns
-
-    with suppress(DuvetError):
-        project = open_project(None, QuietProgress(current_settings()), rules=rules, **options)
-        return bool(load_page_patterns(project).files(project.tree).prefixes)
-    return False

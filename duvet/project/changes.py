@@ -220,10 +220,8 @@ class FollowedReading:
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
         """Return the changed paths, as far as these events affect them."""
         hints = self._places.hints(events)
-        unclear = events is UNKNOWN_EVENTS or hints.whole
-        return self.everything(anew=True) if unclear else self._check_hints(hints)
-
-    def _check_hints(self, hints: EventHints) -> set[str]:
+        if events is UNKNOWN_EVENTS or hints.whole:
+            return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
         ##% patterns match other files, until it is interrupted.

@@ -245,17 +245,9 @@ def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ..
 
 
 def _fields(total: Total) -> dict[str, Any]:
-    return {
-        "requirements": total.requirements,
-        "not_started": total.with_status(Status.NOT_STARTED),
-        "in_progress": total.with_status(Status.IN_PROGRESS),
-        "needs_tests": total.with_status(Status.NEEDS_TESTS),
-        "done": total.done,
-        "excepted": total.excepted,
-        "not_applicable": total.not_applicable,
-        "applicable": total.applicable,
-        "percent": total.percent,
-    }
+    names = ("requirements", "done", "excepted", "not_applicable", "applicable", "percent")
+    by_status = {status.name.lower(): total.with_status(status) for status in Status if status is not Status.DONE}
+    return {**by_status, **{name: getattr(total, name) for name in names}}
 
 
 def format_section_text(section: Section) -> str:

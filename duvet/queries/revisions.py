@@ -44,7 +44,15 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
         ##% revision.
         raise NotFoundError("there is no commit to compare with", hint="commit something first")
-    revision = _find_default(revisions, is_gate=is_gate) if name is None else name
+    revision = name
+    if revision is None:
+        ##= man/spec/diff.md#the-base
+        ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate
+        ##% MUST fail when `origin` exists and that branch is unknown.
+        revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
+        if revision == "HEAD" and is_gate and revisions.has_origin:
+            hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
+            raise NotFoundError("the default branch of origin is not known here", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
         raise _make_unknown_error(revisions, revision)
@@ -53,17 +61,6 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     ##% `--exact` or without such a commit.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
-
-
-def _find_default(revisions: GitRevisions, *, is_gate: bool) -> str:
-    ##= man/spec/diff.md#the-base
-    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
-    ##% fail when `origin` exists and that branch is unknown.
-    found = next(filter(revisions.find, _DEFAULTS), "HEAD")
-    if found == "HEAD" and is_gate and revisions.has_origin:
-        hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-        raise NotFoundError("the default branch of origin is not known here", hint=hint)
-    return found
 
 
 def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:

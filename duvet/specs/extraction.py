@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from itertools import pairwise
 from posixpath import normpath
 
@@ -361,26 +360,22 @@ def list_extracted_sections(specification: Specification) -> Iterator[tuple[Sect
             yield section, found
 
 
-@cache
-def _generated() -> re.Pattern[bytes]:
-    """The form of a file that an extraction wrote; compiled only when a file may be stale."""
-    return re.compile(
-        rb"""
-        target[ ]=[ ]"(?P<target>[^\n]*)"\n
-        \n
-        (?:\#[^\n]*\n)+
-        \n
-        (?:\[\[spec\]\]\n
-        level[ ]=[ ]"[A-Z]+"\n
-        quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
-        \n)+
-        """,
-        re.VERBOSE | re.DOTALL,
-    )
+# The form of a file that an extraction wrote; compiled only when a file may be stale.
+_GENERATED = rb"""
+    target[ ]=[ ]"(?P<target>[^\n]*)"\n
+    \n
+    (?:\#[^\n]*\n)+
+    \n
+    (?:\[\[spec\]\]\n
+    level[ ]=[ ]"[A-Z]+"\n
+    quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
+    \n)+
+"""
 
 
 def _match(data: bytes) -> re.Match[bytes] | None:
-    return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
+    may_match = data.startswith(b"target = ") and data.endswith(b"\n\n")
+    return re.fullmatch(_GENERATED, data, re.VERBOSE | re.DOTALL) if may_match else None
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:

@@ -48,15 +48,10 @@ def name_ietf_specification(path: str, front: str) -> str:
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
 
-def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
-    """Sort the specifications and give each an id of its own; later ones with the same id get a number."""
-    return assign_further_ids(specifications, ())
-
-
-def assign_further_ids(
-    specifications: Iterable[Specification], known: Iterable[Specification]
+def assign_ids(
+    specifications: Iterable[Specification], known: Iterable[Specification] = ()
 ) -> tuple[Specification, ...]:
-    """The specifications that are not among the known ones, with ids that no known one has."""
+    """Sort the specifications that are not known, and give each an id of its own; equal ids get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -190,24 +185,19 @@ class Library:
         format = detect_format(path, text, locator.format)
         key = (data, format)
         # The same text under two names is parsed once.
-        if key not in self._parsed:
-            self._parsed[key] = _parse_markdown(data) if format is Format.MARKDOWN else _parse_ietf(data, text)
+        if key not in self._parsed and format is Format.MARKDOWN:
+            from duvet.specs.markdown import parse_markdown
+
+            document = parse_markdown(data)
+            title, sections = document.title, document.sections
+            name = title or (sections[0].title if sections else "")
+            self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
+        elif key not in self._parsed:
+            from duvet.specs.ietf import find_front_title, parse_ietf
+
+            front = find_front_title(text[:_FRONT_LENGTH])
+            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data))
         parsed = self._parsed[key]
         if format is Format.IETF:
             return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
         return replace(parsed, name=parsed.name or find_file_stem(path))
-
-
-def _parse_markdown(data: bytes) -> ParsedSpecification:
-    from duvet.specs.markdown import parse_markdown
-
-    document = parse_markdown(data)
-    first = document.sections[0].title if document.sections else ""
-    title = document.title
-    return ParsedSpecification(Format.MARKDOWN, title or first, title, document.description, document.sections)
-
-
-def _parse_ietf(data: bytes, text: str) -> ParsedSpecification:
-    from duvet.specs.ietf import find_front_title, parse_ietf
-
-    return ParsedSpecification(Format.IETF, "", "", find_front_title(text[:_FRONT_LENGTH]), parse_ietf(data))

@@ -191,12 +191,12 @@ def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
     """The configured specifications that nothing cites, with ids of their own."""
-    from duvet.specs.library import assign_further_ids
+    from duvet.specs.library import assign_ids
 
     # A configured format and the same detected format are one specification.
     known = {(one.locator.name, one.format) for one in cited}
     others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
-    return assign_further_ids(others.values(), cited)
+    return assign_ids(others.values(), cited)
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:

@@ -42,7 +42,15 @@ def compute_build_id() -> bytes:
     try:
         # An installed package changes as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
-        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_list_libraries(), *_describe_user()]
+        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own]
+        # The folders that packages are installed into change with every package.
+        beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
+        for folder in dict.fromkeys([beside, *sys.path]):
+            if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
+                parts.append(f"{folder} {os.stat(folder).st_mtime_ns}")
+        parts.append(sys.getfilesystemencoding())
+        if sys.platform != "win32":
+            parts.append(f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}")
     except OSError:
         # An unknown build is equal to no other.
         return os.urandom(32)
@@ -59,20 +67,6 @@ def _list_modules(folder: str) -> Iterator[str]:
             yield f"{entry.path} {info.st_size} {info.st_mtime_ns}"
         elif entry.name != "__pycache__":
             yield from _list_modules(entry.path)
-
-
-def _list_libraries() -> Iterator[str]:
-    """Yield the folders that packages are installed into: they change with every package."""
-    beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
-    for folder in dict.fromkeys([beside, *sys.path]):
-        if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
-            yield f"{folder} {os.stat(folder).st_mtime_ns}"
-
-
-def _describe_user() -> Iterator[str]:
-    yield sys.getfilesystemencoding()
-    if sys.platform != "win32":
-        yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
 
 
 BLOB_MAGIC = b"duvet cache\n"
@@ -199,15 +193,13 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
     if start:
         with suppress(OSError):
             size = os.stat(os.path.join(blobs.folder, name)).st_size
-    return CacheFile(name, size, _find_state(blobs, name, start))
-
-
-def _find_state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
     if not start.startswith(BLOB_MAGIC):
-        return CacheFileState.FOREIGN
-    if not start.startswith(make_blob_header(name)):
-        return CacheFileState.OTHER_BUILD
-    return CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+        state = CacheFileState.FOREIGN
+    elif not start.startswith(make_blob_header(name)):
+        state = CacheFileState.OTHER_BUILD
+    else:
+        state = CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+    return CacheFile(name, size, state)
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:

@@ -166,9 +166,6 @@ def _read_all(handle: int, info: os.stat_result) -> bytes:
     return b"".join(parts)
 
 
-_NOTHING = "No such file or directory (os error 2)"
-
-
 class MemoryEntry:
     def __init__(self, name: str, is_folder: bool) -> None:
         self.name = name
@@ -189,16 +186,13 @@ class MemoryTree:
         self.below = below
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self.files:
-            self._add_parents(path)
-
-    def _add_parents(self, path: str) -> None:
-        is_folder = False
-        while path not in ("", "/"):
-            folder, name = posixpath.split(path)
-            if name == "..":
-                return
-            self._folders.setdefault(folder, {})[name] = is_folder
-            path, is_folder = folder, True
+            at, is_folder = path, False
+            while at not in ("", "/"):
+                folder, name = posixpath.split(at)
+                if name == "..":
+                    break
+                self._folders.setdefault(folder, {})[name] = is_folder
+                at, is_folder = folder, True
 
     def read(self, path: str) -> bytes:
         plain = _normalise(path)
@@ -209,7 +203,7 @@ class MemoryTree:
             return self.below.read(path)
         if plain in self._folders:
             raise NotRegularError(IS_FOLDER, path=path)
-        raise UnreadableError(_NOTHING, path=path)
+        raise UnreadableError("No such file or directory (os error 2)", path=path)
 
     def is_file(self, path: str) -> bool:
         return _normalise(path) in self.files or (self.below is not None and self.below.is_file(path))

@@ -511,14 +511,13 @@ class GitRevisions:
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
         """The folder, from the top of the repository."""
-        self.tops = self._find_tops() if inside == "true" else ()
+        self.tops: tuple[str, ...] = ()
         """The top of the working tree, by each of its names."""
-
-    def _find_tops(self) -> tuple[str, ...]:
-        real = self.git.require("rev-parse", "--show-toplevel")
-        below = f"/{self.prefix}"
-        spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
-        return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
+        if inside == "true":
+            real = self.git.require("rev-parse", "--show-toplevel")
+            below = f"/{self.prefix}"
+            spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
+            self.tops = (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
 
     def find(self, name: str) -> str | None:
         # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.

@@ -122,7 +122,6 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
     return "", ""
 
 
-PAGES_VIEW = "pages"
 _MOST_TEXT = 1_000_000
 """So many characters of all pages are shown; what is more would make the report slow to load."""
 _MOST_NAMED = 20
