@@ -81,7 +81,6 @@ def prioritize(
         columns = (_RANK, ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, _REASON, *more, TEXT_COLUMN)
         print_list(Listing(columns, rows), format)
     else:
-        # Print the prompt about the most urgent requirement; raise DuvetError if there is none.
         from duvet.commands.prompt import print_requirement_prompt
         from duvet.prompts.library import REQUIREMENT_PROMPTS, require_prompt
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
 
 from duvet.console.command import Subcommand
-from duvet.console.options import (
+from duvet.console.filters import (
     add_kind_option,
     add_level_option,
     add_section_option,
     add_spec_option,
     add_status_option,
-    add_trace_options,
     split_filter,
 )
+from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_remark
@@ -28,6 +28,9 @@ from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles
 from duvet.tree.cache import Cache
+
+if TYPE_CHECKING:
+    from duvet.queries.embeddings import Embedder
 
 _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT_COLUMN, marks=lambda row: row.marks))
 
@@ -89,11 +92,7 @@ def search(
         ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
     query = SearchQuery(" ".join(words), filters, raw, limit)
-    embedder = None
-    if semantic:
-        from duvet.queries.embeddings import find_embedder
-
-        embedder = find_embedder(True)
+    embedder = _find_embedder() if semantic else None
     ##= man/spec/trace.md#reports
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
     ##% the cache.
@@ -109,6 +108,12 @@ def search(
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
     ctx.exit(OK if answer.rows else FAILED)
+
+
+def _find_embedder() -> Embedder | None:
+    from duvet.queries.embeddings import find_embedder
+
+    return find_embedder(True)
 
 
 def _list_remarks(answer: SearchAnswer, query: SearchQuery, catalogue: Catalogue, files: ProjectFiles) -> Iterator[str]:

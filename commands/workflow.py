@@ -93,7 +93,6 @@ def workflow(
         )
         raise NotFoundError(f"there is no workflow {quote_text(name)}", hint=hint)
     if action == "check":
-        # Print the warnings about one workflow or all; raise ProblemsError if there are errors.
         problems = find_workflow_problems(application, name)
         if has_errors(problems):
             raise ProblemsError(problems)

@@ -195,21 +195,19 @@ def _coverage(
     for id in set(chain.from_iterable(chain.from_iterable(one.overlapping(origin) for one in referred))):
         cite = cites.get(id)
         if cite is not None:
-            part = _clamped(targets[id].ranges, origin)
+            # The parts of the ranges that lie in the origin.
+            ranges = targets[id].ranges
+            if ranges is origin and all(one.start < one.end for one in origin):
+                part = origin
+            else:
+                part = merge_ranges(
+                    ByteRange(max(one.start, whole.start), min(one.end, whole.end))
+                    for whole in origin
+                    for one in ranges
+                    if max(one.start, whole.start) < min(one.end, whole.end)
+                )
             covered[cite] = merge_ranges(covered[cite], part) if cite in covered else part
     return dict(sorted(covered.items()))
-
-
-def _clamped(ranges: _Ranges, origin: _Ranges) -> _Ranges:
-    """The parts of the ranges that lie in the origin."""
-    if ranges is origin and all(one.start < one.end for one in origin):
-        return origin
-    return merge_ranges(
-        ByteRange(max(one.start, whole.start), min(one.end, whole.end))
-        for whole in origin
-        for one in ranges
-        if max(one.start, whole.start) < min(one.end, whole.end)
-    )
 
 
 class LinkedSources(NamedTuple):

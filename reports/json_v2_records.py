@@ -202,13 +202,11 @@ def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Bu
         for field in fields(kind)
         if _url(prefix, field.name) in found
     }
-    extensions = {name: _canonical(value) for name, value in found.items()}
+    # The same value spelled as every other writer would spell it.
+    extensions = {
+        name: Raw(msgspec.json.encode(msgspec.json.decode(value), order="sorted")) for name, value in found.items()
+    }
     return kind(**known, extensions=extensions)
-
-
-def _canonical(value: Raw) -> Raw:
-    """The same value spelled as every other writer would spell it."""
-    return Raw(msgspec.json.encode(msgspec.json.decode(value), order="sorted"))
 
 
 def _in_words(error: Exception, data: bytes) -> str:

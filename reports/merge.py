@@ -50,71 +50,45 @@ def _in_quotes(value: str | None) -> str:
     return "none" if value is None else quote_text(value)
 
 
-def _source(noun: str) -> _Rule:
-    return _Rule("source", f"{noun} '{{id}}' with source differing from previously seen", broken=True)
+def _conflicting(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
+    words = f"{noun} '{{id}}' with {field} {{new}} conflicting with previously seen {{old}}"
+    return _Rule(field, words, show, **flags)
+
+
+def _differing(noun: str, field: str = "source") -> _Rule:
+    return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
 
 
 _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
-    RepositoryRecord: (
-        _Rule(
-            "blob_link",
-            "repository '{id}' with blob_link '{new}' conflicting with previously seen '{old}'",
-            broken=True,
-        ),
-    ),
+    RepositoryRecord: (_conflicting("repository", "blob_link", broken=True),),
     InlineSource: (
-        _Rule(
-            "contents",
-            "inline source '{id}' with contents conflicting with previously seen contents",
-            broken=True,
-        ),
-        _Rule("file_name", "inline source '{id}' with file_name '{new}' conflicting with previously seen '{old}'"),
+        _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
+        _conflicting("inline source", "file_name"),
     ),
     LinkedSource: (
         _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
     ),
     SpecificationRecord: (
-        _Rule(
-            "title",
-            "specification annotation '{id}' with title {new} conflicting with previously seen {old}",
-            _in_quotes,
-        ),
-        _Rule("format", "specification annotation '{id}' with format '{new}' conflicting with previously seen '{old}'"),
-        _Rule(
-            "url",
-            "specification annotation '{id}' with url {new} conflicting with previously seen {old}",
-            _in_quotes,
-            may_be_absent=True,
-        ),
-        _source("specification"),
+        _conflicting("specification annotation", "title", _in_quotes),
+        _conflicting("specification annotation", "format"),
+        _conflicting("specification annotation", "url", _in_quotes, may_be_absent=True),
+        _differing("specification"),
     ),
     SectionRecord: (
-        _Rule(
-            "short_name", "section annotation '{id}' with short_name '{new}' conflicting with previously seen '{old}'"
-        ),
-        _Rule(
-            "long_name",
-            "section annotation '{id}' with long_name {new} conflicting with previously seen {old}",
-            _in_quotes,
-        ),
-        _source("section"),
+        _conflicting("section annotation", "short_name"),
+        _conflicting("section annotation", "long_name", _in_quotes),
+        _differing("section"),
     ),
     RequirementRecord: (
-        _Rule(
-            "level",
-            "requirement annotation '{id}' with level {new} conflicting with previously seen {old}",
-            str.capitalize,
-        ),
-        _source("requirement"),
-        _Rule("origin", "requirement '{id}' with origin differing from previously seen", broken=True),
+        _conflicting("requirement annotation", "level", str.capitalize),
+        _differing("requirement"),
+        _differing("requirement", "origin"),
     ),
     CiteRecord: (
-        _Rule("type", "cite annotation '{id}' with type {new} conflicting with previously seen {old}", str.capitalize),
-        _Rule(
-            "level", "cite annotation '{id}' with level {new} conflicting with previously seen {old}", str.capitalize
-        ),
+        _conflicting("cite annotation", "type", str.capitalize),
+        _conflicting("cite annotation", "level", str.capitalize),
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
-        _source("cite"),
+        _differing("cite"),
     ),
     # All that two of one id can differ in is how much of the specification a package has cited.
     NotApplicableRecord: (),

@@ -45,12 +45,16 @@ def _table(found: Sequence[Total]) -> list[str]:
     # The last column is about what is not applicable, which is said where anything is.
     columns = slice(None if found[-1].not_applicable else -1)
     for cell in (_share, _percent):
-        rows = [*heads, *(_row(group, levels, cell) for group in groups[:-1])]
-        last = [_row(group, levels, cell) for group in sums]
-        lines, cut_off = _aligned([row[columns] for row in rows], [row[columns] for row in last])
-        if not cut_off:
+        rows = [row[columns] for row in (*heads, *(_row(group, levels, cell) for group in groups[:-1]))]
+        last = [_row(group, levels, cell)[columns] for group in sums]
+        widths = [max(map(measure_width, column)) for column in zip(*rows, *last, strict=True)]
+        rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
+        longest, widths[0] = widths[0], min(widths[0], _WIDEST - rest)
+        # Else names have to be cut more than they should be.
+        if widths[0] >= min(longest, _NAME):
             break
-    return [*lines, ""]
+    rule = ["-" * (widths[0] + rest)] if sums else []
+    return [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in last), ""]
 
 
 def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
@@ -74,17 +78,6 @@ def _share(total: Total) -> str:
 
 def _percent(total: Total) -> str:
     return "-" if total.percent is None else f"{total.percent}%"
-
-
-def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
-    """The lines, and whether names had to be cut more than they should be."""
-    widths = [max(map(measure_width, column)) for column in zip(*rows, *sums, strict=True)]
-    rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
-    longest = widths[0]
-    widths[0] = min(longest, _WIDEST - rest)
-    rule = ["-" * (widths[0] + rest)] if sums else []
-    lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in sums)]
-    return lines, widths[0] < min(longest, _NAME)
 
 
 def _line(row: _Row, widths: list[int]) -> str:

@@ -111,7 +111,7 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         else:
             arguments[name] = _parse_value(name, schemas[name].get("type"), value)
     for flag, more in shortcut_words.items():
-        # Append the words to the list in an object that the shortcut stands for.
+        # A shortcut stands for a list in an object, which gets the words.
         shortcut = shortcuts[flag]
         parent = arguments.setdefault(shortcut.argument, {})
         before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None

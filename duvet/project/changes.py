@@ -108,33 +108,31 @@ class WatchedPlaces:
         self._linked: dict[str, list[str]] = defaultdict(list)
         """The links that lead to each real file."""
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
-        self._add_folders({*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)})
+        asked = {*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)}
+        root = _resolve_path(self._at(""))
+        found: dict[str, str] = {}
+        for folder in sorted({one for path in asked for one in _list_enclosing_folders(path, root)}):
+            actual = found[folder] = self._resolve_folder(folder, found)
+            self._around.add(actual)
+            self._spelled[actual].append(folder)
+            if not os.path.isdir(actual):
+                self._missing.append(actual)
+            else:
+                ##= man/spec/watch.md#noticing-changes
+                ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
+                ##% `WATCHFILES_FORCE_POLLING` says so.
+                self.folders.add(actual)
+        while root and not os.path.isdir(root):
+            # It may be created again.
+            self._around.add(root)
+            root = _get_parent(root)
+        self.folders.add(root)
         for path in paths:
             if os.path.islink(self._at(path)):
                 real = _resolve_path(self._at(path))
                 self._linked[real].append(path)
                 if os.path.isdir(_get_parent(real)):
                     self.folders.add(_get_parent(real))
-
-    def _add_folders(self, asked: set[str]) -> None:
-        root = _resolve_path(self._at(""))
-        found: dict[str, str] = {}
-        for folder in sorted({one for path in asked for one in _list_enclosing_folders(path, root)}):
-            real = found[folder] = self._resolve_folder(folder, found)
-            self._around.add(real)
-            self._spelled[real].append(folder)
-            if not os.path.isdir(real):
-                self._missing.append(real)
-            else:
-                ##= man/spec/watch.md#noticing-changes
-                ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
-                ##% `WATCHFILES_FORCE_POLLING` says so.
-                self.folders.add(real)
-        while root and not os.path.isdir(root):
-            # It may be created again.
-            self._around.add(root)
-            root = _get_parent(root)
-        self.folders.add(root)
 
     def _resolve_folder(self, folder: str, found: dict[str, str]) -> str:
         """Return the real folder; its parents have been resolved."""

@@ -124,7 +124,6 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
     ##% being edited.
     stale = _pair_citations(then, now, are_valid=False)
-    # Index the citations of both catalogues except unchanged and stale ones.
     stale_then = [old for old, _ in stale]
     # Unchanged ones are left out since the cited text may have become a requirement, or ceased to be one.
     unchanged = _pair_citations(then, now, are_valid=True)

@@ -62,7 +62,7 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
-    # Raise a ProblemsError with the problems that the project has only with the new text of the file.
+    # Only the problems count that the project has with the new text of the file, and not without.
     count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.

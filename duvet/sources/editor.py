@@ -170,7 +170,6 @@ class QuoteLine(Struct, frozen=True):
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    # The lines from the first to the last with text of the quote.
     found: list[QuoteLine] = []
     at, end = annotation.source.quote
     start = text.rfind("\n", 0, at) + 1
@@ -204,7 +203,16 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
-    return (_lines_edit(text, lines[first:], new[first:]),)
+    # The edit that replaces these lines; added lines get the prefix of the last one.
+    old_lines = lines[first:]
+    new_lines = new[first:]
+    above = text.rfind("\n", 0, old_lines[0].first) + 1
+    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
+    prefixes = [line.prefix for line in old_lines if line.words]
+    prefixes += prefixes[-1:] * len(new_lines)
+    written = [" ".join(line) for line in new_lines if line]
+    joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
+    return (make_edit(text, old_lines[0].first, old_lines[-1].last, joined),)
 
 
 def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
@@ -215,17 +223,6 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
     if any(new[:index]):
         return make_edit(text, lines[index - 1].end, line.end, "")
     return make_edit(text, line.start, lines[index + 1].start, "")
-
-
-def _lines_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
-    """The edit that replaces these lines; added lines get the prefix of the last one."""
-    above = text.rfind("\n", 0, lines[0].first) + 1
-    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
-    prefixes = [line.prefix for line in lines if line.words]
-    prefixes += prefixes[-1:] * len(new)
-    written = [" ".join(line) for line in new if line]
-    joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
-    return make_edit(text, lines[0].first, lines[-1].last, joined)
 
 
 _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'

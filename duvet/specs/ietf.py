@@ -191,7 +191,7 @@ def parse_ietf(data: bytes) -> tuple[Section, ...]:
         if not trim(line):
             lines.kinds[index] = _PAGE if line == "\f" else _BLANK
             lines.texts[index] = ""
-    # Mark running heads and feet: lines that begin with the RFC number, or have a page number.
+    # Running heads and feet begin with the RFC number, or have a page number.
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):

@@ -143,7 +143,7 @@ def _within_one_edit(one: bytes, other: bytes) -> bool:
     half = min(len(one), len(other)) // 2
     if one[:half] != other[:half] and one[-half:] != other[-half:]:
         return False
-    # The length of the common prefix, by bisection: comparing slices is far faster than a loop.
+    # `front` becomes the length of the common prefix, by bisection: comparing slices is far faster than a loop.
     front, high = 0, min(len(one), len(other))
     while front < high:
         middle = (front + high + 1) // 2
@@ -187,7 +187,7 @@ class NearQuoteFinder:
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
-        # The bytes of the view for these bytes of the normalised view, in whole characters.
+        # From bytes of the normalised view to bytes of the view, in whole characters.
         originals = []
         for byte in (start, end - 1):
             character = _character_at(self._normal.data, byte)

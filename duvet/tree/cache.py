@@ -114,7 +114,7 @@ class BlobStore:
         ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            # Return the whole file, without a second copy of what may be many megabytes.
+            # Encoded into the file itself: a second copy might be many megabytes.
             data = bytearray(_HEAD)
             msgpack.Encoder().encode_into(value, data, _HEAD)
             payload = memoryview(data)[_HEAD:]

@@ -69,7 +69,20 @@ class FolderWatcher:
         except (FileNotFoundError, PermissionError):
             raise
         except (OSError, WatchfilesRustInternalError) as error:
-            raise _make_limit_error(str(error), len(folders)) from error
+            reason = str(error)
+            ##= man/spec/watch.md#noticing-changes
+            ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+            if "watch limit" in reason:
+                raise DuvetError(
+                    f"can't watch {format_count(len(folders), 'folder')}: the system allows no more",
+                    hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+                ) from error
+            if "os error 24" in reason:
+                raise DuvetError(
+                    "can't watch for changes: too many programs of this user do so, or too many files are open",
+                    hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+                ) from error
+            raise DuvetError(f"can't watch for changes: {reason}") from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
         """Wait for events; UNKNOWN_EVENTS if they can't be named, None after `stop`."""
@@ -111,22 +124,6 @@ def _can_be_watched(folder: str) -> bool:
     except UnicodeEncodeError:
         return False
     return os.access(folder, os.R_OK)
-
-
-def _make_limit_error(reason: str, count: int) -> DuvetError:
-    ##= man/spec/watch.md#noticing-changes
-    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
-    if "watch limit" in reason:
-        return DuvetError(
-            f"can't watch {format_count(count, 'folder')}: the system allows no more",
-            hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
-        )
-    if "os error 24" in reason:
-        return DuvetError(
-            "can't watch for changes: too many programs of this user do so, or too many files are open",
-            hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
-        )
-    return DuvetError(f"can't watch for changes: {reason}")
 
 
 _BLIND = re.compile(

@@ -80,18 +80,14 @@ class GitCommand:
         try:
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
-            raise _make_start_error(error, self.folder) from error
-
-
-def _make_start_error(error: OSError | ValueError, folder: str) -> DuvetError:
-    if isinstance(error, ValueError):
-        return DuvetError("the name of a revision can't hold a NUL")
-    ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
-    ##% revision.
-    if isinstance(error, FileNotFoundError) and os.path.isdir(folder or "."):
-        return DuvetError("git was not found", hint="install git: earlier revisions are read with it")
-    return DuvetError(f"can't run git: {error.strerror}", path=folder)
+            if isinstance(error, ValueError):
+                raise DuvetError("the name of a revision can't hold a NUL") from error
+            ##= man/spec/diff.md#output
+            ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+            ##% revision.
+            if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
+                raise DuvetError("git was not found", hint="install git: earlier revisions are read with it") from error
+            raise DuvetError(f"can't run git: {error.strerror}", path=self.folder) from error
 
 
 _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"

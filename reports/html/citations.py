@@ -52,7 +52,9 @@ class ReferenceWriter:
             found.setdefault(self.citations[number].kind, []).append(number)
         words = [_counted(len(found[kind]), words) for kind, words in KIND_WORDS.items() if kind in found]
         first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
-        url = self._url(self.citations[first])
+        annotation = self.citations[first]
+        file_url, _ = self.file(annotation.path, annotation.blob_link)
+        url = file_url and file_url + _line(annotation.line)
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> str:
@@ -106,10 +108,6 @@ class ReferenceWriter:
         if annotation.tags:
             facts += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
         return facts
-
-    def _url(self, annotation: Annotation) -> str:
-        url, _ = self.file(annotation.path, annotation.blob_link)
-        return url and url + _line(annotation.line)
 
     def _issue(self, id: str) -> str:
         url = make_issue_url(self.issue_link, id)

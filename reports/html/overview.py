@@ -233,7 +233,6 @@ def make_overview_view(
     whole = counted[-1]
     looks = choose_state_columns(whole)
     outcome = judge_run(whole, page.problems)
-    # The features and the tracking issues with the numbers of their requirements, most first.
     citations = page.catalogue.citations
     labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
     features, issues = Counter[str](), Counter[str]()
