@@ -227,22 +227,6 @@ class InlineSources(NamedTuple):
     ids: list[str]
 
 
-def make_linked_sources(report: Finished) -> LinkedSources:
-    repositories: dict[str, RepositoryRecord] = {}
-    sources: dict[str, LinkedSource] = {}
-    found: dict[tuple[str, str | None], str] = {}
-    ids: list[str] = []
-    for annotation in report.trace.annotations:
-        key = (annotation.path, annotation.blob_link)
-        if key not in found:
-            repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
-            found[key] = make_entity_id("lnk", annotation.path, repository or "")
-            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
-        ids.append(found[key])
-    _repository(report.blob_link, repositories)
-    return LinkedSources(repositories, sources, ids)
-
-
 def _repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
     if blob_link is None:
         return None
@@ -287,7 +271,19 @@ def _specification(specification: Specification, span: SourceSpan) -> Specificat
 
 
 def build_v2_report(report: Finished) -> V2Report:
-    files, texts = make_linked_sources(report), make_inline_sources(report)
+    repositories: dict[str, RepositoryRecord] = {}
+    sources: dict[str, LinkedSource] = {}
+    found: dict[tuple[str, str | None], str] = {}
+    ids: list[str] = []
+    for annotation in report.trace.annotations:
+        key = (annotation.path, annotation.blob_link)
+        if key not in found:
+            repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
+            found[key] = make_entity_id("lnk", annotation.path, repository or "")
+            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
+        ids.append(found[key])
+    _repository(report.blob_link, repositories)
+    files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)
     targets = group_targets(report.trace.coverages, texts.ids)
     cites, cite_ids = make_cite_records(report.trace.annotations, files.ids, targets)
     return V2Report(

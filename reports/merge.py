@@ -142,15 +142,6 @@ def _united(one: _Coverage, other: _Coverage) -> _Coverage:
     return {cite: one.get(cite, ()) + other.get(cite, ()) for cite in {**one, **other}}
 
 
-def tidy_report(report: V2Report) -> V2Report:
-    """The report with sorted coverage, each range once."""
-    requirements = {
-        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
-        for id, record in report.annotations.requirement.items()
-    }
-    return replace(report, annotations=replace(report.annotations, requirement=requirements))
-
-
 def _sorted(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
@@ -201,7 +192,11 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
             ),
         )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
-    return tidy_report(merged), tuple(problems)
+    requirements = {
+        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
+        for id, record in merged.annotations.requirement.items()
+    }
+    return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
 
 
 def _raise(problems: list[Problem]) -> None:
