@@ -35,9 +35,9 @@ from duvet.knowledge.search_query import (
     SearchResult,
 )
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.queries.search import compute_shares, fuse_rankings
+from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
-from duvet.trace.locations import suggest_nearest
+from duvet.text import suggest_nearest
 
 _DEPTH = 100
 """Chunks of each ranking."""

@@ -24,11 +24,11 @@ from duvet.queries.records import (
 from duvet.queries.references import RequirementRef, SectionRef
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import format_annotation
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
-from duvet.trace.locations import list_possible_paths, match_specifications, require_specification, suggest_nearest
+from duvet.trace.locations import list_possible_paths, match_specifications, require_specification
 
 _INDENT = " " * 7
 """As deep as an item of a numbered list and a block of code in it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from duvet.config.service import Service
 from duvet.config.service_tables import Access
 from duvet.errors import DuvetError, ProblemsError
-from duvet.knowledge.pages.files import load_page_patterns
 from duvet.server.application import ApplicationSettings
-from duvet.tools.gateway import GatewayConnection, make_forwarding_pack
 from duvet.tools.packs import (
     BUILT_IN_PACKS,
+    WORKFLOWS_PACK,
     PackSettings,
     Registry,
     ToolChoice,
@@ -22,8 +22,12 @@ from duvet.tools.packs import (
 )
 from duvet.tools.plugins import PluginPacks, find_plugins, load_plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
-from duvet.workflows.pack import WORKFLOWS_PACK, WorkflowTools, make_workflow_tools
-from duvet.workflows.workflow import Workflow, make_configured_workflow
+
+if TYPE_CHECKING:
+    from duvet.tools.gateway import GatewayConnection
+    from duvet.workflows.check import WorkflowFault
+    from duvet.workflows.pack import WorkflowTools
+    from duvet.workflows.workflow import Workflow
 
 PAGES_PACK = "pages"
 """The pack that is shown if the project has pages."""
@@ -41,7 +45,7 @@ class ToolSelection:
     @cached_property
     def choice(self) -> ToolChoice:
         """The tools that are switched on; ProblemsError for unknown names in the configuration."""
-        return self._require_known(self._choose([self.offered.pack] if self.workflows else []))
+        return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
     def registry(self) -> Registry:
@@ -57,12 +61,21 @@ class ToolSelection:
     @cached_property
     def offered(self) -> WorkflowTools:
         """The workflows as tools, and their faults."""
+        from duvet.workflows.pack import make_workflow_tools
+
         config = self._service.config
         others = list(self._choose([]).registry.every()) if self.workflows else []
         return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
 
+    @property
+    def faults(self) -> Mapping[str, list[WorkflowFault]]:
+        """The faults of workflows by name."""
+        return self.offered.faults if self._service.config.workflows else {}
+
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
+        from duvet.workflows.workflow import make_configured_workflow
+
         sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
@@ -84,7 +97,11 @@ class ToolSelection:
 
     @property
     def _forwarded(self) -> Sequence[Pack]:
-        return () if self._line is None else (make_forwarding_pack(self._line),)
+        if self._line is None:
+            return ()
+        from duvet.tools.gateway import make_forwarding_pack
+
+        return (make_forwarding_pack(self._line),)
 
     @cached_property
     def _plugins(self) -> PluginPacks:
@@ -111,6 +128,8 @@ class ToolSelection:
         """Return whether the project has anything for a pack that nobody has requested."""
         if pack != PAGES_PACK:
             return False
+        from duvet.knowledge.pages.files import load_page_patterns
+
         # The trace isn't computed for this.
         with suppress(DuvetError):
             project = self._settings.open_project(None, None, notes=self._service.config.notes())

@@ -9,10 +9,9 @@ from functools import cache
 from msgspec import Struct, ValidationError, convert
 from msgspec.structs import fields
 
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
-from duvet.trace.locations import suggest_nearest
 
 _MAX_DEPTH = 64
 MAX_ARGUMENT_LENGTH = 20_000

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts
-from duvet.tools.tool import Pack, Tool, make_tool_error
+from duvet.tools.tool import Tool, make_tool_error
 
 
 class HealthState(StrEnum):
@@ -91,6 +91,3 @@ SERVER_INFO = Tool(
     handler=describe_server,
     labels=("server",),
 )
-
-
-INTROSPECT = Pack("introspect", (SERVER_INFO, HEALTH), "What the server is, and how well")

@@ -41,7 +41,6 @@ from duvet.tools.tool import (
     MODELS_SERVICE,
     REST_SOURCE,
     ErrorCode,
-    Pack,
     ResultPage,
     Tool,
     ToolAnswer,
@@ -342,11 +341,4 @@ SEARCH_PAGES = Tool(
     output=tuple[PageHit, ...],
     handler=run_page_search,
     labels=("pages",),
-)
-
-
-PAGES = Pack(
-    "pages",
-    (LIST_PAGES, GET_PAGE, SEARCH_PAGES, ASK, GET_CONNECTIONS),
-    "Notes that link to one another and to requirements",
 )

@@ -9,6 +9,7 @@ from msgspec import Struct, to_builtins
 from duvet.llm.records import MAX_ANSWER_TOKENS, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.tools.call_context import CallContext
+from duvet.tools.packs import WORKFLOWS_PACK
 from duvet.tools.tool import (
     MODELS_SERVICE,
     RUNS_SERVICE,
@@ -65,9 +66,6 @@ class CallerBackend:
         )
         response = await router.invoke(model_request)
         return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
-
-
-WORKFLOWS_PACK = "workflows"
 
 
 class WorkflowTools(Struct, frozen=True):

@@ -21,9 +21,8 @@ from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
-from duvet.trace.locations import suggest_nearest
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
 from duvet.workflows.references import (
     Reference,

@@ -1,9 +1,9 @@
-"""The knowledge pack, and `km-help`."""
+"""`km-help`: how the tools of the index are used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -13,41 +13,7 @@ from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import TOOL_LABELS
 from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
-from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
-
-
-def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
-    # Most servers don't enable this pack, and its imports take time.
-    from duvet.tools.knowledge.maintenance import (
-        BACKUP_TRIGGER,
-        FEEDBACK_SUBMIT,
-        INGEST_TRIGGER,
-        RECIPE_RUN,
-        STORETEXT,
-        UPLOAD,
-    )
-    from duvet.tools.knowledge.reports import INGEST_STATUS, KM_COVERAGE_SUMMARY, LIFECYCLE_REPORT
-    from duvet.tools.knowledge.search import GRAPH_NODE, GRAPH_SEARCH, GRAPH_SUBSYSTEM, KM_SEARCH
-
-    return (
-        KM_HELP,
-        KM_SEARCH,
-        GRAPH_NODE,
-        GRAPH_SUBSYSTEM,
-        GRAPH_SEARCH,
-        KM_COVERAGE_SUMMARY,
-        LIFECYCLE_REPORT,
-        INGEST_STATUS,
-        INGEST_TRIGGER,
-        FEEDBACK_SUBMIT,
-        BACKUP_TRIGGER,
-        RECIPE_RUN,
-        UPLOAD,
-        STORETEXT,
-    )
-
-
-KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements as a graph, searched and reported on")
+from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 
 
 class ToolUsage(Struct, frozen=True):

@@ -14,7 +14,7 @@ from duvet.queries.references import CitationRef, find_citable, resolve_referenc
 from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.sources.glob import PatternError, compile_pattern, match_any
-from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
+from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, ToolAnswer, ToolError
 from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
@@ -36,7 +36,6 @@ from duvet.trace.locations import (
     list_possible_paths,
     parse_file_line,
     parse_resource,
-    suggest_nearest,
 )
 
 CitationText = Annotated[str, Meta(max_length=10_000)]

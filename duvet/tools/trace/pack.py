@@ -1,4 +1,4 @@
-"""The trace pack, with its tools about specifications and sections."""
+"""Tools about specifications and sections."""
 
 from __future__ import annotations
 
@@ -12,33 +12,21 @@ from msgspec.structs import replace
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
-from duvet.text import join_names
+from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import ErrorCode, Pack, QueryTool, ToolAnswer, ToolError, check_requirements_known
+from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.tools.trace.citation_checker import SpecCatalogue
-from duvet.tools.trace.citations import GET_CITATION_CONTEXT, SUGGEST_CITATION, VALIDATE_CITATION, VALIDATE_CITATIONS
-from duvet.tools.trace.invalid_citations import LIST_INVALID_CITATIONS, SPECIFICATION_NOT_FOUND
+from duvet.tools.trace.invalid_citations import SPECIFICATION_NOT_FOUND
 from duvet.tools.trace.requirements import (
-    GET_PRIORITIZED_REQUIREMENTS,
-    GET_REQUIREMENT,
-    GET_REQUIREMENT_STATUS,
-    LIST_UNCITED_REQUIREMENTS,
     NO_LEVEL,
-    SEARCH_REQUIREMENTS,
     RequirementSummary,
     SpecArgument,
     group_requirements_by_section,
     summarize_requirement,
 )
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.locations import (
-    list_known_ids,
-    list_specification_names,
-    match_specifications,
-    require_specification,
-    suggest_nearest,
-)
+from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
 
 class CoverageSummaryInput(Struct, frozen=True):
@@ -77,7 +65,7 @@ def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot
 
 
 def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
-    check_requirements_known(context)
+    context.check_requirements_known()
     catalogue = context.catalogue
     found: dict[int, list[RequirementCard]] = {index: [] for index in range(len(catalogue.specifications))}
     for card in catalogue.requirements:
@@ -272,24 +260,4 @@ RESOLVE_SPEC_ID = QueryTool(
     input=ResolveSpecIdInput,
     output=ResolveSpecIdOutput,
     handler=resolve_spec_id,
-)
-
-
-TRACE = Pack(
-    "trace",
-    (
-        VALIDATE_CITATION,
-        SEARCH_REQUIREMENTS,
-        GET_REQUIREMENT_STATUS,
-        LIST_UNCITED_REQUIREMENTS,
-        LIST_INVALID_CITATIONS,
-        GET_CITATION_CONTEXT,
-        RESOLVE_SPEC_ID,
-        GET_PRIORITIZED_REQUIREMENTS,
-        VALIDATE_CITATIONS,
-        GET_REQUIREMENT,
-        GET_SECTION,
-        SUGGEST_CITATION,
-        COVERAGE_SUMMARY,
-    ),
 )
