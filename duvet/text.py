@@ -220,10 +220,6 @@ def join_names(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
-_MAX_SUGGESTIONS = 3
-_MIN_LIKENESS = 60
-
-
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """A question with the most similar names, or an empty text.
 
@@ -237,8 +233,8 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
         list(names),
         scorer=fuzz.ratio,
         processor=str.lower,
-        limit=_MAX_SUGGESTIONS,
-        score_cutoff=_MIN_LIKENESS,
+        limit=3,
+        score_cutoff=60,
     )
     near = dict.fromkeys(names[hit] for hit, _, _ in hits)
     return f"did you mean {' or '.join(near)}?" if hits else ""

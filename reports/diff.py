@@ -118,7 +118,6 @@ def _listed(*words: str | None) -> str:
 
 
 _WIDTH = 100
-_INDENT = " " * 6
 
 
 def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
@@ -148,7 +147,7 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
     for item in group.items:
         yield f"  {escape_cell(item.place)}  {item.words}"
         for line in item.lines:
-            first = _INDENT + (f"{line.sign} " if line.sign else "")
+            first = " " * 6 + (f"{line.sign} " if line.sign else "")
             text, following = escape_cell(line.text), " " * len(first)
             yield from wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_on_hyphens=False)
 

@@ -189,20 +189,11 @@ class _Status(msgspec.Struct, omit_defaults=True):
     related: tuple[int, ...] = ()
 
 
-_COMPLETING = EXCEPTION | IMPLICATION | CITATION | TEST
-
-
 def _status(tally: Tally) -> _Status:
-    spec = incomplete = citation = implication = test = exception = todo = 0
-    for flags, count in tally.bytes_by_flags.items():
-        spec += count
-        incomplete += 0 if flags & _COMPLETING else count
-        citation += count if flags & CITATION else 0
-        implication += count if flags & IMPLICATION else 0
-        test += count if flags & TEST else 0
-        exception += count if flags & EXCEPTION else 0
-        todo += count if flags & TODO else 0
-    return _Status(spec, incomplete, citation, implication, test, exception, todo, tally.related)
+    incomplete = tally.total - tally.covered(EXCEPTION | IMPLICATION | CITATION | TEST)
+    flags = (CITATION, IMPLICATION, TEST, EXCEPTION, TODO)
+    citation, implication, test, exception, todo = (tally.covered(flag) for flag in flags)
+    return _Status(tally.total, incomplete, citation, implication, test, exception, todo, tally.related)
 
 
 def _reference(index: int) -> Json:

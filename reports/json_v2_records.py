@@ -139,7 +139,6 @@ class V2Report(Struct, frozen=True):
 # Buckets have URLs for names; those that no field stands for are extensions.
 _SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
 _ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
-_EXTENSIONS = "extensions"
 # What awslabs duvet doesn't write, and keeps like all that it doesn't know.
 _OWN = {"not_applicable": "duvet-cli/v2/annotations.json#not_applicable"}
 
@@ -170,7 +169,7 @@ def encode_v2_report(report: V2Report) -> bytes:
 
 
 def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
-    found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != _EXTENSIONS}
+    found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
     ##= man/spec/trace.md#reports
     ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
     ##% `[[not-applicable]]`.

@@ -18,9 +18,6 @@ from duvet.text import format_count
 LineReader = Callable[[str, int], str | None]
 """The text of a line of a file, or None where there is none."""
 
-# Compiled when it is wanted: most runs have no problem to tell.
-_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
-
 
 class ProblemFormat(StrEnum):
     TEXT = "text"
@@ -77,7 +74,7 @@ def make_root_relative(path: str, folder: str) -> str:
 
 def is_absolute(path: str) -> bool:
     """Return whether a path is absolute on any system."""
-    return re.match(_ABSOLUTE, path) is not None
+    return re.match(r"/|[A-Za-z]:[\\/]|\\\\", path) is not None
 
 
 _WIDEST = 100

@@ -20,8 +20,6 @@ from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
-_NO_RULE = "duvet"
-_FINGERPRINT = "duvetProblem/v1"
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 JsonObject = dict[str, Any]
@@ -70,7 +68,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
         rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
         text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
         result: JsonObject = {
-            "ruleId": problem.code or _NO_RULE,
+            "ruleId": problem.code or "duvet",
             **rule,
             "level": problem.severity.value,
             "message": {"text": text},
@@ -92,7 +90,7 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
             result["relatedLocations"] = [one for at, one in enumerate(related) if one not in related[:at]]
         if problem.fix:
             result["fixes"] = [_fix(artifact, problem.fix)]
-        results.append(result | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}})
+        results.append(result | {"partialFingerprints": {"duvetProblem/v1": f"{print_}:{seen[print_]}"}})
     return results
 
 

@@ -16,7 +16,6 @@ _NAME = 24  # Names are cut to less than this only where nothing else can give w
 
 _GAP = "  "
 _STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"), ("not", "applicable"))
-_LEVEL_HEADS = {Level.AUTO: "other"}
 
 _Row = tuple[str, ...]
 
@@ -36,7 +35,7 @@ def _table(found: Sequence[Total]) -> list[str]:
     if not found[-1].requirements:
         return []
     levels = [total.level for total in found if total.specification is None and total.level is not None]
-    names = [_LEVEL_HEADS.get(level, level.name) for level in levels]
+    names = ["other" if level is Level.AUTO else level.name for level in levels]
     above, below = zip(*_STATUS_HEADS, strict=True)
     heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
     groups = group_totals(found)

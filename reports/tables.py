@@ -205,9 +205,6 @@ class _Cell(Struct, frozen=True):
     spans: HighlightSpans = ()
 
 
-_Row = Sequence[_Cell]
-
-
 def render_list_table(listing: Listing, look: TableLook) -> str:
     if not listing.rows:
         return ""
@@ -246,7 +243,7 @@ def _cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
     return _Cell("".join(parts), found)
 
 
-def _lines(row: _Row, layout: Sequence[ColumnBand]) -> Iterator[str]:
+def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
     for band in layout:
         columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
         for number in range(max(map(len, columns))):

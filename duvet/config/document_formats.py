@@ -182,13 +182,11 @@ class _RepeatedKeys(dict[KeyPath, KeySpans]):
         super().__setitem__(keys, spans)
 
 
-_NULL = {"", "~", "null", "Null", "NULL"}
 _BOOLEANS = {**dict.fromkeys(("true", "True", "TRUE"), True), **dict.fromkeys(("false", "False", "FALSE"), False)}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_BASES = {"0o": 8, "0x": 16}
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
@@ -196,12 +194,12 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
     ##% document.
-    if word in _NULL:
+    if word in {"", "~", "null", "Null", "NULL"}:
         return None
     if word in _BOOLEANS:
         return _BOOLEANS[word]
     if _INTEGER.fullmatch(word):
-        return int(word, _BASES.get(word[:2], 10))
+        return int(word, {"0o": 8, "0x": 16}.get(word[:2], 10))
     if _FLOAT.fullmatch(word):
         return float(word.replace(".", "", 1) if word[-1:] in "fFnN" else word)
     return word

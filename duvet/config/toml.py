@@ -257,7 +257,6 @@ def _escape_line_end(match: re.Match[str]) -> str:
 
 
 _CONTROLS = bytes({*range(32), 127} - {ord("\t"), ord("\n")})
-_DROPPED = dict.fromkeys(_CONTROLS)
 _ESCAPED = {**{code: f"\\u{code:04X}" for code in _CONTROLS}, ord("\\"): "\\\\"}
 _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
@@ -268,7 +267,7 @@ def has_control_characters(data: bytes) -> bool:
 
 
 def strip_control_characters(text: str) -> str:
-    return text.translate(_DROPPED)
+    return text.translate(dict.fromkeys(_CONTROLS))
 
 
 def format_one_line_string(text: str) -> str:

@@ -21,8 +21,6 @@ from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 
-_PATCH_CONTEXT = 3
-
 
 def has_errors(problems: Iterable[Problem]) -> bool:
     return any(problem.severity is Severity.ERROR for problem in problems)
@@ -174,7 +172,7 @@ def _find_folder() -> str:
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     old, new = (_split_lines(data.decode()) for data in (before, after))
-    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _PATCH_CONTEXT))
+    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, context=3))
     for line in (line for row in rows for line in row.split("\n")):
         text = escape_cell(line) if is_terminal else line
         yield (colour_diff_line(text) if is_terminal and current_settings().colour else text) + "\n"

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 PageRules = tuple["NotesRule", ...]
 Value = TypeVar("Value")
 
-_SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
-_SERVICE_FILES = ("duvet.config.", "contextive.config.")
-
 
 def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
     """Return the catalogue of the project that these options describe, from the cache if nothing has changed."""
@@ -187,13 +184,13 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
     """Load the page rules of the service's configuration, for commands that read nothing else of it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
-    if not any(map(settings.environ.get, _SERVICE_VARIABLES)):
+    if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):
         try:
             names = os.listdir()
         except OSError:
             # Whatever reads the project reports the unreadable folder.
             names = []
-        if not any(name.startswith(_SERVICE_FILES) for name in names):
+        if not any(name.startswith(("duvet.config.", "contextive.config.")) for name in names):
             return None
     from duvet.config.service import load_service_pages
 

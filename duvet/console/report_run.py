@@ -47,8 +47,6 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-_DIFF_CONTEXT = 4
-
 ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]
 """The path of each file, and the function that renders it."""
 
@@ -164,7 +162,7 @@ def _find_ci_problems(project: Project, request: ReportRequest, snapshot: bytes)
         return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
     if committed != snapshot:
         old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
-        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, _DIFF_CONTEXT)]
+        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
         if not lines:
             lines = ["(only the line ends differ)"]
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
@@ -297,9 +295,6 @@ def _make_unwritable_problem(error: OutputError) -> Problem:
     return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)
 
 
-_MAX_URGENT = 10
-
-
 def make_report_data(
     project: Project, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
 ) -> ReportData:
@@ -310,7 +305,7 @@ def make_report_data(
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
-    urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), _MAX_URGENT)
+    urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#working-with-the-report
     ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     embedded = None

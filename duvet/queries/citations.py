@@ -28,7 +28,6 @@ SourceReader = Callable[[str], str | None]
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160
-_INDENT = " \t"
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
 """Lines that are left of a comment around annotations."""
 _MAX_COMMENT_ENDS = 8
@@ -149,7 +148,7 @@ def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
 def _dedent(lines: Sequence[str]) -> list[str]:
     """Remove the common indentation and cut long lines; the first line is not blank."""
     plain = [line.rstrip() for line in lines]
-    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(_INDENT))]
+    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
     for line in plain:
         while line and not line.startswith(common):
             common = common[:-1]

@@ -13,7 +13,6 @@ from duvet.text import quote_text, suggest_nearest
 from duvet.tree.git import GitRevisions
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
-_SHORT_DIGITS = 12
 
 
 class DiffBase(Struct, frozen=True):
@@ -32,7 +31,7 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        return self.commit[:_SHORT_DIGITS]
+        return self.commit[:12]
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder, VectorSpace
     from duvet.queries.vectors import Matrix
 
-
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 _DEPTH = 100  # The least number of hits of each ranking that are fused.

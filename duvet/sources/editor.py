@@ -17,7 +17,6 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
 
 LINE_WIDTH = 80
-_TAB = 4
 
 
 def split_words(text: str) -> list[str]:
@@ -30,7 +29,7 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 def measure_line(line: str) -> int:
     """The width of a line with its tabs expanded."""
-    return len(line.expandtabs(_TAB))
+    return len(line.expandtabs(4))
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:

@@ -125,8 +125,6 @@ def _character_class(inside: str, *, negated: bool) -> str:
 
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
-_Step = tuple[str, int, tuple[object, ...]]
-"""A folder, the component to look for there, and the folders around it if a link led there."""
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
@@ -158,7 +156,8 @@ class _Walk:
         self.components = components
         self.report = report
         self.found: set[str] = set()
-        self.todo: list[_Step] = []
+        self.todo: list[tuple[str, int, tuple[object, ...]]] = []
+        """A folder, the component to look for there, and the folders around it if a link led there."""
         self.linked: set[object] = set()
         """The folders that links have led to."""
         self.looped: set[object] = set()

@@ -45,7 +45,6 @@ _KEYWORD = re.compile(
     re.ASCII,
 )
 _NOT = "NOT "
-_DOT_NOT = f".{_NOT}"
 _OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
 """Characters that belong to words besides letters, marks, digits and connectors."""
 
@@ -69,7 +68,7 @@ def find_keywords(text: str) -> Iterator[Keyword]:
         start, end = found.span()
         if is_plain or _is_apart(text, start, end):
             # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
-            if text.endswith(_DOT_NOT, 0, start):
+            if text.endswith(f".{_NOT}", 0, start):
                 start -= len(_NOT)
             level, rank = _MEANINGS[found[0]]
             yield Keyword(start, end, level, rank)
@@ -222,7 +221,6 @@ def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
     return min(sentences, key=found_at)
 
 
-_FIXED = ("/", ".", "..")
 # Characters that lead to another folder, or that file names can't or shouldn't contain.
 _NAMELESS = re.compile(r"[/\x00-\x1f\x7f]")
 # File systems allow names of 255 bytes, and a paragraph above a line of hyphens is a title.
@@ -236,7 +234,7 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
     it, else from `out`, where the source is in that, else from the root or the working directory.
     """
     parts = path_parts(source)
-    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in _FIXED]
+    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in ("/", ".", "..")]
     return posixpath.join(out, strip_extension("/".join(kept)))
 
 

@@ -56,7 +56,6 @@ _GAP = r"[^\S\x1c-\x1f]"  # White space, without the separators that only Python
 _NUMBERED = re.compile(rf"(?:[A-Z]\.?)?[0-9.]+(?=:?{_GAP}+(.*))|(?:[A-Z]\.)?[0-9.]+\Z")
 _APPENDIX = re.compile(r"Appendix |APPENDIX |Annex ")
 _LETTERED = re.compile(rf"[A-Z](?=\.?\Z|(?:[.:]|{_GAP}+(?:--?|:))?{_GAP}+(.*))")
-_WIDE = " " * 5
 
 
 class NumberedHeading(Struct, frozen=True):
@@ -76,7 +75,7 @@ def parse_heading(line: str) -> NumberedHeading | None:
     numbers = _numbers_of(number)
     title = trim(found[1] or "")
     # Some titles come from a table of contents, a table or code.
-    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", _WIDE)) or title.startswith(";")
+    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", " " * 5)) or title.startswith(";")
     if numbers is None or is_odd or title.endswith(("{", "[", "(", ";")):
         return None
     kind = "appendix" if appendix or not number[0].isdigit() else "section"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from duvet import rules
 from duvet.config.settings import Config, NotApplicableRule
@@ -242,17 +242,7 @@ def resolve_not_applicable(
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
-        entries.append(
-            NotApplicable(
-                target=rule.target,
-                quote=rule.quote,
-                reason=rule.reason,
-                owner=rule.owner,
-                expiry=rule.expiry,
-                requirements=len(found),
-                has_expired=has_expired,
-            )
-        )
+        entries.append(NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.

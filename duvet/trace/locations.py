@@ -17,8 +17,6 @@ from duvet.tree.files import Tree
 if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
 
-_LONG = ("'''", '"""')
-
 
 class SourceText(Struct, frozen=True):
     lines: tuple[str, ...]
@@ -59,7 +57,7 @@ def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
     # An entry of a requirement file ends at a blank line or the next table, except inside a string.
     is_within = False
     while last < len(text.lines) and (is_within or not (text.is_blank(last + 1) or text.lines[last].startswith("["))):
-        is_within ^= sum(map(text.lines[last].count, _LONG)) % 2 == 1
+        is_within ^= sum(map(text.lines[last].count, ("'''", '"""'))) % 2 == 1
         last += 1
     return last
 
@@ -178,7 +176,6 @@ _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
-_NUMBERED = ("section-", "appendix-")
 _NEVER = 9  # Greater than the rank of any name.
 
 
@@ -220,7 +217,7 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
     if section is None:
         return
     yield section
-    if below and section.startswith(_NUMBERED):
+    if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
         ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections
         ##% of IETF text, or to the one that it quotes.

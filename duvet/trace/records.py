@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from itertools import chain
+from typing import Self
 
 from msgspec import Struct
 
@@ -160,44 +161,29 @@ class Status(Rank):
 class State(Rank):
     """The finer state behind a status, worst first."""
 
-    UNCITED = 0
-    TO_DO = 1
-    MISSING_IMPLEMENTATION = 2
-    PARTIAL = 3
-    MISSING_TEST = 4
-    EXCEPTION = 5
-    IMPLIED = 6
-    COMPLETE = 7
-    NOT_APPLICABLE = 8
+    status: Status
+    meaning: str
 
-    @property
-    def status(self) -> Status:
-        return _STATUS_OF[self]
+    def __new__(cls, rank: int, status: Status, meaning: str) -> Self:
+        state = int.__new__(cls, rank)
+        state._value_ = rank
+        state.status = status
+        state.meaning = meaning
+        return state
 
-    @property
-    def meaning(self) -> str:
-        return _MEANING_OF[self]
-
-
-_STATUS_OF = {
-    State.UNCITED: Status.NOT_STARTED,
-    State.TO_DO: Status.NOT_STARTED,
-    State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
-    State.PARTIAL: Status.IN_PROGRESS,
-    State.MISSING_TEST: Status.NEEDS_TESTS,
-    **dict.fromkeys((State.EXCEPTION, State.IMPLIED, State.COMPLETE, State.NOT_APPLICABLE), Status.DONE),
-}
-_MEANING_OF = {
-    State.UNCITED: "Nothing refers to it.",
-    State.TO_DO: "Nothing but a note to do it refers to it.",
-    State.MISSING_IMPLEMENTATION: "A test refers to it, but no implementation.",
-    State.PARTIAL: "Something refers to a part of it, and nothing to the rest.",
-    State.MISSING_TEST: "It is implemented, or excepted without a reason, but no test refers to it.",
-    State.EXCEPTION: "It is excepted, with a reason, and is not counted as done.",
-    State.IMPLIED: "It holds without code or a test of its own.",
-    State.COMPLETE: "All of it is implemented and tested.",
-    State.NOT_APPLICABLE: "The configuration says that it is not owed; it is not counted at all.",
-}
+    UNCITED = 0, Status.NOT_STARTED, "Nothing refers to it."
+    TO_DO = 1, Status.NOT_STARTED, "Nothing but a note to do it refers to it."
+    MISSING_IMPLEMENTATION = 2, Status.IN_PROGRESS, "A test refers to it, but no implementation."
+    PARTIAL = 3, Status.IN_PROGRESS, "Something refers to a part of it, and nothing to the rest."
+    MISSING_TEST = (
+        4,
+        Status.NEEDS_TESTS,
+        "It is implemented, or excepted without a reason, but no test refers to it.",
+    )
+    EXCEPTION = 5, Status.DONE, "It is excepted, with a reason, and is not counted as done."
+    IMPLIED = 6, Status.DONE, "It holds without code or a test of its own."
+    COMPLETE = 7, Status.DONE, "All of it is implemented and tested."
+    NOT_APPLICABLE = 8, Status.DONE, "The configuration says that it is not owed; it is not counted at all."
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):

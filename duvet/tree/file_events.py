@@ -29,7 +29,6 @@ MODIFIED_EVENT = 2  # Neither added nor deleted.
 _QUIET = 25  # Milliseconds without an event after which the events so far count as one change.
 _LONGEST = 400  # Milliseconds after which events that keep coming count as one change, too.
 _BETWEEN_POLLS = 0.3
-_NO_POLLS = ("", "false", "disable", "disabled")
 _ATTEMPTS = 5
 
 
@@ -115,7 +114,7 @@ class FolderWatcher:
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
     # These are the variables of watchfiles, for file systems without notifications, such as network drives.
-    return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
+    return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in ("", "false", "disable", "disabled")
 
 
 def _can_be_watched(folder: str) -> bool:
@@ -132,7 +131,6 @@ _BLIND = re.compile(
 """File systems that other machines write to, or that this machine changes without notifications."""
 _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
-_MOUNTED = "/proc/self/mountinfo"
 
 
 class Mount(Struct, frozen=True):
@@ -177,7 +175,7 @@ def _unescape(written: str) -> str:
 def read_mounts() -> MountTable:
     """Read the mounts of this process; empty if the system has no such table."""
     try:
-        with open(_MOUNTED, encoding="utf-8", errors="surrogateescape") as table:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
             return parse_mounts(table.read())
     except OSError:
         return MountTable()
@@ -191,7 +189,6 @@ _NAMES = _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
 _ADDED = 1
 _HEAD = struct.Struct("iIII")
 _SIZE = 1 << 16
-_GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class InotifyDescriptor:
@@ -259,7 +256,7 @@ class InotifyDescriptor:
             # The system may have removed it already.
             if name == "inotify_rm_watch" and number == errno.EINVAL:
                 return 0
-            raise OSError(errno.ENOENT if number in _GONE else number, os.strerror(number))
+            raise OSError(errno.ENOENT if number in (errno.ENOENT, errno.ENOTDIR) else number, os.strerror(number))
         return answer
 
 

@@ -58,7 +58,6 @@ OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
-_CHUNK = 1 << 20
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -162,7 +161,7 @@ def _read_all(handle: int, info: os.stat_result) -> bytes:
         return data
     parts = [data]
     while parts[-1]:
-        parts.append(os.read(handle, _CHUNK))
+        parts.append(os.read(handle, 1 << 20))
     return b"".join(parts)
 
 

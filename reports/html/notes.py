@@ -38,8 +38,6 @@ _PIECES = {
 _CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
 _BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
 _SHIFT = 3  # Titles of pages are headings of level 3.
-_LOWEST = 6
-_SAFE = ("#", "https://", "http://", "mailto:")
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
@@ -101,7 +99,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
     ((kind, value),) = tag.items()
     match kind:
         case "Heading":
-            level = min(int(value["level"][1:]) + _SHIFT, _LOWEST)
+            level = min(int(value["level"][1:]) + _SHIFT, 6)
             return f"<h{level}>", f"</h{level}>\n"
         case "List":
             name = "ul" if value is None else "ol"
@@ -117,7 +115,7 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
             goal = value["dest_url"]
             if goal == NOWHERE:
                 return f'<span title="{escape_attribute(value["title"])}">', "</span>"
-            href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
+            href = escape_attribute(goal) if goal.startswith(("#", "https://", "http://", "mailto:")) else leads(goal)
             return (f'<a href="{href}">', "</a>") if href else ("", "")
     return "", ""
 

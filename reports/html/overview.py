@@ -190,7 +190,7 @@ def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> 
         linked(total.done, _DONE),
         linked(total.applicable, (*_DONE, *_LEFT)),
         "-" if total.percent is None else f"{total.percent} %",
-        tuple(linked(counts[look.index], (State(look.index),)) for look in looks),
+        tuple(linked(counts[look.index], ([*State][look.index],)) for look in looks),
         tuple((look.mark, counts[look.index]) for look in looks if counts[look.index]),
     )
 

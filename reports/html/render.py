@@ -35,8 +35,6 @@ _NAMED = 3  # The most specifications that a title names.
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """What comes after the name of a repository in links to its files and issues."""
 
-_COMMIT = 12
-
 
 class HeaderView(Struct, frozen=True):
     title: str
@@ -48,7 +46,7 @@ class HeaderView(Struct, frozen=True):
 def make_header_view(page: ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
-    facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
+    facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
         page.logo,

@@ -31,8 +31,6 @@ from duvet.trace.records import TITLE_LINE, Coverage, Segment, SegmentsByLine, S
 if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter
 
-_CITED_OPEN = f"<mark class={CITED_LOOK.mark}>"
-
 
 class TextOwner(NamedTuple):
     """The requirement that a stretch of text belongs to; the worst state sorts first."""
@@ -86,7 +84,7 @@ class SectionMarker:
         """Write a fragment; where a requirement begins it is a link, and the first one on a line shows its sign."""
         found = self._owners(segment.ids)
         if not found:
-            return f"{_CITED_OPEN}{text}</mark>"
+            return f"<mark class={CITED_LOOK.mark}>{text}</mark>"
         # In a partly covered requirement, each part has its own style.
         state = found[0].state
         own = _own_state(segment.flags) if state is State.PARTIAL else state
