@@ -10,7 +10,7 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import file_option
 from duvet.console.problems import print_problems
 from duvet.console.streams import write_output
-from duvet.reports.json_v2_records import encode_v2_report, read_reports
+from duvet.reports.json_v2 import encode_v2_report, read_reports
 from duvet.reports.merge import merge_reports
 from duvet.tree.files import DiskTree, MemoryTree
 

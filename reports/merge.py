@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem, Severity
-from duvet.reports.json_v2_records import (
+from duvet.reports.json_v2 import (
     ByteRange,
     CiteRecord,
     InlineSource,

@@ -40,10 +40,10 @@ ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
 
 _RENDERERS = {
     ProblemFormat.TEXT: ("problems", "render_problems_text"),
-    ProblemFormat.JSON: ("problems_json", "render_problems_json"),
+    ProblemFormat.JSON: ("problem_formats", "render_problems_json"),
     ProblemFormat.SARIF: ("sarif", "render_sarif"),
-    ProblemFormat.GITHUB: ("github", "render_github"),
-    ProblemFormat.JUNIT: ("junit", "render_junit"),
+    ProblemFormat.GITHUB: ("problem_formats", "render_github"),
+    ProblemFormat.JUNIT: ("problem_formats", "render_junit"),
 }
 
 
