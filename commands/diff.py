@@ -21,10 +21,11 @@ from duvet.console.project import load_catalogue, make_options_key, open_cache, 
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.project.project import Project
-from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
-from duvet.queries.records import list_errors
+from duvet.queries.difference import Difference, compare_catalogues, find_regressions
+from duvet.queries.records import list_errors, make_gate_problem
 from duvet.queries.revisions import DiffBase, find_base
 from duvet.reports.diff import render_difference, render_difference_json, render_difference_markdown
+from duvet.rules import REQUIREMENT_UNCITED
 from duvet.specs.locator import locate_specification
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
@@ -163,17 +164,17 @@ def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: 
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
     ##% new requirement with `--fail-on new`, and for no difference otherwise.
     lost = find_regressions(difference) if "regression" in fail_on else ()
-    uncited = find_uncited_additions(difference) if "new" in fail_on else ()
-    problems = [*lost, *uncited]
+    uncited = difference.uncited if "new" in fail_on else ()
+    message = "this requirement is new, and nothing cites it"
+    problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
         ##% problems and failures of gates as workflow commands, unless standard output is taken.
         print_annotations(problems)
     if problems:
-        new = len(difference.uncited) if "new" in fail_on else 0
         losses = difference.losses if "regression" in fail_on else ""
-        parts = (losses, f"{format_count(new, 'new requirement')} without a citation" if new else "")
+        parts = (losses, f"{format_count(len(uncited), 'new requirement')} without a citation" if uncited else "")
         print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
         return FAILED
     if fail_on:

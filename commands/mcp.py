@@ -17,7 +17,7 @@ from duvet.config.check import DocumentLocation
 from duvet.config.project_file import find_config, read_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import make_application
+from duvet.console.application import find_workflow_problems, make_application
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
@@ -26,7 +26,6 @@ from duvet.console.options import (
     add_http_options,
     add_service_options,
     add_trace_options,
-    split_listen_options,
 )
 from duvet.console.problems import has_errors
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
@@ -92,7 +91,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
       KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
-    listening, options = split_listen_options(options)
+    listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
     if client is not None:
@@ -170,7 +169,6 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
 
 
 def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:
-    """Return the address of the command line or else of the configuration."""
     from duvet.server.http.listener import parse_address
 
     try:
@@ -267,15 +265,6 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
         raise ProblemsError(problems)
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
-
-
-def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of one workflow of the configuration, or of all."""
-    from duvet.workflows.check import make_workflow_problems
-
-    faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}
-    document = application.service.document
-    return tuple(make_workflow_problems(document, faults)) if document else ()
 
 
 def _find_project_problems(application: Application) -> tuple[Problem, ...]:

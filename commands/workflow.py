@@ -8,8 +8,7 @@ from typing import Any
 import click
 from msgspec import convert
 
-from duvet.commands.mcp import find_workflow_problems
-from duvet.console.application import make_application
+from duvet.console.application import find_workflow_problems, make_application
 from duvet.console.command import Subcommand, current_settings, wants_bar
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.output import print_list

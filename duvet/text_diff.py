@@ -11,8 +11,7 @@ from typing import NamedTuple
 _FEW_PAIRS = 10_000
 
 TextLines = Sequence[str]
-LinePair = tuple[int, int]
-"""The index of a line in the old text, and of the same line in the new one."""
+LinePair = tuple[int, int]  # The index of a line in the old text, and of the same line in the new one.
 
 
 class DifferenceRow(NamedTuple):

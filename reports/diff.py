@@ -153,8 +153,7 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
 
 
 _MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
-_FRAME = 200
-"""No more than this surrounds the items of a group, with the words that say what is left out."""
+_FRAME = 200  # No more than this surrounds the items of a group, with the words that say what is left out.
 _LONGEST = 600
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 

@@ -149,8 +149,6 @@ _LEVELS = tuple(level.name if level else "" for level in Level)
 
 
 class _Targets(dict[str, tuple[str, str | None]]):
-    """The path and the section of each target."""
-
     def __missing__(self, target: str) -> tuple[str, str | None]:
         path, hash_sign, section = target.partition("#")
         parts = self[target] = (path, section if hash_sign else None)

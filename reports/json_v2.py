@@ -130,8 +130,7 @@ class V2Annotations(Struct, frozen=True):
     section: dict[str, SectionRecord] = {}
     requirement: dict[str, RequirementRecord] = {}
     cite: dict[str, CiteRecord] = {}
-    not_applicable: dict[str, NotApplicableRecord] = {}
-    """Ours: awslabs duvet keeps it as an extension."""
+    not_applicable: dict[str, NotApplicableRecord] = {}  # Ours: awslabs duvet keeps it as an extension.
     extensions: dict[str, Raw] = {}
 
 
@@ -379,8 +378,6 @@ def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str])
 
 
 class _Segments(Struct, frozen=True):
-    """The parts of a specification that annotations refer to, in order and apart."""
-
     starts: list[int]
     ends: list[int]
     ids: list[tuple[int, ...]]

@@ -14,8 +14,7 @@ from duvet.reports.problems import ProblemContext, count_problems, make_root_rel
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
-PROBLEMS_VERSION = 1
-"""It goes up when a key goes or changes its meaning; a key that is new is no reason."""
+PROBLEMS_VERSION = 1  # It goes up when a key goes or changes its meaning; a key that is new is no reason.
 
 
 class _Span(Struct, frozen=True, kw_only=True):

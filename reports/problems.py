@@ -15,8 +15,7 @@ from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import CUT_MARK, escape_cell, fit_cells, measure_width
 from duvet.text import format_count
 
-LineReader = Callable[[str, int], str | None]
-"""The text of a line of a file, or None where there is none."""
+LineReader = Callable[[str, int], str | None]  # The text of a line of a file, or None where there is none.
 
 
 class ProblemFormat(StrEnum):
@@ -32,8 +31,7 @@ class ProblemContext(Struct, frozen=True):
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = ""
-    """The path from the root of the repository to where the paths of problems begin."""
+    folder: str = ""  # The path from the root of the repository to where the paths of problems begin.
 
 
 ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]

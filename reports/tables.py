@@ -120,8 +120,7 @@ class Column(Struct, frozen=True):
     name: str
     value: Callable[[Any], str]
     wraps: bool = False
-    marks: Callable[[Any], HighlightSpans] = lambda row: ()
-    """The stretches of the value that matter."""
+    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The stretches of the value that matter.
     in_heading: bool = False  # Whether headings say it, so that it is left out below them.
 
 
@@ -199,8 +198,6 @@ def escape_markdown(text: str) -> str:
 
 
 class _Cell(Struct, frozen=True):
-    """A visible value with the stretches to colour."""
-
     text: str
     spans: HighlightSpans = ()
 

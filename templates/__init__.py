@@ -8,6 +8,8 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
@@ -59,6 +61,30 @@ def recipe_file(name: str) -> bytes:
 def page_file(name: str) -> str:
     with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:
         return file.read()
+
+
+class RulePage(Struct, frozen=True):
+    title: str  # The code and the name.
+    severity: str
+    summary: str  # What is wrong, in a sentence.
+    why: str
+    text: str
+
+
+@cache
+def load_rule_page(code: str) -> RulePage:
+    """The page of the rule with this code, which has to be one."""
+    with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
+        text = file.read()
+    ##= man/spec/problems.md#rules
+    ##% The page of a rule MUST explain the problem, why it matters and how to fix it, with a bad and a good example.
+    title, severity, summary, *_ = text.split("\n\n")
+    why = text.partition("## Why it matters\n")[2].partition("\n## ")[0]
+    return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)
+
+
+def _line(paragraph: str) -> str:
+    return " ".join(paragraph.split())
 
 
 def _is_html(name: str | None) -> bool:

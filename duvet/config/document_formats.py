@@ -28,8 +28,7 @@ from duvet.text import BOM, find_place
 if TYPE_CHECKING:
     import yaml
 
-DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")
-"""The endings of readable files."""
+DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The endings of readable files.
 
 
 class DocumentFormat(StrEnum):
@@ -74,8 +73,6 @@ _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
 
 class _OpenJson(Struct):
-    """An array or object that isn't closed yet."""
-
     keys: KeyPath
     key: TextSpan
     start: int
@@ -110,8 +107,6 @@ def _make_json_error(draft: DocumentDraft, message: str) -> DocumentError:
 
 
 class _JsonScanner:
-    """Finds the places of all values and keys in valid JSON."""
-
     def __init__(self, draft: DocumentDraft) -> None:
         self._draft = draft
         self._found: dict[KeyPath, KeySpans] = {}
@@ -219,8 +214,6 @@ _IN_QUOTES = "write it between quotes"
 
 
 class _OpenYaml(Struct):
-    """A table or list that isn't complete yet."""
-
     keys: KeyPath
     key: TextSpan
     value: dict[str, Any] | list[Any]
@@ -250,8 +243,6 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
 
 
 class _YamlBuilder:
-    """Builds values and their places from the events of the parser."""
-
     def __init__(self, draft: DocumentDraft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
         self.scalar = scalar
@@ -327,7 +318,6 @@ class _YamlBuilder:
             self._remember(event.anchor, value)
 
     def _locate_next(self, event: Any) -> tuple[KeyPath, TextSpan]:
-        """Return the path of the next value, and the place of its key."""
         if not self._open:
             return (), _get_span(event)
         within = self._open[-1]

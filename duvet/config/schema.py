@@ -177,8 +177,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     origin: SettingOrigin
     path: str = ""
     line: int = 0
-    variables: tuple[str, ...] = ()
-    """The environment variables in the value."""
+    variables: tuple[str, ...] = ()  # The environment variables in the value.
     option: str = ""
 
 

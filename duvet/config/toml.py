@@ -11,8 +11,6 @@ from duvet.text import BOM, find_place
 
 
 class _Container(NamedTuple):
-    """An array or inline table that isn't closed yet."""
-
     keys: KeyPath
     key: TextSpan
     start: int

@@ -177,11 +177,6 @@ def add_http_options(function: Function) -> Function:
     return function
 
 
-def split_listen_options(given: Mapping[str, Any]) -> tuple[ListenOptions, dict[str, Any]]:
-    names = ListenOptions.__struct_fields__
-    return ListenOptions(*(given[name] for name in names)), {key: given[key] for key in given if key not in names}
-
-
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that describe the project."""
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}

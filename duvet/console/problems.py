@@ -78,8 +78,7 @@ class ProblemOutput(Struct, frozen=True):
     format: ProblemFormat = ProblemFormat.TEXT
     output: str | None = None  # Where to write them in that format; None is nowhere.
     prints_text: bool = True  # Whether they are printed to standard error as well.
-    is_requested: bool = True
-    """Whether the user asked for the format; else `--quiet` applies to it."""
+    is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
     def write(self, problems: Iterable[Problem], sources: SourceLines | None = None) -> bool:
         """Write and print the problems; return False if they could not be written."""

@@ -48,13 +48,6 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
     raise NotFoundError(NO_REQUIREMENTS, hint=hint)
 
 
-def load_last_catalogue(folder: str) -> Catalogue | None:
-    """Return the catalogue that the last query about the project in this folder used, even if it is out of date."""
-    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
-
-    return DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
-
-
 def print_error_notice(catalogue: Catalogue) -> None:
     """Print a notice to standard error if the project has errors, because its annotations count only in part then."""
     from duvet.queries.records import describe_incompleteness
@@ -115,7 +108,7 @@ def open_project(
     """Open the project in the working directory, or in another folder, that these options describe."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
-    from duvet.specs.fetch import Policy
+    from duvet.specs.library import Policy
 
     settings = settings or current_settings()
     if source_patterns:

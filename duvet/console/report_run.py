@@ -250,7 +250,6 @@ def _find_html_paths(project: Project, request: ReportRequest) -> tuple[str | No
 
 
 def _find_internal_path(project: Project, kind: str) -> str | None:
-    """Return the path of the copy that the tests of awslabs duvet ask for."""
     return project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None
 
 

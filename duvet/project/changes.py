@@ -88,8 +88,7 @@ def _list_input_paths(inputs: InputFiles) -> set[str]:
 class EventHints(Struct):
     paths: set[str]  # Paths whose answers may have changed, as they were asked.
     listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
-    whole: bool = False
-    """True if a folder around the answers was added or removed, with everything in it."""
+    whole: bool = False  # True if a folder around the answers was added or removed, with everything in it.
 
 
 class WatchedPlaces:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Fix, Format, Kind, Problem, Source, Specification
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, split_words
+from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_edit, split_words
 from duvet.specs import requirement_files
 from duvet.specs.locator import (
     SectionNames,
@@ -124,7 +125,6 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a quote that differs from its section by one character."""
     spot = texts.spot(annotation)
     own = spot.near.near(spot.section, annotation.quote) if spot and spot.section is not None else None
     return Correction() if own is None else _quote_nearest(annotation.quote, own)
@@ -290,8 +290,8 @@ class AnnotationFixer:
         edits: tuple[Edit, ...] = ()
         for style in [style for style, found in readings.items() if annotation in found][:1]:
             if correction.target is not None:
-                edit = make_comment_target_edit if style else requirement_files.make_entry_target_edit
-                edits += (edit(text, annotation, correction.target),)
+                new = correction.target if style else format_one_line_string(correction.target)
+                edits += (make_edit(text, *annotation.source.target, new),)
             if correction.quote is not None and style:
                 edits += make_comment_quote_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None:

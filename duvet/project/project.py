@@ -31,8 +31,7 @@ from duvet.sources.scan import (
     scan_file,
 )
 from duvet.specs.extraction import Extraction, extract_configured
-from duvet.specs.fetch import DownloadOutcome, Policy
-from duvet.specs.library import Library
+from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
-StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
-"""Sources by the styles that they are read in."""
+StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]  # Sources by the styles that they are read in.
 
 
 class SourceListing(Struct, frozen=True):
@@ -330,9 +328,14 @@ class Project:
     @cached_property
     def scopes(self) -> RequirementsByTarget:
         """The requirements by specification and section."""
-        from duvet.trace.gates import group_by_target
+        from duvet.trace.catalogue import list_unreferenced_specifications
+        from duvet.trace.gates import RequirementsByTarget
 
-        return group_by_target(self._built, self._stated, self._configured(), self.library, self.root)
+        cited = [coverage.specification for coverage in self._built.coverages]
+        # Specifications that nothing cites have no requirements.
+        known = (*cited, *list_unreferenced_specifications(self._configured(), cited))
+        unavailable = [locator.name for locator in self.library.failures]
+        return RequirementsByTarget(known, self._stated, self.tree, self.root, unavailable)
 
     @cached_property
     def catalogue(self) -> Catalogue:

@@ -23,8 +23,7 @@ from duvet.trace.catalogue import Catalogue, CitationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
 
 CharacterSpan = tuple[int, int]
-SourceReader = Callable[[str], str | None]
-"""Returns the text of a file, or None if it must not be shown."""
+SourceReader = Callable[[str], str | None]  # Returns the text of a file, or None if it must not be shown.
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160

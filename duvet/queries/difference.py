@@ -93,8 +93,7 @@ class CitationChange(Struct, frozen=True, kw_only=True):
     """Citations of one type that a text has gained or lost."""
 
     target: str
-    identifier: str | None
-    """The first digits of the id, or None for a text that is not a requirement."""
+    identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.
     text: str
     kind: str
     places: tuple[str, ...]
@@ -201,11 +200,6 @@ def find_regressions(difference: Difference) -> Iterator[Problem]:
         yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
 
 
-def find_uncited_additions(difference: Difference) -> Iterator[Problem]:
-    for row in difference.uncited:
-        yield make_gate_problem(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")
-
-
 class RequirementPairing(Struct, frozen=True):
     """The indexes of requirements that are in both catalogues or only in one."""
 
@@ -238,8 +232,6 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 
 class _Unpaired:
-    """The requirements without a partner."""
-
     def __init__(self, then: Catalogue, now: Catalogue) -> None:
         self.catalogues = then, now
         self.then = list(range(len(then.requirements)))

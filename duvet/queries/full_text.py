@@ -141,8 +141,7 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-_RANK_CONSTANT = 60
-"""`k` of reciprocal rank fusion: the larger, the less the first ranks stand out."""
+_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion: the larger, the less the first ranks stand out.
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:

@@ -112,8 +112,7 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
     """An annotation with the code around it."""
 
     id: str  # `file:line`.
-    full_path: str | None
-    """The path of the resource, below the first requirement that it refers to."""
+    full_path: str | None  # The path of the resource, below the first requirement that it refers to.
     file_path: str
     line_number: int
     type: str
@@ -155,13 +154,11 @@ class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="ki
     id: str  # The hex BLAKE3 of its text.
     specification_name: str
     status_reason: str
-    excuse: NotApplicable | None
-    """Present if the configuration makes the requirement not applicable."""
+    excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
     url: str | None  # The URL of its section.
     places: tuple[RequirementRow, ...]
     citations: tuple[CitationWithCode, ...]
-    neighbours: tuple[RequirementRow, ...]
-    """The requirements right before and after it in its section."""
+    neighbours: tuple[RequirementRow, ...]  # The requirements right before and after it in its section.
     cited_together: tuple[RequirementRow, ...]  # Other requirements of the same citations.
 
 

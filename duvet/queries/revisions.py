@@ -145,7 +145,6 @@ def _compare_sections(spot: _Spot, then: str, now: str) -> Iterator[tuple[str, S
 
 
 def _parse_lines(section: str) -> dict[_Line, tuple[str, ...]]:
-    """Return the types of citations of each line."""
     found: dict[_Line, tuple[str, ...]] = {}
     seen: Counter[str] = Counter()
     for status, text in _TEXT.findall(section):

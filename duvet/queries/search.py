@@ -59,8 +59,7 @@ class SearchHits(Struct, frozen=True):
     indexes: Sequence[int]
     """The requirements that the query names, then those that its words find, best first."""
     scores: Mapping[int, float]
-    marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]
-    """Returns the matching parts of requirements."""
+    marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
     is_loose: bool = False  # No requirement has all words, and these have some.
     dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
     is_cut: bool = False  # The query was too long.

@@ -25,8 +25,7 @@ class LiteralFamily(NamedTuple):
     """Languages with the same multi-line literals."""
 
     signs: tuple[str, ...]  # A text without any of these has no such literal.
-    expression: str
-    """Matches what is skipped as a whole; the group `literal` is a multi-line literal."""
+    expression: str  # Matches what is skipped as a whole; the group `literal` is a multi-line literal.
     languages: tuple[Language, ...]
 
 
@@ -113,8 +112,7 @@ def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
 
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
-_SIGNS = r"[^\w\s=]{1,8}? ?"
-"""The signs that begin a comment in most languages; in some it is a word."""
+_SIGNS = r"[^\w\s=]{1,8}? ?"  # The signs that begin a comment in most languages; in some it is a word.
 _META = re.compile(rf"(?P<mark>{_SIGNS})=")
 _CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
 _TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"

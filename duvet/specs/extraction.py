@@ -53,8 +53,7 @@ class Keyword(Struct, frozen=True):
     start: int
     end: int
     level: Level
-    rank: int
-    """The index of the keyword: awslabs duvet searches each line for one keyword after the other."""
+    rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
 
 
 _MEANINGS = {

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.fetch import DownloadOutcome
 from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
+
+DownloadOutcome = bytes | DuvetError  # The text of a URL, or why there is none.
 
 _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
@@ -72,6 +73,15 @@ def assign_ids(
 def _plain_id(specification: Specification) -> str:
     rfc = _RFC_NAME.fullmatch(specification.name)
     return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
+
+
+class Policy(Struct, frozen=True):
+    """The limits of downloads: size, time, and allowed sources."""
+
+    offline: bool = False
+    allow_http: bool = False
+    max_bytes: int = 64 * 1024 * 1024
+    seconds: float = 60.0
 
 
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]

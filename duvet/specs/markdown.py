@@ -63,8 +63,6 @@ def _parser() -> Markdown:
 
 
 class _OutlinePart(Struct, frozen=True):
-    """A heading, the line on which it begins, and the first line after it."""
-
     level: str
     anchor: str | None
     heading: tuple[int, int]

@@ -366,10 +366,6 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
-def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    return make_edit(text, *annotation.source.target, format_one_line_string(target))
-
-
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
     """The edits that change the quote of an entry; the caller has to check the result."""
     start, end = annotation.source.quote

@@ -105,10 +105,8 @@ class CitationCard(Struct, frozen=True, array_like=True):
     specification: int  # -1 if it leads nowhere.
     section: str
     requirements: tuple[int, ...]
-    span: tuple[int, int]
-    """Its characters in the file; in a requirement file those of the head of its table."""
-    blob_link: str | None = None
-    """The web address of its source, if it differs from that of the others."""
+    span: tuple[int, int]  # Its characters in the file; in a requirement file those of the head of its table.
+    blob_link: str | None = None  # The web address of its source, if it differs from that of the others.
     remark: str = ""  # The message of its failure or warning.
 
     @property

@@ -31,8 +31,6 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
 
 
 class _Cuts:
-    """Cuts lines into segments, and collects the segments of each match."""
-
     def __init__(self, matches: Sequence[Match]) -> None:
         self.matches = matches
         self.parts: list[list[Segment]] = [[] for _ in matches]

@@ -13,10 +13,9 @@ from duvet import rules
 from duvet.config.settings import Config, NotApplicableRule
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
-from duvet.specs.library import Library
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
-from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
+from duvet.trace.catalogue import Catalogue, make_specification_card
 from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
 from duvet.trace.records import (
     CITATION,
@@ -203,21 +202,6 @@ class RequirementsByTarget:
             return canonical_url(resolve_specification(name, Format.AUTO, self.base, self.tree).name)
         except DuvetError:
             return name
-
-
-def group_by_target(
-    trace: Trace,
-    requirements: Sequence[Requirement],
-    configured: Iterable[Specification],
-    library: Library,
-    base: str,
-) -> RequirementsByTarget:
-    """The requirements of a trace; specifications that nothing cites have none."""
-    cited = [coverage.specification for coverage in trace.coverages]
-    unavailable = [locator.name for locator in library.failures]
-    return RequirementsByTarget(
-        (*cited, *list_unreferenced_specifications(configured, cited)), requirements, library.tree, base, unavailable
-    )
 
 
 def resolve_not_applicable(

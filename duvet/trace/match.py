@@ -23,8 +23,7 @@ class SectionView(Struct, frozen=True):
     section: Section
     data: bytes
     lines: list[int]  # The index of each of these lines in the section.
-    offsets: list[int]
-    """The start of each line in the view, and the start of the line after the last."""
+    offsets: list[int]  # The start of each line in the view, and the start of the line after the last.
 
 
 def make_section_view(section: Section) -> SectionView:

@@ -142,8 +142,7 @@ class Trace(Struct, frozen=True):
     """Annotations resolved against specifications, and all problems."""
 
     annotations: tuple[Annotation, ...]
-    match_of: tuple[Match | None, ...]
-    """By annotation id; None for an annotation that refers to nothing."""
+    match_of: tuple[Match | None, ...]  # By annotation id; None for an annotation that refers to nothing.
     coverages: tuple[Coverage, ...]  # One for each cited specification, in the order of reports.
     problems: tuple[Problem, ...]
     failures: dict[int, Failure] = {}  # By annotation id.

@@ -409,13 +409,10 @@ class DiskCache(Cache):
 
 
 _ParsedRows = dict[str, tuple[FileStamp, Value]]
-_SHARE = 50
-"""While fewer than one file in 50 is new, reading these again costs less than saving all."""
+_SHARE = 50  # While fewer than one file in 50 is new, reading these again costs less than saving all.
 
 
 class _ParsedFiles(Generic[Value]):
-    """The parsed files of one kind, by key and path."""
-
     def __init__(self, blobs: BlobStore, name: str, kind: type[Value], tree: RecordedTree) -> None:
         self.blobs = blobs
         self.name = name

@@ -53,8 +53,7 @@ class Tree(Protocol):
 
 
 CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
-OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)
-"""The folders of duvet's own data, which no tree contains."""
+OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)  # The folders of duvet's own data, which no tree contains.
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 

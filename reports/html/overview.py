@@ -114,8 +114,6 @@ def make_snapshot_groups(
 
 
 class _Sections:
-    """The sections by what the snapshot calls their specifications and themselves."""
-
     def __init__(self, page: ReportData, places: ReportPlaces, names: SectionLabels) -> None:
         self._places = places.sections
         self._names = names

@@ -220,7 +220,6 @@ class ArticleWriter:
         return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
 
     def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
-        """Map annotation ids to the requirements that they state."""
         owners: dict[int, TextOwner] = {}
         for number in place.requirements:
             requirement = self.page.finished.requirements[number]
