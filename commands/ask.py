@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from duvet.console.application import make_router, read_service
+from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.output import detect_table_look
 from duvet.console.project import (
     load_specification,
+    open_blobs,
     open_cache,
     open_project_files,
     print_error_notice,
@@ -20,14 +21,7 @@ from duvet.console.project import (
 )
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import QueryError
-from duvet.llm.ask import (
-    ASK_TASK,
-    NOTHING_FOUND,
-    AnswerSource,
-    ModelAnswer,
-    ProjectRetriever,
-    answer_question,
-)
+from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
 from duvet.llm.records import ModelError, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.queries.full_text import RequirementIndex
@@ -82,11 +76,14 @@ def ask(
       duvet ask 'Which errors have to be logged?' --config models.yaml --format json
     """
     question = " ".join(words)
-    router = make_router(read_service(service_path, options["config_path"]).config, current_settings())
+    config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
+    router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
     catalogue = require_catalogue(options)
-    cache = open_cache() or Cache()
     retriever = ProjectRetriever(
-        catalogue, lambda: RequirementIndex(catalogue, cache), open_project_files(), load_specification
+        catalogue,
+        lambda: RequirementIndex(catalogue, open_cache() or Cache()),
+        open_project_files(),
+        load_specification,
     )
     try:
         sources = retriever.sources(question)
@@ -124,7 +121,6 @@ def _ask_model(question: str, sources: Sequence[AnswerSource], router: StaticRou
 
 
 def _print_answer(answer: ModelAnswer, format: str) -> None:
-    """Print the answer, if there is one, and its sources."""
     if format == "json":
         write_stdout(encode_json(answer))
         return

@@ -16,7 +16,7 @@ from duvet.console.options import add_service_option
 from duvet.console.streams import is_standard_output, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.backup import create_backup, write_archive
-from duvet.knowledge.settings import StorePaths, find_project_above
+from duvet.knowledge.settings import find_project_above
 from duvet.reports.cells import escape_cell
 from duvet.store.database import StoreMissingError
 from duvet.tree.outputs import is_stream, open_stream
@@ -44,7 +44,14 @@ def backup(output: str | None, service_path: str | None) -> None:
     with audited(paths, "backup", output or ""):
         try:
             if output is not None and (is_standard_output(output) or is_stream(output)):
-                _stream_archive(paths, output)
+                ##= man/spec/gateway.md#backups
+                ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+                ##% input.
+                to_stdout = is_standard_output(output)
+                if to_stdout and sys.stdout is not None and sys.stdout.isatty():
+                    raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
+                with open_stdout() if to_stdout else open_stream(output) as file:
+                    write_archive(paths, file, datetime.now(UTC), gettempdir())
                 return
             # A path that ends with / is a folder, whatever its name is.
             target = (
@@ -56,14 +63,3 @@ def backup(output: str | None, service_path: str | None) -> None:
                 error.hint = f"the project is in {above}, a folder above: `duvet -C {above} backup` is about that one"
             raise
     print_remark(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes")
-
-
-def _stream_archive(paths: StorePaths, output: str) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-    ##% input.
-    to_stdout = is_standard_output(output)
-    if to_stdout and sys.stdout is not None and sys.stdout.isatty():
-        raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
-    with open_stdout() if to_stdout else open_stream(output) as file:
-        write_archive(paths, file, datetime.now(UTC), gettempdir())

@@ -21,10 +21,11 @@ from duvet.console.project import load_catalogue, make_options_key, open_cache, 
 from duvet.console.streams import FAILED, OK, print_notice, print_remark, render_bytes, write_stdout
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.project.project import Project
-from duvet.queries.difference import Difference, compare_catalogues, find_regressions, find_uncited_additions
-from duvet.queries.records import list_errors
+from duvet.queries.difference import Difference, compare_catalogues, find_regressions
+from duvet.queries.records import list_errors, make_gate_problem
 from duvet.queries.revisions import DiffBase, find_base
 from duvet.reports.diff import render_difference, render_difference_json, render_difference_markdown
+from duvet.rules import REQUIREMENT_UNCITED
 from duvet.specs.locator import locate_specification
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
@@ -74,7 +75,19 @@ def diff(
     diff_base = find_base(revisions, base, exact=exact, is_gate=bool(fail_on))
     then = _load_revision(open_cache(), options, revisions, diff_base, now)
     print_error_notice(now)
-    _print_remarks(then, diff_base)
+    if not then.has_configuration:
+        print_remark(f"there was no configuration in {diff_base.words}, so everything is new")
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
+    specifications = {card.path for card in then.catalogue.specifications}
+    count = sum(path in specifications for path in then.borrowed)
+    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
+        if number:
+            are, were = ("is", "was") if number == 1 else ("are", "were")
+            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
+    if errors := len(list_errors(then.catalogue)):
+        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
     difference = compare_catalogues(then.catalogue, now)
     write_stdout(render_bytes(partial(_RENDERERS[format], diff_base, difference)))
     ctx.exit(_apply_gates(difference, fail_on, annotate=format == "text"))
@@ -145,40 +158,23 @@ def _name_revision(base: DiffBase) -> Iterator[None]:
         raise
 
 
-def _print_remarks(then: RevisionCatalogue, base: DiffBase) -> None:
-    """Print what limits the comparison with the revision."""
-    if not then.has_configuration:
-        print_remark(f"there was no configuration in {base.words}, so everything is new")
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
-    ##% sources.
-    specifications = {card.path for card in then.catalogue.specifications}
-    count = sum(path in specifications for path in then.borrowed)
-    for noun, number in (("specification", count), ("other file", len(then.borrowed) - count)):
-        if number:
-            are, were = ("is", "was") if number == 1 else ("are", "were")
-            print_remark(f"{format_count(number, noun)} {are} not in that revision: today's {were} used")
-    if errors := len(list_errors(then.catalogue)):
-        print_remark(f"{format_count(errors, 'error')} in the project as it was, so not everything counted then")
-
-
 def _apply_gates(difference: Difference, fail_on: tuple[str, ...], *, annotate: bool) -> int:
     """Print the verdict of `--fail-on`, if it is given; return the exit code."""
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
     ##% new requirement with `--fail-on new`, and for no difference otherwise.
     lost = find_regressions(difference) if "regression" in fail_on else ()
-    uncited = find_uncited_additions(difference) if "new" in fail_on else ()
-    problems = [*lost, *uncited]
+    uncited = difference.uncited if "new" in fail_on else ()
+    message = "this requirement is new, and nothing cites it"
+    problems = [*lost, *(make_gate_problem(row, REQUIREMENT_UNCITED, message) for row in uncited)]
     if annotate:
         ##= man/spec/problems.md#formats
         ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
         ##% problems and failures of gates as workflow commands, unless standard output is taken.
         print_annotations(problems)
     if problems:
-        new = len(difference.uncited) if "new" in fail_on else 0
         losses = difference.losses if "regression" in fail_on else ""
-        parts = (losses, f"{format_count(new, 'new requirement')} without a citation" if new else "")
+        parts = (losses, f"{format_count(len(uncited), 'new requirement')} without a citation" if uncited else "")
         print_notice(f"FAIL: {', '.join(filter(None, parts))}\n")
         return FAILED
     if fail_on:

@@ -17,7 +17,7 @@ from duvet.config.check import DocumentLocation
 from duvet.config.project_file import find_config, read_config, require_config
 from duvet.config.service_tables import ProviderKind
 from duvet.config.toml import format_one_line_string
-from duvet.console.application import make_application
+from duvet.console.application import find_workflow_problems, make_application
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import (
     PACKS_KEY,
@@ -26,7 +26,6 @@ from duvet.console.options import (
     add_http_options,
     add_service_options,
     add_trace_options,
-    split_listen_options,
 )
 from duvet.console.problems import has_errors
 from duvet.console.streams import OK, print_line, print_notice, print_remark, write_stdout
@@ -46,8 +45,7 @@ if TYPE_CHECKING:
     from duvet.server.http.listener import ServerAddress
     from duvet.tools.tool import Tool
 
-_SERVER_NAME = "duvet"
-"""The name of the server in the configuration of clients."""
+_SERVER_NAME = "duvet"  # The name of the server in the configuration of clients.
 _TERMINAL_NOTICE = (
     "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
     "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
@@ -93,7 +91,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
       KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
-    listening, options = split_listen_options(options)
+    listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:
         raise click.UsageError("--stdio and --http are two ways to serve: choose one", ctx)
     if client is not None:
@@ -171,7 +169,6 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
 
 
 def _choose_address(application: Application, listening: ListenOptions) -> ServerAddress:
-    """Return the address of the command line or else of the configuration."""
     from duvet.server.http.listener import parse_address
 
     try:
@@ -185,10 +182,8 @@ def _choose_address(application: Application, listening: ListenOptions) -> Serve
 class McpClient(Struct, frozen=True):
     """A program that starts MCP servers."""
 
-    render: Callable[[list[str]], str]
-    """Renders the configuration that makes it run this command."""
-    where: str
-    """The files that it reads its configuration from."""
+    render: Callable[[list[str]], str]  # Renders the configuration that makes it run this command.
+    where: str  # The files that it reads its configuration from.
 
 
 def _make_json_renderer(key: str, **fields: str) -> Callable[[list[str]], str]:
@@ -270,15 +265,6 @@ def _check_service(application: Application, listening: ListenOptions) -> None:
         raise ProblemsError(problems)
     if unloaded := application.tools.choice.unloaded:
         raise DuvetError(f"{format_count(len(unloaded), 'pack')} could not be loaded")
-
-
-def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
-    """Return the problems of one workflow of the configuration, or of all."""
-    from duvet.workflows.check import make_workflow_problems
-
-    faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}
-    document = application.service.document
-    return tuple(make_workflow_problems(document, faults)) if document else ()
 
 
 def _find_project_problems(application: Application) -> tuple[Problem, ...]:

@@ -10,8 +10,6 @@ from duvet.console.command import Subcommand
 from duvet.console.completion_values import file_option
 from duvet.console.problems import print_problems
 from duvet.console.streams import write_output
-from duvet.reports.json_v2_records import encode_v2_report, read_reports
-from duvet.reports.merge import merge_reports
 from duvet.tree.files import DiskTree, MemoryTree
 
 
@@ -28,6 +26,9 @@ def merge(input: tuple[str, ...], output: str) -> None:
       duvet report --json-v2 client.json --blob-link https://git.example/client/blob/main
       duvet merge --input client.json --input server.json --output all.json
     """
+    from duvet.reports.json_v2 import encode_v2_report, read_reports
+    from duvet.reports.merge import merge_reports
+
     tree = MemoryTree({"-": sys.stdin.buffer.read()} if "-" in input and sys.stdin else {}, DiskTree())
     merged, warnings = merge_reports(read_reports(input, tree))
     print_problems(warnings)

@@ -11,11 +11,12 @@ from duvet.console.completion_values import complete_requirement_prompts
 from duvet.console.filters import add_filters, split_filter
 from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
-from duvet.console.project import print_error_notice, require_catalogue
-from duvet.console.streams import print_remark
+from duvet.console.project import open_cache, open_project_quietly, print_error_notice, require_catalogue
+from duvet.console.streams import print_remark, write_stdout
 from duvet.errors import DuvetError
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.priority import make_explained_rows, make_priority_rows, prioritize_requirements
+from duvet.queries.references import RequirementRef
 from duvet.reports.tables import ID_COLUMN, LEVEL_COLUMN, SECTION_COLUMN, STATUS_COLUMN, TEXT_COLUMN, Column, Listing
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
@@ -92,9 +93,10 @@ def prioritize(
 def _print_prompt(
     name: str, catalogue: Catalogue, filters: RequirementFilter, ranked: list[int], options: dict[str, Any]
 ) -> None:
-    """Print the prompt about the most urgent requirement; raise DuvetError if there is none."""
-    from duvet.commands.prompt import print_requirement_prompt
+    from duvet.console.application import make_application
+    from duvet.prompts.content import fill_requirement_prompt
     from duvet.prompts.library import REQUIREMENT_PROMPTS, require_prompt
+    from duvet.tools.context import ProjectSnapshot
 
     require_prompt(name, REQUIREMENT_PROMPTS)
     if not ranked:
@@ -103,4 +105,7 @@ def _print_prompt(
         raise DuvetError("no requirement is what the options ask for", hint="leave out some of them")
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
-    print_requirement_prompt(name, catalogue, ranked[0], options)
+    snapshot = ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)
+    registry = make_application(options, mode="prompt").tools.own_registry
+    text = fill_requirement_prompt(name, RequirementRef((ranked[0],)), snapshot, registry)
+    write_stdout(text.encode())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -15,13 +14,11 @@ from duvet.console.output import add_list_format, print_list
 from duvet.console.project import load_catalogue, open_cache, open_project_quietly, print_error_notice
 from duvet.console.streams import write_stdout
 from duvet.errors import QueryError
-from duvet.prompts.content import fill_prompt, fill_requirement_prompt
+from duvet.prompts.content import fill_prompt
 from duvet.prompts.library import SYSTEM_PROMPT, check_prompt_request, load_prompts
-from duvet.queries.references import RequirementRef
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import Column, Listing
 from duvet.tools.context import ProjectSnapshot
-from duvet.trace.catalogue import Catalogue
 
 _COLUMNS = (
     Column("name", lambda prompt: prompt.name),
@@ -78,12 +75,8 @@ def prompt(
         if key in values:
             raise click.UsageError("--arg gives the same NAME twice", ctx)
         values[key] = value
-    _print_prompt(name, values, options)
-
-
-def _print_prompt(name: str, arguments: Mapping[str, str], options: Mapping[str, Any]) -> None:
     try:
-        request = check_prompt_request(name, arguments)
+        request = check_prompt_request(name, values)
         ##= man/spec/mcp.md#prompts
         ##% `duvet prompt` MUST print what `prompts/get` returns.
         if name == SYSTEM_PROMPT:
@@ -94,20 +87,9 @@ def _print_prompt(name: str, arguments: Mapping[str, str], options: Mapping[str,
             return
         trace_options = select_trace_options(options)
         catalogue = load_catalogue(trace_options)
-        snapshot = _make_snapshot(catalogue, trace_options)
+        snapshot = ProjectSnapshot(open_project_quietly(open_cache(), trace_options), catalogue, page_size=0)
         registry = make_application(options, mode="prompt").tools.own_registry
         write_stdout(fill_prompt(request, snapshot, registry).encode())
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{escape_cell(error.hint)}") from error
     print_error_notice(catalogue)
-
-
-def print_requirement_prompt(name: str, catalogue: Catalogue, index: int, options: Mapping[str, Any]) -> None:
-    """Print a prompt about the requirement with this index."""
-    registry = make_application(options, mode="prompt").tools.own_registry
-    text = fill_requirement_prompt(name, RequirementRef((index,)), _make_snapshot(catalogue, options), registry)
-    write_stdout(text.encode())
-
-
-def _make_snapshot(catalogue: Catalogue, options: Mapping[str, Any]) -> ProjectSnapshot:
-    return ProjectSnapshot(open_project_quietly(open_cache(), options), catalogue, page_size=0)

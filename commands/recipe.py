@@ -171,7 +171,6 @@ def _list_recipes(format: str | None) -> None:
 
 
 def _show_recipe(name: str, format: str | None, output: str | None) -> None:
-    """Write the file of a recipe, or its content as JSON."""
     found = _require_recipe(name, RecipeCatalogue(DiskTree()).every())
     if found.workflow is None:
         raise ProblemsError(found.problems)

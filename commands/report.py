@@ -10,12 +10,7 @@ import click
 
 from duvet.console.command import Subcommand, current_settings, wants_cache
 from duvet.console.completion_values import file_option, folder_option
-from duvet.console.options import (
-    TEXT_TYPE,
-    add_gate,
-    add_switch,
-    add_trace_options,
-)
+from duvet.console.options import TEXT_TYPE, add_gate, add_switch, add_trace_options
 from duvet.console.problems import ProblemOutput, add_problem_format, make_problem_output
 from duvet.console.progress import ProgressLines
 from duvet.console.project import load_page_rules, make_options_key, open_cache, open_project

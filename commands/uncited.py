@@ -117,7 +117,6 @@ def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap
 
 
 def _print_verdict(catalogue: Catalogue, failing: int, fail_on: str) -> int:
-    """Print whether the gate of `--fail-on` passes; return the exit code."""
     ##= man/spec/queries.md#uncited
     ##% With `--fail-on`, `duvet uncited` MUST exit with 1 if it finds a requirement of that level or a stronger one,
     ##% even beyond `--limit`, or if the project has errors.

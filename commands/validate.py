@@ -238,7 +238,7 @@ def find_rule_page(name: str) -> str:
     """Return the page of the rule with this code or name; raise NotFoundError with the nearest ones."""
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    from duvet.templates.rule_pages import load_rule_page
+    from duvet.templates import load_rule_page
     from duvet.text import suggest_nearest
 
     key = name.strip().casefold()

@@ -8,8 +8,7 @@ from typing import Any
 import click
 from msgspec import convert
 
-from duvet.commands.mcp import find_workflow_problems
-from duvet.console.application import make_application
+from duvet.console.application import find_workflow_problems, make_application
 from duvet.console.command import Subcommand, current_settings, wants_bar
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.output import print_list
@@ -93,21 +92,16 @@ def workflow(
         )
         raise NotFoundError(f"there is no workflow {quote_text(name)}", hint=hint)
     if action == "check":
-        _check_workflows(application, name)
+        problems = find_workflow_problems(application, name)
+        if has_errors(problems):
+            raise ProblemsError(problems)
+        if problems:
+            print_problems(problems)
+        print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
     elif action == "show":
         write_stdout(encode_json(application.service.config.workflows[name or ""]))
     else:
         ctx.exit(print_run(_run_workflow(application, name or "", variables, given), format))
-
-
-def _check_workflows(application: Application, name: str | None) -> None:
-    """Print the warnings about one workflow or all; raise ProblemsError if there are errors."""
-    problems = find_workflow_problems(application, name)
-    if has_errors(problems):
-        raise ProblemsError(problems)
-    if problems:
-        print_problems(problems)
-    print_remark(f"{format_count(len(application.tools.workflows) if name is None else 1, 'workflow')}, no errors")
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from duvet.project.findings import Checked, Finding, Findings
     from duvet.project.project import Options, Project
     from duvet.project.validation import validate
-    from duvet.specs.fetch import Policy
+    from duvet.specs.library import Policy
     from duvet.trace.records import (
         Coverage,
         Failure,
@@ -111,7 +111,7 @@ _HOMES = {
     "progress": "Downloads Progress",
     "project.project": "Options Project",
     "tree.files": "DiskTree MemoryTree Tree",
-    "specs.fetch": "Policy",
+    "specs.library": "Policy",
     "trace.records": "Coverage Failure Finished Fit Match NotApplicable Piece Requirement Segment State Status Tally Trace",
     "project.findings": "Checked Finding Findings",
     "project.validation": "validate",

@@ -102,8 +102,6 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The clock of this machine."""
-
     def now(self) -> float:
         return time.time()
 

@@ -80,8 +80,7 @@ class Edit(Struct, frozen=True):
     line: int
     column: int
     end_line: int
-    end_column: int
-    """The column of the first character that stays."""
+    end_column: int  # The column of the first character that stays.
     text: str
 
 
@@ -104,8 +103,7 @@ class Problem(Struct, frozen=True):
     severity: Severity = Severity.ERROR
     notes: tuple[Note, ...] = ()
     fix: Fix | None = None
-    is_private: bool = False
-    """True if the line may contain secrets, so that it must not be shown."""
+    is_private: bool = False  # True if the line may contain secrets, so that it must not be shown.
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
@@ -154,8 +152,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     tracking_issue: str = ""
     tags: tuple[str, ...] = ()
     blob_link: str | None = None
-    from_file: bool = False
-    """True if it is from a requirement file, not from a comment."""
+    from_file: bool = False  # True if it is from a requirement file, not from a comment.
     source: Source = Source()
 
 
@@ -164,13 +161,10 @@ class Section(Struct, frozen=True):
 
     id: str
     title: str
-    heading: tuple[int, int]
-    """The bytes of the whole title in the file."""
-    full_title: str
-    """Those bytes as text; a heading over several lines contains line ends."""
+    heading: tuple[int, int]  # The bytes of the whole title in the file.
+    full_title: str  # Those bytes as text; a heading over several lines contains line ends.
     lines: tuple[str, ...]
-    starts: tuple[int, ...]
-    """The offset of each line."""
+    starts: tuple[int, ...]  # The offset of each line.
     breaks: frozenset[int] = frozenset()
     """Indexes of lines before which a list item begins or ends: no sentence crosses them."""
 
@@ -189,13 +183,10 @@ class Specification(Struct, frozen=True, dict=True):
     id: str
     name: str
     locator: Locator
-    url: str
-    """The canonical URL, or the path in the project."""
-    path: str
-    """The file with the text."""
+    url: str  # The canonical URL, or the path in the project.
+    path: str  # The file with the text.
     format: Format
-    title: str
-    """What awslabs duvet shows as title; empty for IETF text."""
+    title: str  # What awslabs duvet shows as title; empty for IETF text.
     description: str
     data: bytes
     sections: tuple[Section, ...]
@@ -210,5 +201,4 @@ class ExtractedSentence(Struct, frozen=True):
     """A normative sentence found in a section."""
 
     level: Level
-    pieces: tuple[str, ...]
-    """The sentence line by line, each line trimmed."""
+    pieces: tuple[str, ...]  # The sentence line by line, each line trimmed.

@@ -8,8 +8,7 @@ from typing import Self
 class Progress:
     """Receives each step of a run; this base class ignores them."""
 
-    wants_notes = False
-    """False if notes are ignored, so that callers need not format them."""
+    wants_notes = False  # False if notes are ignored, so that callers need not format them.
 
     def begin(self, step: str) -> None:
         """Begin a step: `Scanning sources`."""

@@ -11,8 +11,6 @@ from duvet.model import Fix, Note, Place, Problem, Severity
 
 
 class Rule(Struct, frozen=True):
-    """One kind of problem."""
-
     code: str
     name: str
     severity: Severity = Severity.ERROR
@@ -28,12 +26,10 @@ class Rule(Struct, frozen=True):
         notes: tuple[Note, ...] = (),
         fix: Fix | None = None,
     ) -> Problem:
-        """Return a problem of this kind."""
         return Problem(self.code, message, path, place, label, hint, self.severity, notes, fix)
 
 
 _warning = partial(Rule, severity=Severity.WARNING)
-
 
 # Configuration
 CONFIG_SYNTAX = Rule("DUV001", "config-syntax")
@@ -140,7 +136,6 @@ def format_rule_title(code: str) -> str:
 
 
 def find_broken_rule(error: DuvetError) -> Rule:
-    """Return the rule for an error about a file."""
     kinds = {FetchError: SPECIFICATION_UNFETCHED, OutputError: FILE_UNWRITABLE, NotRegularError: FILE_NOT_REGULAR}
     # An error with a line can only be about its text.
     return kinds.get(type(error), FILE_NOT_UTF8 if error.line else FILE_UNREADABLE)

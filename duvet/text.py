@@ -43,7 +43,6 @@ def decode_utf8(data: bytes, path: str) -> str:
 
 
 def line_starts(text: str) -> list[int]:
-    """Return the offset of the first character of each line."""
     starts = [0]
     found = text.find("\n")
     while found >= 0:
@@ -66,7 +65,6 @@ _cached_line_starts = lru_cache(maxsize=1)(line_starts)
 
 
 def find_line_index(starts: list[int] | tuple[int, ...], offset: int) -> int:
-    """Return the index of the line that contains the offset."""
     return bisect_right(starts, offset) - 1
 
 
@@ -77,7 +75,6 @@ class LineNumbers:
         self._data, self._offset, self._line = b"", 0, 1
 
     def of(self, data: bytes, offset: int) -> int:
-        """Return the number of the line that contains the byte."""
         if data is not self._data or offset < self._offset:
             self._data, self._offset, self._line = data, 0, 1
         self._line += data.count(b"\n", self._offset, offset)
@@ -104,7 +101,6 @@ def format_count(count: int, noun: str) -> str:
 
 
 def escape_line_ends(text: str) -> str:
-    """Return the text in one line."""
     return " ".join(text.split())
 
 
@@ -203,7 +199,9 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
     parts: list[str] = []
     offsets, originals = [0], [taken]
     for run in _RUN.finditer(text, taken, end):
-        for low, high in _find_dropped(run):
+        start, stop = run.span()
+        spaces = [space.span() for space in _SPACE.finditer(run.string, start, stop)]
+        for low, high in [(start + 1, stop)] if spaces == [(start, stop)] else spaces:
             parts.append(text[taken:low])
             offsets.append(offsets[-1] + low - taken)
             originals.append(high)
@@ -216,20 +214,10 @@ def _reduce_run(run: re.Match[str]) -> str:
     return run[0].translate(_NO_SPACE) or run[0][0]
 
 
-def _find_dropped(run: re.Match[str]) -> list[tuple[int, int]]:
-    start, end = run.span()
-    spaces = [space.span() for space in _SPACE.finditer(run.string, start, end)]
-    return [(start + 1, end)] if spaces == [(start, end)] else spaces
-
-
 def join_names(names: Sequence[str], most: int) -> str:
     """Return the first names and the number of the others, as in `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
-
-
-_MAX_SUGGESTIONS = 3
-_MIN_LIKENESS = 60
 
 
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
@@ -245,8 +233,8 @@ def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
         list(names),
         scorer=fuzz.ratio,
         processor=str.lower,
-        limit=_MAX_SUGGESTIONS,
-        score_cutoff=_MIN_LIKENESS,
+        limit=3,
+        score_cutoff=60,
     )
     near = dict.fromkeys(names[hit] for hit, _, _ in hits)
     return f"did you mean {' or '.join(near)}?" if hits else ""

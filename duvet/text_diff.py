@@ -11,8 +11,7 @@ from typing import NamedTuple
 _FEW_PAIRS = 10_000
 
 TextLines = Sequence[str]
-LinePair = tuple[int, int]
-"""The index of a line in the old text, and of the same line in the new one."""
+LinePair = tuple[int, int]  # The index of a line in the old text, and of the same line in the new one.
 
 
 class DifferenceRow(NamedTuple):
@@ -35,7 +34,6 @@ def make_unified_diff(old: TextLines, new: TextLines, context: int) -> Iterator[
 
 
 def colour_diff_line(line: str) -> str:
-    """Colour a line of a diff for terminals."""
     code = {"+": "32", "-": "31", "@": "36"}.get(line[:1])
     return f"\x1b[{code}m{line}\x1b[0m" if code else line
 
@@ -78,21 +76,34 @@ def match_lines(old: TextLines, new: TextLines) -> list[LinePair]:
         while a < b and c < d and old[b - 1] == new[d - 1]:
             b, d = b - 1, d - 1
             found.append((b, d))
-        anchors = _find_longest_rising(_find_anchors(old, new, (a, b, c, d)))
+        # Anchors are the longest run of pairs, sorted by the first, in which the second increases too.
+        # These are the lines that are unique in this part of each text.
+        theirs = _index_unique_lines(new, c, d)
+        pairs = [(index, theirs[text]) for text, index in _index_unique_lines(old, a, b).items() if text in theirs]
+        ends: list[int] = []
+        last: list[int] = []
+        before: list[int] = []
+        for index, (_, second) in enumerate(pairs):
+            at = bisect_left(ends, second)
+            before.append(last[at - 1] if at else -1)
+            ends[at : at + 1] = [second]
+            last[at : at + 1] = [index]
+        run = []
+        index = last[-1] if last else -1
+        while index >= 0:
+            run.append(pairs[index])
+            index = before[index]
+        anchors = run[::-1]
         if anchors:
             found += anchors
             edges = [(a - 1, c - 1), *anchors, (b, d)]
             pending += [(i + 1, k, j + 1, n) for (i, j), (k, n) in pairwise(edges)]
         elif 0 < (b - a) * (d - c) <= _FEW_PAIRS:
-            found += _compare_lines(old, new, (a, b, c, d))
+            from difflib import SequenceMatcher
+
+            for block in SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks():
+                found += [(a + block.a + step, c + block.b + step) for step in range(block.size)]
     return sorted(found)
-
-
-def _find_anchors(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> list[LinePair]:
-    """Return the lines that are unique in this part of each text."""
-    a, b, c, d = part
-    ours, theirs = _index_unique_lines(old, a, b), _index_unique_lines(new, c, d)
-    return [(index, theirs[text]) for text, index in ours.items() if text in theirs]
 
 
 def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int]:
@@ -102,29 +113,3 @@ def _index_unique_lines(lines: TextLines, start: int, end: int) -> dict[str, int
         if found.setdefault(lines[index], index) != index:
             again.add(lines[index])
     return {text: index for text, index in found.items() if text not in again}
-
-
-def _find_longest_rising(pairs: list[LinePair]) -> list[LinePair]:
-    """Return the longest run of pairs, sorted by the first, in which the second increases too."""
-    ends: list[int] = []
-    last: list[int] = []
-    before: list[int] = []
-    for index, (_, second) in enumerate(pairs):
-        at = bisect_left(ends, second)
-        before.append(last[at - 1] if at else -1)
-        ends[at : at + 1] = [second]
-        last[at : at + 1] = [index]
-    run = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        run.append(pairs[index])
-        index = before[index]
-    return run[::-1]
-
-
-def _compare_lines(old: TextLines, new: TextLines, part: tuple[int, int, int, int]) -> Iterator[LinePair]:
-    from difflib import SequenceMatcher
-
-    a, b, c, d = part
-    for block in SequenceMatcher(None, old[a:b], new[c:d], autojunk=False).get_matching_blocks():
-        yield from ((a + block.a + step, c + block.b + step) for step in range(block.size))

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-MAX_QUERY_CHARACTERS = 2000
-"""The characters of a query that are read."""
-MAX_QUERY_WORDS = 64
-"""The words of a query for chunks that are read."""
+MAX_QUERY_CHARACTERS = 2000  # The characters of a query that are read.
+MAX_QUERY_WORDS = 64  # The words of a query for chunks that are read.
 
 _WORD = re.compile(r"[^\W_]+")
 _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z][A-Z][a-z]")
@@ -29,8 +26,7 @@ _COMMON = """
     t than that the their them then there these they this those through to too under until up upon ve was wasn we were
     weren what when where whether which while who whom why will with within would wouldn you your
 """
-STOP_WORDS = frozenset(_COMMON.split())
-"""Words that occur in every text."""
+STOP_WORDS = frozenset(_COMMON.split())  # Words that occur in every text.
 
 
 def compose(text: str) -> str:
@@ -62,14 +58,11 @@ def extract_index_words(text: str) -> list[str]:
     plain = compose(text)
     names = _WORD.findall(plain)
     joined = [name.replace("_", "").lower() for name in _COMPOSED.findall(plain)] if "_" in plain else ()
-    return [*map(str.lower, names), *_split_names(names), *joined]
-
-
-def _split_names(names: Iterable[str]) -> Iterator[str]:
-    for name in names:
-        if not name.islower() and _HUMP.search(name):
-            for part in _PART.findall(name):
-                yield part.lower()
+    return [
+        *map(str.lower, names),
+        *(part.lower() for name in names if not name.islower() and _HUMP.search(name) for part in _PART.findall(name)),
+        *joined,
+    ]
 
 
 def join_name(name: str) -> str:
@@ -84,13 +77,9 @@ _ENDING = re.compile(r"['\u2019](?:s|t|d|m|re|ve|ll)\Z", re.IGNORECASE)
 
 
 class Query(Struct, frozen=True):
-    """A parsed query of words and quoted phrases."""
-
     terms: tuple[str, ...]
-    phrases: frozenset[str]
-    """The terms that were quoted."""
-    dropped: tuple[str, ...]
-    """The stop words."""
+    phrases: frozenset[str]  # The terms that were quoted.
+    dropped: tuple[str, ...]  # The stop words.
     is_cut: bool
 
     @property

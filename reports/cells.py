@@ -13,7 +13,7 @@ def escape_cell(text: str) -> str:
     """Return the text on one line, with tabs expanded and control characters escaped."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else TAB if char == "\t" else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() else TAB if char == "\t" else f"\\u{{{ord(char):x}}}" for char in text)
 
 
 def measure_width(text: str) -> int:
@@ -77,7 +77,3 @@ def _cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def _escaped(char: str) -> str:
-    return f"\\u{{{ord(char):x}}}"

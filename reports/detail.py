@@ -32,9 +32,7 @@ from duvet.reports.tables import (
     escape_markdown,
     render_list_table,
 )
-from duvet.reports.tables import (
-    render_listing as render_list,
-)
+from duvet.reports.tables import render_listing as render_list
 from duvet.text import format_count
 
 if TYPE_CHECKING:
@@ -42,12 +40,9 @@ if TYPE_CHECKING:
 
 
 class TitleBlock(Struct, frozen=True):
-    """A heading with its remarks."""
-
     text: str
     remarks: tuple[str, ...] = ()
-    rank: int = 1
-    """1 for the page, 2 for its parts, 3 for theirs."""
+    rank: int = 1  # 1 for the page, 2 for its parts, 3 for theirs.
 
 
 class FactsBlock(Struct, frozen=True):
@@ -88,7 +83,6 @@ class ListBlock(Struct, frozen=True):
 
 
 Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBlock
-
 
 _COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
 _PLACES = (
@@ -307,7 +301,6 @@ _PAGE_COLUMNS = (
 
 
 def make_page_blocks(page: PageDetail) -> Iterator[Block]:
-    """Everything that there is to show."""
     yield TitleBlock(page.title)
     facts = (
         ("slug", page.slug),
@@ -357,7 +350,11 @@ class _Writer:
     def lines(self, block: Block) -> Iterator[str]:
         match block:
             case TitleBlock():
-                yield from self._title(block)
+                if block.rank < 3:
+                    yield ""
+                remarks = [self._painted(escape_cell(one), _COLOURS.get(one)) for one in block.remarks]
+                name = self._painted(escape_cell(block.text), _CYAN if block.rank == 3 else _BOLD)
+                yield "  ".join([name, *remarks])
             case FactsBlock():
                 yield from self._facts(block)
             case WordsBlock(text):
@@ -375,13 +372,6 @@ class _Writer:
             case ListBlock(listing):
                 shown = render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
-
-    def _title(self, title: TitleBlock) -> Iterator[str]:
-        if title.rank < 3:
-            yield ""
-        remarks = [self._painted(escape_cell(one), _COLOURS.get(one)) for one in title.remarks]
-        name = self._painted(escape_cell(title.text), _CYAN if title.rank == 3 else _BOLD)
-        yield "  ".join([name, *remarks])
 
     def _facts(self, facts: FactsBlock) -> Iterator[str]:
         names = max((measure_width(escape_cell(name)) for name, _ in facts.known), default=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
 from duvet.queries.difference import (
@@ -117,11 +118,9 @@ def _listed(*words: str | None) -> str:
 
 
 _WIDTH = 100
-_INDENT = " " * 6
 
 
 def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    """Write it for people."""
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
     ##% `--exact` or without such a commit.
@@ -135,7 +134,6 @@ def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> 
 
 
 def render_difference_json(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    """Write it for programs."""
     from msgspec.structs import asdict
 
     from duvet.reports.tables import encode_json
@@ -149,26 +147,13 @@ def _group(group: DifferenceGroup) -> Iterator[str]:
     for item in group.items:
         yield f"  {escape_cell(item.place)}  {item.words}"
         for line in item.lines:
-            yield from _wrapped(line.text, f"{line.sign} " if line.sign else "")
+            first = " " * 6 + (f"{line.sign} " if line.sign else "")
+            text, following = escape_cell(line.text), " " * len(first)
+            yield from wrap(text, _WIDTH, initial_indent=first, subsequent_indent=following, break_on_hyphens=False)
 
 
-def _wrapped(text: str, sign: str) -> list[str]:
-    from textwrap import wrap
-
-    blank = " " * len(sign)
-    return wrap(
-        escape_cell(text),
-        _WIDTH,
-        initial_indent=_INDENT + sign,
-        subsequent_indent=_INDENT + blank,
-        break_on_hyphens=False,
-    )
-
-
-_MOST = 65_000
-"""GitHub refuses comments of more than 65,536 characters."""
-_FRAME = 200
-"""No more than this surrounds the items of a group, with the words that say what is left out."""
+_MOST = 65_000  # GitHub refuses comments of more than 65,536 characters.
+_FRAME = 200  # No more than this surrounds the items of a group, with the words that say what is left out.
 _LONGEST = 600
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 

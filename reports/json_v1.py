@@ -40,7 +40,6 @@ _LEVEL_SHIFT = 6
 
 
 def render_json_v1(report: Finished, out: BinaryIO) -> None:
-    """Write the report."""
     out.write(msgspec.json.encode(build_json_v1(report)))
 
 
@@ -82,22 +81,18 @@ def _specification(coverage: Coverage) -> Json:
     specification = coverage.specification
     found: Json = {"title": specification.title} if specification.title else {}
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
-    stated = _stated_by_section(coverage)
+    by_section: dict[int, list[int]] = {}
+    for match in coverage.matches:
+        # A requirement that only names the section's title stands in no line of it.
+        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
+            by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
+    stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
     found["sections"] = [
         _section(section, coverage.sections.get(index, {}), stated.get(index))
         for index, section in enumerate(specification.sections)
     ]
     return found
-
-
-def _stated_by_section(coverage: Coverage) -> dict[int, list[int]]:
-    stated: dict[int, list[int]] = {}
-    for match in coverage.matches:
-        # A requirement that only names the section's title stands in no line of it.
-        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
-            stated.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
-    return {section: sorted(ids) for section, ids in stated.items()}
 
 
 def _section(section: Section, lines: SegmentsByLine, stated: list[int] | None) -> Json:
@@ -154,8 +149,6 @@ _LEVELS = tuple(level.name if level else "" for level in Level)
 
 
 class _Targets(dict[str, tuple[str, str | None]]):
-    """The path and the section of each target."""
-
     def __missing__(self, target: str) -> tuple[str, str | None]:
         path, hash_sign, section = target.partition("#")
         parts = self[target] = (path, section if hash_sign else None)
@@ -194,20 +187,11 @@ class _Status(msgspec.Struct, omit_defaults=True):
     related: tuple[int, ...] = ()
 
 
-_COMPLETING = EXCEPTION | IMPLICATION | CITATION | TEST
-
-
 def _status(tally: Tally) -> _Status:
-    spec = incomplete = citation = implication = test = exception = todo = 0
-    for flags, count in tally.bytes_by_flags.items():
-        spec += count
-        incomplete += 0 if flags & _COMPLETING else count
-        citation += count if flags & CITATION else 0
-        implication += count if flags & IMPLICATION else 0
-        test += count if flags & TEST else 0
-        exception += count if flags & EXCEPTION else 0
-        todo += count if flags & TODO else 0
-    return _Status(spec, incomplete, citation, implication, test, exception, todo, tally.related)
+    incomplete = tally.total - tally.covered(EXCEPTION | IMPLICATION | CITATION | TEST)
+    flags = (CITATION, IMPLICATION, TEST, EXCEPTION, TODO)
+    citation, implication, test, exception, todo = (tally.covered(flag) for flag in flags)
+    return _Status(tally.total, incomplete, citation, implication, test, exception, todo, tally.related)
 
 
 def _reference(index: int) -> Json:

@@ -1,44 +1,258 @@
-"""JSON v2, awslabs duvet's second report format."""
+"""JSON v2, awslabs duvet's second report format: its records, encoded and decoded, and those of a trace."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import Annotated, BinaryIO, Literal, NamedTuple, TypeVar, cast
 
+import msgspec
 from fnv_c import fnv1a_64  # type: ignore[import-untyped]
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Meta, Raw, Struct, field
+from msgspec.structs import fields, replace
 
-from duvet.model import Annotation, Kind, Level, Locator, Section, Specification
-from duvet.reports.json_v2_records import (
-    ByteRange,
-    CiteRecord,
-    InlineSource,
-    KindName,
-    LevelName,
-    LinkedSource,
-    NotApplicableRecord,
-    RepositoryRecord,
-    RequirementRecord,
-    SectionRecord,
-    SourceLocation,
-    SourceRanges,
-    SourceSpan,
-    SpecificationRecord,
-    V2Annotations,
-    V2Report,
-    V2Sources,
-    encode_v2_report,
-)
+from duvet import rules
+from duvet.errors import DuvetError, ProblemsError
+from duvet.model import Annotation, Kind, Level, Locator, Problem, Specification
 from duvet.specs.locator import format_locator
 from duvet.text import byte_length
 from duvet.trace.records import Coverage, Finished, NotApplicable
+from duvet.tree.files import Tree
+
+V2_VERSION = "2.0"
+
+LevelName = Literal["AUTO", "MAY", "SHOULD", "MUST"]
+KindName = Literal["CITATION", "TEST", "IMPLICATION", "EXCEPTION", "TODO"]
+Offset = Annotated[int, Meta(ge=0)]
+
+
+class V2Record(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
+    """Base of every record: unknown fields are refused, empty ones are omitted."""
+
+
+class ByteRange(Struct, frozen=True, order=True, forbid_unknown_fields=True, gc=False):
+    """Bytes of a source, the end excluded."""
+
+    start: Offset
+    end: Offset
+
+
+class SourceSpan(V2Record, frozen=True):
+    src: str
+    start: Offset
+    end: Offset
+
+
+class SourceRanges(V2Record, frozen=True):
+    src: str
+    ranges: tuple[ByteRange, ...]
+
+
+class SourceLocation(V2Record, frozen=True):
+    src: str
+    line: Offset | None = None
+
+
+class RepositoryRecord(V2Record, frozen=True):
+    blob_link: str
+
+
+class InlineSource(V2Record, frozen=True):
+    file_name: str
+    contents: str
+
+
+class LinkedSource(V2Record, frozen=True):
+    file_name: str
+    repository: str | None = None
+
+
+class SpecificationRecord(V2Record, frozen=True, kw_only=True):
+    source: SourceSpan
+    title: str | None = None
+    format: str
+    url: str | None = None
+
+
+class SectionRecord(V2Record, frozen=True):
+    source: SourceSpan
+    short_name: str
+    long_name: str | None = None
+
+
+class RequirementRecord(V2Record, frozen=True):
+    """A requirement, where it is stated, and what cites each part of it."""
+
+    source: SourceLocation
+    origin: SourceRanges
+    level: LevelName
+    coverage: dict[str, tuple[ByteRange, ...]] = {}
+
+
+class CiteRecord(V2Record, frozen=True):
+    """An annotation that refers to a specification."""
+
+    source: SourceLocation
+    target: SourceRanges
+    type: KindName
+    # Made by a function, a default is written too.
+    level: LevelName = field(default_factory=lambda: "AUTO")
+    comment: str | None = None
+    feature: str | None = None
+    tracking_issue: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+class NotApplicableRecord(V2Record, frozen=True):
+    """Requirements that a package does not owe."""
+
+    target: str
+    reason: str
+    requirements: Offset
+    quote: str | None = None
+    owner: str | None = None
+    expiry: date | None = None
+
+
+class V2Sources(Struct, frozen=True):
+    """The sources by id. Extensions are buckets that only their writer knows."""
+
+    inline: dict[str, InlineSource] = {}
+    linked: dict[str, LinkedSource] = {}
+    extensions: dict[str, Raw] = {}
+
+
+class V2Annotations(Struct, frozen=True):
+    specification: dict[str, SpecificationRecord] = {}
+    section: dict[str, SectionRecord] = {}
+    requirement: dict[str, RequirementRecord] = {}
+    cite: dict[str, CiteRecord] = {}
+    not_applicable: dict[str, NotApplicableRecord] = {}  # Ours: awslabs duvet keeps it as an extension.
+    extensions: dict[str, Raw] = {}
+
+
+class V2Report(Struct, frozen=True):
+    issue_links: tuple[str, ...] = ()
+    repositories: dict[str, RepositoryRecord] = {}
+    sources: V2Sources = V2Sources()
+    annotations: V2Annotations = V2Annotations()
+
+
+# Buckets have URLs for names; those that no field stands for are extensions.
+_SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
+_ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
+# What awslabs duvet doesn't write, and keeps like all that it doesn't know.
+_OWN = {"not_applicable": "duvet-cli/v2/annotations.json#not_applicable"}
+
+Buckets = TypeVar("Buckets", V2Sources, V2Annotations)
+
+
+class _Wire(Struct, kw_only=True, forbid_unknown_fields=True):
+    version: str
+    issue_links: tuple[str, ...] = ()
+    repositories: dict[str, RepositoryRecord] = {}
+    sources: dict[str, Raw]
+    annotations: dict[str, Raw]
+
+
+def encode_v2_report(report: V2Report) -> bytes:
+    """The text of a report, sorted by id."""
+    document: dict[str, object] = {"version": V2_VERSION}
+    if report.issue_links:
+        document["issue_links"] = report.issue_links
+    if report.repositories:
+        document["repositories"] = dict(sorted(report.repositories.items()))
+    document["sources"] = _with_urls(_SOURCES, report.sources)
+    document["annotations"] = _with_urls(_ANNOTATIONS, report.annotations)
+    try:
+        return msgspec.json.format(msgspec.json.encode(document), indent=2)
+    except RecursionError as error:
+        raise DuvetError("a bucket that duvet doesn't know is nested too deeply") from error
+
+
+def _with_urls(prefix: str, buckets: V2Sources | V2Annotations) -> dict[str, object]:
+    found = {name: getattr(buckets, name) for name in buckets.__struct_fields__ if name != "extensions"}
+    ##= man/spec/trace.md#reports
+    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
+    ##% `[[not-applicable]]`.
+    written = {_url(prefix, name): bucket for name, bucket in found.items() if bucket or name not in _OWN}
+    known = {url: dict(sorted(bucket.items())) for url, bucket in written.items()}
+    return {**known, **dict(sorted(buckets.extensions.items()))}
+
+
+def _url(prefix: str, name: str) -> str:
+    return _OWN.get(name, prefix + name)
+
+
+def decode_v2_report(data: bytes) -> V2Report:
+    """The report that a text holds; DuvetError where it holds none."""
+    try:
+        wire = msgspec.json.decode(data, type=_Wire)
+        sources = _without_urls(_SOURCES, wire.sources, V2Sources)
+        annotations = _without_urls(_ANNOTATIONS, wire.annotations, V2Annotations)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DuvetError(f"failed to parse JSON: {_in_words(error, data)}") from error
+    if wire.version != V2_VERSION:
+        raise DuvetError(f"unsupported report version '{wire.version}', expected '{V2_VERSION}'")
+    return V2Report(wire.issue_links, wire.repositories, sources, annotations)
+
+
+def _without_urls(prefix: str, found: dict[str, Raw], kind: type[Buckets]) -> Buckets:
+    known = {
+        field.name: msgspec.json.decode(found.pop(_url(prefix, field.name)), type=field.type)
+        for field in fields(kind)
+        if _url(prefix, field.name) in found
+    }
+    # The same value spelled as every other writer would spell it.
+    extensions = {
+        name: Raw(msgspec.json.encode(msgspec.json.decode(value), order="sorted")) for name, value in found.items()
+    }
+    return kind(**known, extensions=extensions)
+
+
+def _in_words(error: Exception, data: bytes) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return "a string is not UTF-8"
+    text = str(error).removeprefix("Object contains ").replace("Object missing required", "missing", 1)
+    if at := re.search(r" \(byte (\d+)\)$", text):
+        before = data[: int(at[1])]
+        line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+        return f"{text[: at.start()]} at line {line} column {column}"
+    return text
+
+
+_HINT = "`duvet report --json-v2 FILE` writes what can be merged"
+
+
+def read_reports(paths: Sequence[str], tree: Tree) -> list[tuple[str, V2Report]]:
+    """The reports in these files; ProblemsError with every file that holds none."""
+    reports: list[tuple[str, V2Report]] = []
+    problems: list[Problem] = []
+    for path in paths:
+        try:
+            data = tree.read(path)
+        except DuvetError as error:
+            problems.append(_unreadable(path, f"failed to open file '{path}': {error.message}"))
+            continue
+        try:
+            reports.append((path, decode_v2_report(data)))
+        except DuvetError as error:
+            problems.append(_unreadable(path, f"failed to read report from '{path}': {error.message}", _HINT))
+    if problems:
+        raise ProblemsError(tuple(problems))
+    return reports
+
+
+def _unreadable(path: str, message: str, hint: str = "") -> Problem:
+    return rules.REPORT_UNREADABLE.problem(message, path, hint=hint)
 
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
-    """Write the report."""
     # Hashing is loaded for this report alone.
     out.write(encode_v2_report(build_v2_report(report)))
 
@@ -53,19 +267,8 @@ def make_entity_id(prefix: str, *fields: str | int) -> str:
     return make_bytes_id(prefix, "\0".join(map(str, fields)).encode())
 
 
-LEVEL_NAMES: dict[Level, LevelName] = {
-    Level.AUTO: "AUTO",
-    Level.MAY: "MAY",
-    Level.SHOULD: "SHOULD",
-    Level.MUST: "MUST",
-}
-_KIND_NAMES: dict[Kind, KindName] = {
-    Kind.CITATION: "CITATION",
-    Kind.TEST: "TEST",
-    Kind.IMPLICATION: "IMPLICATION",
-    Kind.EXCEPTION: "EXCEPTION",
-    Kind.TODO: "TODO",
-}
+_LEVEL_NAMES = {level: cast("LevelName", level.name) for level in Level}
+_KIND_NAMES = {kind: cast("KindName", kind.name) for kind in Kind if kind is not Kind.SPEC}
 
 
 def group_targets(coverages: Sequence[Coverage], texts: Sequence[str]) -> dict[int, SourceRanges]:
@@ -100,7 +303,16 @@ def make_cite_records(
         id = ids[index] = make_entity_id("cite", file, annotation.line, target.src)
         known = records.get(id)
         if known is None:
-            records[id] = _record(annotation, file, target)
+            records[id] = CiteRecord(
+                source=make_location(file, annotation),
+                target=target,
+                type=_KIND_NAMES[annotation.kind],
+                level=_LEVEL_NAMES[annotation.level],
+                comment=annotation.reason or None,
+                feature=annotation.feature or None,
+                tracking_issue=annotation.tracking_issue or None,
+                tags=annotation.tags,
+            )
         else:
             # Several annotations on one line have one id; the first one speaks for all.
             ranges = merge_ranges(known.target.ranges, target.ranges)
@@ -108,25 +320,11 @@ def make_cite_records(
     return records, ids
 
 
-def _record(annotation: Annotation, file: str, target: SourceRanges) -> CiteRecord:
-    return CiteRecord(
-        source=make_location(file, annotation),
-        target=target,
-        type=_KIND_NAMES[annotation.kind],
-        level=LEVEL_NAMES[annotation.level],
-        comment=annotation.reason or None,
-        feature=annotation.feature or None,
-        tracking_issue=annotation.tracking_issue or None,
-        tags=annotation.tags,
-    )
-
-
 def make_location(file: str, annotation: Annotation) -> SourceLocation:
     return SourceLocation(src=file, line=annotation.line or None)
 
 
 def make_not_applicable_records(entries: Iterable[NotApplicable]) -> dict[str, NotApplicableRecord]:
-    """The records by their id."""
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
@@ -144,7 +342,6 @@ _Ranges = tuple[ByteRange, ...]
 def make_requirement_records(
     report: Finished, files: Sequence[str], targets: dict[int, SourceRanges], cites: dict[int, str]
 ) -> dict[str, RequirementRecord]:
-    """The records by their id."""
     records: dict[str, RequirementRecord] = {}
     for coverages in _by_name(report):
         referred = tuple(map(_segments, coverages))
@@ -158,7 +355,7 @@ def make_requirement_records(
                 records[make_entity_id("req", origin.src, *bounds, file, first.line)] = RequirementRecord(
                     source=make_location(file, first),
                     origin=origin,
-                    level=LEVEL_NAMES[first.level],
+                    level=_LEVEL_NAMES[first.level],
                     coverage=_coverage(origin.ranges, referred, targets, cites),
                 )
     return records
@@ -181,8 +378,6 @@ def _stated_together(report: Finished, coverage: Coverage, files: Sequence[str])
 
 
 class _Segments(Struct, frozen=True):
-    """The parts of a specification that annotations refer to, in order and apart."""
-
     starts: list[int]
     ends: list[int]
     ids: list[tuple[int, ...]]
@@ -213,21 +408,19 @@ def _coverage(
     for id in set(chain.from_iterable(chain.from_iterable(one.overlapping(origin) for one in referred))):
         cite = cites.get(id)
         if cite is not None:
-            part = _clamped(targets[id].ranges, origin)
+            # The parts of the ranges that lie in the origin.
+            ranges = targets[id].ranges
+            if ranges is origin and all(one.start < one.end for one in origin):
+                part = origin
+            else:
+                part = merge_ranges(
+                    ByteRange(max(one.start, whole.start), min(one.end, whole.end))
+                    for whole in origin
+                    for one in ranges
+                    if max(one.start, whole.start) < min(one.end, whole.end)
+                )
             covered[cite] = merge_ranges(covered[cite], part) if cite in covered else part
     return dict(sorted(covered.items()))
-
-
-def _clamped(ranges: _Ranges, origin: _Ranges) -> _Ranges:
-    """The parts of the ranges that lie in the origin."""
-    if ranges is origin and all(one.start < one.end for one in origin):
-        return origin
-    return merge_ranges(
-        ByteRange(max(one.start, whole.start), min(one.end, whole.end))
-        for whole in origin
-        for one in ranges
-        if max(one.start, whole.start) < min(one.end, whole.end)
-    )
 
 
 class LinkedSources(NamedTuple):
@@ -245,23 +438,6 @@ class InlineSources(NamedTuple):
     specifications: dict[str, SpecificationRecord]
     sections: dict[str, SectionRecord]
     ids: list[str]
-
-
-def make_linked_sources(report: Finished) -> LinkedSources:
-    """The files with annotations."""
-    repositories: dict[str, RepositoryRecord] = {}
-    sources: dict[str, LinkedSource] = {}
-    found: dict[tuple[str, str | None], str] = {}
-    ids: list[str] = []
-    for annotation in report.trace.annotations:
-        key = (annotation.path, annotation.blob_link)
-        if key not in found:
-            repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
-            found[key] = make_entity_id("lnk", annotation.path, repository or "")
-            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
-        ids.append(found[key])
-    _repository(report.blob_link, repositories)
-    return LinkedSources(repositories, sources, ids)
 
 
 def _repository(blob_link: str | None, known: dict[str, RepositoryRecord]) -> str | None:
@@ -285,7 +461,10 @@ def make_inline_sources(report: Finished) -> InlineSources:
         span = SourceSpan(src=src, start=0, end=len(specification.data))
         found.specifications.setdefault(_span_id("spc", span), _specification(specification, span))
         for section in specification.sections:
-            span = _section_span(src, section)
+            start, end = section.heading
+            if section.lines:
+                end = section.starts[-1] + byte_length(section.lines[-1])
+            span = SourceSpan(src=src, start=start, end=end)
             record = SectionRecord(source=span, short_name=section.id, long_name=section.title)
             found.sections.setdefault(_span_id("sec", span), record)
     return found
@@ -304,16 +483,20 @@ def _specification(specification: Specification, span: SourceSpan) -> Specificat
     )
 
 
-def _section_span(src: str, section: Section) -> SourceSpan:
-    start, end = section.heading
-    if section.lines:
-        end = section.starts[-1] + byte_length(section.lines[-1])
-    return SourceSpan(src=src, start=start, end=end)
-
-
 def build_v2_report(report: Finished) -> V2Report:
-    """The records of a report."""
-    files, texts = make_linked_sources(report), make_inline_sources(report)
+    repositories: dict[str, RepositoryRecord] = {}
+    sources: dict[str, LinkedSource] = {}
+    found: dict[tuple[str, str | None], str] = {}
+    ids: list[str] = []
+    for annotation in report.trace.annotations:
+        key = (annotation.path, annotation.blob_link)
+        if key not in found:
+            repository = _repository(report.blob_link if key[1] is None else key[1], repositories)
+            found[key] = make_entity_id("lnk", annotation.path, repository or "")
+            sources[found[key]] = LinkedSource(file_name=annotation.path, repository=repository)
+        ids.append(found[key])
+    _repository(report.blob_link, repositories)
+    files, texts = LinkedSources(repositories, sources, ids), make_inline_sources(report)
     targets = group_targets(report.trace.coverages, texts.ids)
     cites, cite_ids = make_cite_records(report.trace.annotations, files.ids, targets)
     return V2Report(

@@ -7,8 +7,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from duvet.model import Annotation, Kind
 from duvet.trace.records import Coverage, Finished
 
@@ -22,12 +20,7 @@ _HITS = {
     Kind.IMPLICATION: (1, 1),
 }
 
-
-class _Title(Struct, frozen=True):
-    """The title of a section, as LCOV names a function."""
-
-    line: int
-    text: str
+_Title = tuple[int, str]  # The line and the title of a section, as LCOV names a function.
 
 
 def render_lcov(
@@ -48,11 +41,11 @@ def _lines(
     newlines = [found.start() for found in re.finditer(b"\n", coverage.specification.data)]
     # A record is one line, whatever the heading is.
     titles = [
-        _Title(_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
+        (_line(section.heading[0], newlines), re.sub(r"\s*[\r\n]\s*", " ", section.full_title))
         for section in coverage.specification.sections
     ]
     yield from ("TN:Compliance", f"SF:{name}")
-    yield from (f"FN:{title.line},{title.text}" for title in sorted(titles, key=lambda one: (one.line, one.text)))
+    yield from (f"FN:{line},{title}" for line, title in sorted(titles))
     yield f"FNF:{len(titles)}"
     referred: set[int] = set()
     cited: set[int] = set()
@@ -63,7 +56,12 @@ def _lines(
         yield _branches(0, line, title, implemented, cited)
         yield _branches(1, line, title, checked, tested)
     yield from (f"DA:{line},0" for line in sorted(referred))
-    covered = _covered(cited, tested, require_citations, require_tests)
+    if require_citations and require_tests:
+        covered = cited & tested
+    elif require_citations:
+        covered = cited
+    else:
+        covered = tested if require_tests else cited | tested
     yield from (f"DA:{line},1" for line in sorted(covered))
     yield from (f"DA:{line},0" for line in sorted((cited | tested) - covered))
     yield "end_of_record"
@@ -91,14 +89,6 @@ def _branches(block: int, line: int, title: _Title, count: int, hit: set[int]) -
     first = 0
     if count:
         hit.add(line)
-        first = int(title.line not in hit)
-        hit.add(title.line)
-    return f"BRDA:{line},{block},0,{count}\nFNDA:{first},{title.text}\nBRDA:{title.line},{block},0,{first}"
-
-
-def _covered(cited: set[int], tested: set[int], require_citations: bool, require_tests: bool) -> set[int]:
-    if require_citations and require_tests:
-        return cited & tested
-    if require_citations:
-        return cited
-    return tested if require_tests else cited | tested
+        first = int(title[0] not in hit)
+        hit.add(title[0])
+    return f"BRDA:{line},{block},0,{count}\nFNDA:{first},{title[1]}\nBRDA:{title[0]},{block},0,{first}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem, Severity
-from duvet.reports.json_v2_records import (
+from duvet.reports.json_v2 import (
     ByteRange,
     CiteRecord,
     InlineSource,
@@ -50,71 +50,45 @@ def _in_quotes(value: str | None) -> str:
     return "none" if value is None else quote_text(value)
 
 
-def _source(noun: str) -> _Rule:
-    return _Rule("source", f"{noun} '{{id}}' with source differing from previously seen", broken=True)
+def _conflicting(noun: str, field: str, show: Callable[[Any], str] = "'{}'".format, **flags: bool) -> _Rule:
+    words = f"{noun} '{{id}}' with {field} {{new}} conflicting with previously seen {{old}}"
+    return _Rule(field, words, show, **flags)
+
+
+def _differing(noun: str, field: str = "source") -> _Rule:
+    return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
 
 
 _RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
-    RepositoryRecord: (
-        _Rule(
-            "blob_link",
-            "repository '{id}' with blob_link '{new}' conflicting with previously seen '{old}'",
-            broken=True,
-        ),
-    ),
+    RepositoryRecord: (_conflicting("repository", "blob_link", broken=True),),
     InlineSource: (
-        _Rule(
-            "contents",
-            "inline source '{id}' with contents conflicting with previously seen contents",
-            broken=True,
-        ),
-        _Rule("file_name", "inline source '{id}' with file_name '{new}' conflicting with previously seen '{old}'"),
+        _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
+        _conflicting("inline source", "file_name"),
     ),
     LinkedSource: (
         _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
     ),
     SpecificationRecord: (
-        _Rule(
-            "title",
-            "specification annotation '{id}' with title {new} conflicting with previously seen {old}",
-            _in_quotes,
-        ),
-        _Rule("format", "specification annotation '{id}' with format '{new}' conflicting with previously seen '{old}'"),
-        _Rule(
-            "url",
-            "specification annotation '{id}' with url {new} conflicting with previously seen {old}",
-            _in_quotes,
-            may_be_absent=True,
-        ),
-        _source("specification"),
+        _conflicting("specification annotation", "title", _in_quotes),
+        _conflicting("specification annotation", "format"),
+        _conflicting("specification annotation", "url", _in_quotes, may_be_absent=True),
+        _differing("specification"),
     ),
     SectionRecord: (
-        _Rule(
-            "short_name", "section annotation '{id}' with short_name '{new}' conflicting with previously seen '{old}'"
-        ),
-        _Rule(
-            "long_name",
-            "section annotation '{id}' with long_name {new} conflicting with previously seen {old}",
-            _in_quotes,
-        ),
-        _source("section"),
+        _conflicting("section annotation", "short_name"),
+        _conflicting("section annotation", "long_name", _in_quotes),
+        _differing("section"),
     ),
     RequirementRecord: (
-        _Rule(
-            "level",
-            "requirement annotation '{id}' with level {new} conflicting with previously seen {old}",
-            str.capitalize,
-        ),
-        _source("requirement"),
-        _Rule("origin", "requirement '{id}' with origin differing from previously seen", broken=True),
+        _conflicting("requirement annotation", "level", str.capitalize),
+        _differing("requirement"),
+        _differing("requirement", "origin"),
     ),
     CiteRecord: (
-        _Rule("type", "cite annotation '{id}' with type {new} conflicting with previously seen {old}", str.capitalize),
-        _Rule(
-            "level", "cite annotation '{id}' with level {new} conflicting with previously seen {old}", str.capitalize
-        ),
+        _conflicting("cite annotation", "type", str.capitalize),
+        _conflicting("cite annotation", "level", str.capitalize),
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
-        _source("cite"),
+        _differing("cite"),
     ),
     # All that two of one id can differ in is how much of the specification a package has cited.
     NotApplicableRecord: (),
@@ -168,21 +142,11 @@ def _united(one: _Coverage, other: _Coverage) -> _Coverage:
     return {cite: one.get(cite, ()) + other.get(cite, ()) for cite in {**one, **other}}
 
 
-def tidy_report(report: V2Report) -> V2Report:
-    """The report with sorted coverage, each range once."""
-    requirements = {
-        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
-        for id, record in report.annotations.requirement.items()
-    }
-    return replace(report, annotations=replace(report.annotations, requirement=requirements))
-
-
 def _sorted(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
-NamedReports = Sequence[tuple[str, V2Report]]
-"""Reports with the names of their files."""
+NamedReports = Sequence[tuple[str, V2Report]]  # Reports with the names of their files.
 
 
 class _Listener(NamedTuple):
@@ -208,9 +172,31 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     merged = inputs[0][1]
     problems: list[Problem] = []
     for number, (name, report) in enumerate(inputs[1:], 1):
-        merged = _merged(merged, report, _Listener(number, name, problems))
+        listener = _Listener(number, name, problems)
+        old, new = merged.annotations, report.annotations
+        merged = V2Report(
+            tuple(sorted({*merged.issue_links, *report.issue_links})),
+            _union(merged.repositories, report.repositories, listener),
+            V2Sources(
+                _union(merged.sources.inline, report.sources.inline, listener),
+                _union(merged.sources.linked, report.sources.linked, listener),
+                _extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
+            ),
+            V2Annotations(
+                _union(old.specification, new.specification, listener),
+                _union(old.section, new.section, listener),
+                _union(old.requirement, new.requirement, listener),
+                _union(old.cite, new.cite, listener),
+                _union(old.not_applicable, new.not_applicable, listener),
+                _extensions("annotations", old.extensions, new.extensions, listener),
+            ),
+        )
     _raise([problem for problem in problems if problem.severity is Severity.ERROR])
-    return tidy_report(merged), tuple(problems)
+    requirements = {
+        id: replace(record, coverage=_sorted(record.coverage)) if record.coverage else record
+        for id, record in merged.annotations.requirement.items()
+    }
+    return replace(merged, annotations=replace(merged.annotations, requirement=requirements)), tuple(problems)
 
 
 def _raise(problems: list[Problem]) -> None:
@@ -230,27 +216,6 @@ def _files_of_several(inputs: NamedReports) -> Iterator[Problem]:
                     name,
                     hint="add a blob-link to disambiguate: to each [[source]] of the configurations, or as --blob-link",
                 )
-
-
-def _merged(earlier: V2Report, later: V2Report, listener: _Listener) -> V2Report:
-    old, new = earlier.annotations, later.annotations
-    return V2Report(
-        tuple(sorted({*earlier.issue_links, *later.issue_links})),
-        _union(earlier.repositories, later.repositories, listener),
-        V2Sources(
-            _union(earlier.sources.inline, later.sources.inline, listener),
-            _union(earlier.sources.linked, later.sources.linked, listener),
-            _extensions("sources", earlier.sources.extensions, later.sources.extensions, listener),
-        ),
-        V2Annotations(
-            _union(old.specification, new.specification, listener),
-            _union(old.section, new.section, listener),
-            _union(old.requirement, new.requirement, listener),
-            _union(old.cite, new.cite, listener),
-            _union(old.not_applicable, new.not_applicable, listener),
-            _extensions("annotations", old.extensions, new.extensions, listener),
-        ),
-    )
 
 
 def _union(earlier: dict[str, T], later: dict[str, T], listener: _Listener) -> dict[str, T]:

@@ -15,16 +15,10 @@ from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import CUT_MARK, escape_cell, fit_cells, measure_width
 from duvet.text import format_count
 
-LineReader = Callable[[str, int], str | None]
-"""The text of a line of a file, or None where there is none."""
-
-# Compiled when it is wanted: most runs have no problem to tell.
-_ABSOLUTE = r"/|[A-Za-z]:[\\/]|\\\\"
+LineReader = Callable[[str, int], str | None]  # The text of a line of a file, or None where there is none.
 
 
 class ProblemFormat(StrEnum):
-    """Formats of problems."""
-
     TEXT = "text"
     JSON = "json"
     SARIF = "sarif"
@@ -37,18 +31,17 @@ class ProblemContext(Struct, frozen=True):
 
     read_line: LineReader = lambda path, line: None
     colour: bool = False
-    folder: str = ""
-    """The path from the root of the repository to where the paths of problems begin."""
+    folder: str = ""  # The path from the root of the repository to where the paths of problems begin.
 
 
 ProblemRenderer = Callable[[Sequence[Problem], ProblemContext], bytes]
 
 _RENDERERS = {
     ProblemFormat.TEXT: ("problems", "render_problems_text"),
-    ProblemFormat.JSON: ("problems_json", "render_problems_json"),
+    ProblemFormat.JSON: ("problem_formats", "render_problems_json"),
     ProblemFormat.SARIF: ("sarif", "render_sarif"),
-    ProblemFormat.GITHUB: ("github", "render_github"),
-    ProblemFormat.JUNIT: ("junit", "render_junit"),
+    ProblemFormat.GITHUB: ("problem_formats", "render_github"),
+    ProblemFormat.JUNIT: ("problem_formats", "render_junit"),
 }
 
 
@@ -66,7 +59,6 @@ def render_problems(
 
 
 def count_problems(problems: Sequence[Problem]) -> tuple[int, int]:
-    """Return the numbers of errors and of warnings."""
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     return errors, len(problems) - errors
 
@@ -80,39 +72,31 @@ def make_root_relative(path: str, folder: str) -> str:
 
 def is_absolute(path: str) -> bool:
     """Return whether a path is absolute on any system."""
-    return re.match(_ABSOLUTE, path) is not None
+    return re.match(r"/|[A-Za-z]:[\\/]|\\\\", path) is not None
 
 
 _WIDEST = 100
-_FITS = 90
-"""Lines up to this width are never cut."""
-_LONGEST = 2000
-"""More characters of a message than this are never shown."""
-_BEFORE = 40
-"""How much of a long line is kept before the place that matters."""
+_FITS = 90  # Lines up to this width are never cut.
+_LONGEST = 2000  # More characters of a message than this are never shown.
+_BEFORE = 40  # How much of a long line is kept before the place that matters.
 
 _RED, _YELLOW, _BLUE, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1;33m", "\x1b[1;34m", "\x1b[1m", "\x1b[0m"
 _GREEN = "\x1b[1;32m"
 _CHANGE = re.compile(r"\[-.*?-\]|\{\+.*?\+\}")
 _COLOURS = {Severity.ERROR: _RED, Severity.WARNING: _YELLOW}
 
-_Mark = tuple[Place, str, str]
-"""A place, the sign that underlines it, and its label."""
+_Mark = tuple[Place, str, str]  # A place, the sign that underlines it, and its label.
 
 
 def render_problems_text(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """The problems one after another, and how many there are."""
     blocks = ["\n".join(format_problem(problem, view)) + "\n" for problem in problems]
-    return "\n".join([*blocks, *_counts(problems)]).encode()
-
-
-def _counts(problems: Sequence[Problem]) -> list[str]:
     errors, warnings = count_problems(problems)
     lines = f"{format_count(warnings, 'warning')}\n" if warnings else ""
     if errors:
         # The very words of awslabs duvet, which says `1 errors` too.
         lines += f"encountered {errors} errors\n"
-    return [lines] if lines else []
+    return "\n".join([*blocks, *([lines] if lines else [])]).encode()
 
 
 def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
@@ -124,7 +108,11 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
     shown = [mark for mark in marks if texts[mark[0].line] is not None]
     margin = len(str(max((place.line for place, _, _ in shown), default=0)))
     painted = _COLOURS[problem.severity]
-    yield from _message(problem, painted, colour)
+    first, *more = (_words(line) for line in problem.message.splitlines() or [""])
+    code = f" [{problem.code}]" if problem.code else ""
+    yield f"{_paint(problem.severity, painted, colour)}{_paint(f': {first}', _BOLD, colour)}{code}"
+    for line in more:
+        yield f"  {line}".rstrip()
     if problem.path:
         numbers = [str(number) for number in (problem.place.line, problem.place.column) if number]
         yield f"{' ' * margin}{_paint('-->', _BLUE, colour)} {':'.join([escape_cell(problem.path), *numbers])}"
@@ -138,15 +126,11 @@ def format_problem(problem: Problem, view: ProblemContext) -> Iterator[str]:
         yield from _snippet(texts[line] or "", list(group), margin, painted, colour)
     unseen = [("note", label) for place, _, label in marks if label and texts[place.line] is None]
     for word, text in [*unseen, *([("help", problem.hint)] if problem.hint else [])]:
-        yield from _remark(word, text, margin, colour)
-
-
-def _message(problem: Problem, painted: str, colour: bool) -> Iterator[str]:
-    first, *more = (_words(line) for line in problem.message.splitlines() or [""])
-    code = f" [{problem.code}]" if problem.code else ""
-    yield f"{_paint(problem.severity, painted, colour)}{_paint(f': {first}', _BOLD, colour)}{code}"
-    for line in more:
-        yield f"  {line}".rstrip()
+        sign = _paint("=", _BLUE, colour)
+        first, *more = text.splitlines() or [""]
+        yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_changes(_words(first), colour)}"
+        for line in more:
+            yield f"{' ' * (margin + len(word) + 5)}{_changes(_words(line), colour)}".rstrip()
 
 
 def _words(line: str) -> str:
@@ -192,14 +176,6 @@ def _span(place: Place, line: str) -> tuple[int, int]:
         return len(line) - len(line.lstrip()), max(1, len(line.rstrip()))
     low = min(place.column - 1, len(line))
     return low, min(low + place.width, max(len(line), low + 1))
-
-
-def _remark(word: str, text: str, margin: int, colour: bool) -> Iterator[str]:
-    sign = _paint("=", _BLUE, colour)
-    first, *more = text.splitlines() or [""]
-    yield f"{' ' * margin} {sign} {_paint(word, _BOLD, colour)}: {_changes(_words(first), colour)}"
-    for line in more:
-        yield f"{' ' * (margin + len(word) + 5)}{_changes(_words(line), colour)}".rstrip()
 
 
 def _changes(text: str, colour: bool) -> str:

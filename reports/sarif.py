@@ -4,40 +4,33 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 from blake3 import blake3
 
 from duvet.config.project_file import CONFIG_PATH
-from duvet.model import Edit, Fix, Place, Problem
+from duvet.model import Fix, Place, Problem
 from duvet.reports.problems import ProblemContext, is_absolute, make_root_relative
 from duvet.reports.tables import encode_json
 from duvet.rules import list_rules
-from duvet.templates.rule_pages import load_rule_page
+from duvet.templates import load_rule_page
 from duvet.version import VERSION
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
-_NO_RULE = "duvet"
-_FINGERPRINT = "duvetProblem/v1"
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 JsonObject = dict[str, Any]
 
 
 def render_sarif(problems: Sequence[Problem], view: ProblemContext) -> bytes:
-    """A log with one run."""
     ##= man/spec/problems.md#sarif
     ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
     ##% it.
     codes = sorted({problem.code for problem in problems} & list_rules().keys())
-    driver = {
-        "name": "duvet",
-        "version": VERSION,
-        "rules": [_rule(code) for code in codes],
-    }
+    driver = {"name": "duvet", "version": VERSION, "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -64,69 +57,41 @@ def _results(problems: Sequence[Problem], codes: list[str], view: ProblemContext
     seen: Counter[str] = Counter()
     results = []
     for problem in problems:
-        print_ = _fingerprint(problem, view)
+        shown = problem.place.line and not problem.is_private
+        line = view.read_line(problem.path, problem.place.line) if shown else None
+        parts = (problem.code, make_root_relative(problem.path, view.folder), (line or "").strip())
+        print_ = blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
         seen[print_] += 1
         ##= man/spec/problems.md#sarif
         ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its
         ##% line moves.
-        results.append(
-            _result(problem, codes, view) | {"partialFingerprints": {_FINGERPRINT: f"{print_}:{seen[print_]}"}}
-        )
+        rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
+        text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
+        result: JsonObject = {
+            "ruleId": problem.code or "duvet",
+            **rule,
+            "level": problem.severity.value,
+            "message": {"text": text},
+        }
+        ##= man/spec/problems.md#sarif
+        ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
+        ##% the repository, or absolute outside of it.
+        # GitHub refuses all of a log in which one result has none.
+        path = make_root_relative(problem.path or CONFIG_PATH, view.folder)
+        if _WINDOWS.match(path):
+            slashes = _quoted(path.replace("\\", "/"), "/:")
+            uri = f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
+        else:
+            uri = f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
+        artifact = {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
+        result["locations"] = [_location(artifact, problem.place, problem.label)]
+        if problem.notes:
+            related = [_location(artifact, note.place, note.label) for note in problem.notes]
+            result["relatedLocations"] = [one for at, one in enumerate(related) if one not in related[:at]]
+        if problem.fix:
+            result["fixes"] = [_fix(artifact, problem.fix)]
+        results.append(result | {"partialFingerprints": {"duvetProblem/v1": f"{print_}:{seen[print_]}"}})
     return results
-
-
-def _fingerprint(problem: Problem, view: ProblemContext) -> str:
-    shown = problem.place.line and not problem.is_private
-    line = view.read_line(problem.path, problem.place.line) if shown else None
-    parts = (problem.code, make_root_relative(problem.path, view.folder), (line or "").strip())
-    return blake3("\0".join(parts).encode(errors="surrogatepass")).hexdigest(16)
-
-
-def _result(problem: Problem, codes: list[str], view: ProblemContext) -> JsonObject:
-    rule = {"ruleIndex": codes.index(problem.code)} if problem.code in codes else {}
-    text = f"{problem.message}\n\n{problem.hint}" if problem.hint else problem.message
-    result: JsonObject = {
-        "ruleId": problem.code or _NO_RULE,
-        **rule,
-        "level": problem.severity.value,
-        "message": _message(text),
-    }
-    ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-    ##% the repository, or absolute outside of it.
-    # GitHub refuses all of a log in which one result has none.
-    artifact = _artifact(make_root_relative(problem.path or CONFIG_PATH, view.folder))
-    result["locations"] = [_location(artifact, problem.place, problem.label)]
-    if problem.notes:
-        related = (_location(artifact, note.place, note.label) for note in problem.notes)
-        result["relatedLocations"] = list(_each_once(related))
-    if problem.fix:
-        result["fixes"] = [_fix(artifact, problem.fix)]
-    return result
-
-
-def _each_once(locations: Iterable[JsonObject]) -> Iterator[JsonObject]:
-    seen: list[JsonObject] = []
-    for location in locations:
-        if location not in seen:
-            seen.append(location)
-            yield location
-
-
-def _message(text: str) -> JsonObject:
-    return {"text": text}
-
-
-def _artifact(path: str) -> JsonObject:
-    uri = _uri(path)
-    return {"uri": uri} if is_absolute(path) else {"uri": uri, "uriBaseId": _ROOT}
-
-
-def _uri(path: str) -> str:
-    if _WINDOWS.match(path):
-        slashes = _quoted(path.replace("\\", "/"), "/:")
-        return f"file:{slashes}" if slashes.startswith("//") else f"file:///{slashes}"
-    return f"file://{_quoted(path)}" if path.startswith("/") else _quoted(path)
 
 
 def _quoted(text: str, safe: str = "/") -> str:
@@ -141,18 +106,11 @@ def _location(artifact: JsonObject, place: Place, label: str) -> JsonObject:
     columns = {"startColumn": place.column, "endColumn": place.end_column} if place.line and place.column else {}
     # Without a line a whole file is meant, but many that read SARIF can't do without one.
     physical = {"artifactLocation": artifact, "region": {"startLine": place.line or 1, **columns}}
-    return {"physicalLocation": physical, **({"message": _message(label)} if label else {})}
+    return {"physicalLocation": physical, **({"message": {"text": label}} if label else {})}
 
 
 def _fix(artifact: JsonObject, fix: Fix) -> JsonObject:
-    return {
-        "description": _message(fix.description),
-        "artifactChanges": [{"artifactLocation": artifact, "replacements": _replacements(fix.edits)}],
-    }
-
-
-def _replacements(edits: Iterable[Edit]) -> list[JsonObject]:
-    return [
+    replacements = [
         {
             "deletedRegion": {
                 "startLine": edit.line,
@@ -160,7 +118,9 @@ def _replacements(edits: Iterable[Edit]) -> list[JsonObject]:
                 "endLine": edit.end_line,
                 "endColumn": edit.end_column,
             },
-            "insertedContent": _message(edit.text),
+            "insertedContent": {"text": edit.text},
         }
-        for edit in edits
+        for edit in fix.edits
     ]
+    changes = [{"artifactLocation": artifact, "replacements": replacements}]
+    return {"description": {"text": fix.description}, "artifactChanges": changes}

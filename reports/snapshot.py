@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import BinaryIO
 
-from duvet.model import Level, Section
+from duvet.model import Level
 from duvet.specs.locator import format_locator
 from duvet.text import WHITESPACE, escape_line_ends, split_bytes
 from duvet.trace.records import (
@@ -20,7 +20,6 @@ from duvet.trace.records import (
     Finished,
     NotApplicable,
     Segment,
-    SegmentsByLine,
 )
 
 _WORDS = (
@@ -60,18 +59,14 @@ def _specification(coverage: Coverage, root: str) -> Iterator[str]:
     for number, (section, lines) in enumerate(referred):
         yield "\n" if number else ""
         yield f"  SECTION: [{section.title}](#{section.id})\n"
-        yield from _lines(section, lines)
-
-
-def _lines(section: Section, lines: SegmentsByLine) -> Iterator[str]:
-    for index, segments in lines.items():
-        if index == TITLE_LINE:
-            continue
-        text = section.lines[index]
-        if len(segments) > 1:
-            yield from _line(text, section.starts[index], segments)
-        elif status := _status(_kind(segments[0])):
-            yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
+        for index, segments in lines.items():
+            if index == TITLE_LINE:
+                continue
+            text = section.lines[index]
+            if len(segments) > 1:
+                yield from _line(text, section.starts[index], segments)
+            elif status := _status(_kind(segments[0])):
+                yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
 def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str]:

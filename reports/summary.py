@@ -12,47 +12,45 @@ from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, Status
 
 _WIDEST = 100
-_NAME = 24
-"""Names are cut to less than this only where nothing else can give way."""
+_NAME = 24  # Names are cut to less than this only where nothing else can give way.
 
 _GAP = "  "
 _STATUS_HEADS = (("needs", "tests"), ("in", "progress"), ("not", "started"), ("", "excepted"), ("not", "applicable"))
-_LEVEL_HEADS = {Level.AUTO: "other"}
 
 _Row = tuple[str, ...]
 
 
 def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
-    """Write the table, and the verdict under it."""
     found = compute_totals(report.requirements)
-    lines = _table(found)
+    if not found[-1].requirements:
+        lines = []
+    else:
+        levels = [total.level for total in found if total.specification is None and total.level is not None]
+        names = ["other" if level is Level.AUTO else level.name for level in levels]
+        above, below = zip(*_STATUS_HEADS, strict=True)
+        heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
+        groups = group_totals(found)
+        # One specification is all of them.
+        sums = groups[-1:] if len(groups) > 2 else []
+        # The last column is about what is not applicable, which is said where anything is.
+        columns = slice(None if found[-1].not_applicable else -1)
+        for cell in (_share, _percent):
+            rows = [row[columns] for row in (*heads, *(_row(group, levels, cell) for group in groups[:-1]))]
+            last = [_row(group, levels, cell)[columns] for group in sums]
+            widths = [max(map(measure_width, column)) for column in zip(*rows, *last, strict=True)]
+            rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
+            longest, widths[0] = widths[0], min(widths[0], _WIDEST - rest)
+            # Else names have to be cut more than they should be.
+            if widths[0] >= min(longest, _NAME):
+                break
+        rule = ["-" * (widths[0] + rest)] if sums else []
+        lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in last), ""]
     stating = {requirement.specification.id for requirement in report.requirements}
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
         lines.append(f"{format_count(others, 'specification')} cited without requirements")
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
     lines.append(judge_run(found[-1], problems).words)
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
-
-
-def _table(found: Sequence[Total]) -> list[str]:
-    if not found[-1].requirements:
-        return []
-    levels = [total.level for total in found if total.specification is None and total.level is not None]
-    names = [_LEVEL_HEADS.get(level, level.name) for level in levels]
-    above, below = zip(*_STATUS_HEADS, strict=True)
-    heads = [("", *("" for _ in names), "", "", *above), ("specification", *names, "done", "", *below)]
-    groups = group_totals(found)
-    # One specification is all of them.
-    sums = groups[-1:] if len(groups) > 2 else []
-    # The last column is about what is not applicable, which is said where anything is.
-    columns = slice(None if found[-1].not_applicable else -1)
-    for cell in (_share, _percent):
-        rows = [*heads, *(_row(group, levels, cell) for group in groups[:-1])]
-        last = [_row(group, levels, cell) for group in sums]
-        lines, cut_off = _aligned([row[columns] for row in rows], [row[columns] for row in last])
-        if not cut_off:
-            break
-    return [*lines, ""]
 
 
 def _row(group: Sequence[Total], levels: Iterable[Level], cell: Callable[[Total], str]) -> _Row:
@@ -76,17 +74,6 @@ def _share(total: Total) -> str:
 
 def _percent(total: Total) -> str:
     return "-" if total.percent is None else f"{total.percent}%"
-
-
-def _aligned(rows: list[_Row], sums: list[_Row]) -> tuple[list[str], bool]:
-    """The lines, and whether names had to be cut more than they should be."""
-    widths = [max(map(measure_width, column)) for column in zip(*rows, *sums, strict=True)]
-    rest = sum(widths[1:]) + len(_GAP) * len(widths[1:])
-    longest = widths[0]
-    widths[0] = min(longest, _WIDEST - rest)
-    rule = ["-" * (widths[0] + rest)] if sums else []
-    lines = [*(_line(row, widths) for row in rows), *rule, *(_line(row, widths) for row in sums)]
-    return lines, widths[0] < min(longest, _NAME)
 
 
 def _line(row: _Row, widths: list[int]) -> str:

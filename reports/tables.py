@@ -27,8 +27,7 @@ class ColumnBand(Struct, frozen=True):
     """Columns side by side, with their widths."""
 
     indent: int
-    widths: Mapping[int, int]
-    """By the index of the column."""
+    widths: Mapping[int, int]  # By the index of the column.
 
 
 def arrange_bands(needs: Sequence[int], wrapping: Sequence[int], room: int) -> list[ColumnBand]:
@@ -68,13 +67,10 @@ def _packed(widths: Mapping[int, int], room: int) -> Iterator[dict[int, int]]:
         yield band
 
 
-HighlightSpans = Sequence[tuple[int, int]]
-"""Stretches of a text in order, apart from one another."""
+HighlightSpans = Sequence[tuple[int, int]]  # Stretches of a text in order, apart from one another.
 
 
 class HighlightMarks(Struct, frozen=True):
-    """Text around a highlighted stretch."""
-
     before: str
     after: str
 
@@ -124,15 +120,11 @@ class Column(Struct, frozen=True):
     name: str
     value: Callable[[Any], str]
     wraps: bool = False
-    marks: Callable[[Any], HighlightSpans] = lambda row: ()
-    """The stretches of the value that matter."""
-    in_heading: bool = False
-    """Whether headings say it, so that it is left out below them."""
+    marks: Callable[[Any], HighlightSpans] = lambda row: ()  # The stretches of the value that matter.
+    in_heading: bool = False  # Whether headings say it, so that it is left out below them.
 
 
 class Listing(Struct, frozen=True):
-    """Rows of records with the columns to show."""
-
     columns: tuple[Column, ...]
     rows: Sequence[Any]
     heading: Callable[[Any], str] | None = None
@@ -151,8 +143,6 @@ class Listing(Struct, frozen=True):
 
 
 class TableLook(Struct, frozen=True):
-    """Width and colour of a table."""
-
     width: int = 100
     colour: bool = False
 
@@ -162,46 +152,35 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
         case ListFormat.TABLE:
             return render_list_table(listing, look).encode(errors="replace")
         case ListFormat.PLAIN:
-            return _plain(listing, BOLD_MARKS if look.colour else PLAIN_MARKS).encode(errors="replace")
+            # One line a row with tabs between values, for `cut`, `sort` and `grep`.
+            marks = BOLD_MARKS if look.colour else PLAIN_MARKS
+            lines = [
+                "\t".join(highlight_text(one.value(row), one.marks(row), marks, escape_cell) for one in listing.columns)
+                for row in listing.rows
+            ]
+            return "".join(f"{line}\n" for line in lines).encode(errors="replace")
         case ListFormat.MARKDOWN:
-            return _markdown(listing).encode(errors="replace")
+            columns = listing.grouped
+            names = [column.name for column in columns]
+            blocks = []
+            for heading, rows in listing.groups:
+                lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
+                lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
+                title = f"### {escape_markdown(escape_cell(heading))}\n\n" if heading else ""
+                blocks.append(title + "".join(f"{line}\n" for line in lines))
+            return "\n".join(blocks).encode(errors="replace")
         case ListFormat.CSV:
-            return _csv(listing).encode(errors="replace")
+            import csv
+            from io import StringIO
+
+            out = StringIO()
+            writer = csv.writer(out, lineterminator="\n")
+            writer.writerow(column.name for column in listing.columns)
+            writer.writerows([escape_cell(column.value(row)) for column in listing.columns] for row in listing.rows)
+            return out.getvalue().encode(errors="replace")
         case _:
             is_lines = format is ListFormat.JSONL
             return b"".join(map(encode_json_line, listing.rows)) if is_lines else encode_json(list(listing.rows))
-
-
-def _plain(listing: Listing, marks: HighlightMarks) -> str:
-    """Write one line a row with tabs between values, for `cut`, `sort` and `grep`."""
-    rows = (
-        [highlight_text(column.value(row), column.marks(row), marks, escape_cell) for column in listing.columns]
-        for row in listing.rows
-    )
-    return "".join("\t".join(cells) + "\n" for cells in rows)
-
-
-def _csv(listing: Listing) -> str:
-    import csv
-    from io import StringIO
-
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(column.name for column in listing.columns)
-    writer.writerows([escape_cell(column.value(row)) for column in listing.columns] for row in listing.rows)
-    return out.getvalue()
-
-
-def _markdown(listing: Listing) -> str:
-    columns = listing.grouped
-    names = [column.name for column in columns]
-    blocks = []
-    for heading, rows in listing.groups:
-        lines = [_markdown_row(names), _markdown_row(["---"] * len(names))]
-        lines += [_markdown_row([_markdown_cell(column, row) for column in columns]) for row in rows]
-        title = f"### {escape_markdown(escape_cell(heading))}\n\n" if heading else ""
-        blocks.append(title + "".join(f"{line}\n" for line in lines))
-    return "\n".join(blocks)
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
@@ -215,18 +194,12 @@ def _markdown_cell(column: Column, row: Any) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text for Markdown."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#~&" else char for char in text)
 
 
 class _Cell(Struct, frozen=True):
-    """A visible value with the stretches to colour."""
-
     text: str
     spans: HighlightSpans = ()
-
-
-_Row = Sequence[_Cell]
 
 
 def render_list_table(listing: Listing, look: TableLook) -> str:
@@ -267,7 +240,7 @@ def _cell(value: str, spans: HighlightSpans, look: TableLook) -> _Cell:
     return _Cell("".join(parts), found)
 
 
-def _lines(row: _Row, layout: Sequence[ColumnBand]) -> Iterator[str]:
+def _lines(row: Sequence[_Cell], layout: Sequence[ColumnBand]) -> Iterator[str]:
     for band in layout:
         columns = [list(_wrapped(row[index], room)) for index, room in band.widths.items()]
         for number in range(max(map(len, columns))):
@@ -304,7 +277,6 @@ STATUS_COLUMN = Column("status", lambda row: row.status)
 STATE_COLUMN = Column("state", lambda row: row.state)
 SECTION_COLUMN = Column("section", format_section_reference, in_heading=True)
 TEXT_COLUMN = Column("text", lambda row: row.text, wraps=True)
-
 
 # JSON lets them stand as they are; a terminal would obey some, and show text in another order for others.
 _CONTROLS = re.compile(rb"\x7f|\xc2[\x80-\x9f]|\xe2\x80[\x8b-\x8f\xa8-\xae]|\xe2\x81[\xa0-\xaf]")

@@ -8,10 +8,14 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from jinja2 import BytecodeCache, Environment
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
+ASK_TEMPLATE = "prompts/ask.j2"  # The template of a question to a model; it is not a prompt.
+KNOWLEDGE_TEMPLATE = "knowledge.md.j2"  # The template of `km-help`.
 _PROMPTS, _RECIPES = os.path.join(_FOLDER, "prompts"), os.path.join(_FOLDER, "recipes")
 
 
@@ -33,7 +37,6 @@ def environment() -> Environment:
 
 
 def prompt_names() -> tuple[str, ...]:
-    """The names of the prompts, each a file."""
     return tuple(sorted(name.removesuffix(".md") for name in os.listdir(_PROMPTS) if name.endswith(".md")))
 
 
@@ -42,36 +45,46 @@ def prompt_template(name: str) -> str:
 
 
 def prompt_text(name: str) -> str:
-    """The text of a prompt as it is written."""
     with open(os.path.join(_FOLDER, prompt_template(name)), encoding="utf-8") as file:
         return file.read()
 
 
-def ask_template() -> str:
-    """Return the template of a question to a model; it is not a prompt."""
-    return "prompts/ask.j2"
-
-
-def knowledge_template() -> str:
-    """Return the template of `km-help`."""
-    return "knowledge.md.j2"
-
-
 def recipe_names() -> tuple[str, ...]:
-    """The names of the recipes, each a file."""
     return tuple(sorted(name.removesuffix(".yaml") for name in os.listdir(_RECIPES) if name.endswith(".yaml")))
 
 
 def recipe_file(name: str) -> bytes:
-    """A recipe as it is written."""
     with open(os.path.join(_RECIPES, f"{name}.yaml"), "rb") as file:
         return file.read()
 
 
 def page_file(name: str) -> str:
-    """A style sheet or a script of the page as it is written."""
     with open(os.path.join(_FOLDER, "page", name), encoding="utf-8") as file:
         return file.read()
+
+
+class RulePage(Struct, frozen=True):
+    title: str  # The code and the name.
+    severity: str
+    summary: str  # What is wrong, in a sentence.
+    why: str
+    text: str
+
+
+@cache
+def load_rule_page(code: str) -> RulePage:
+    """The page of the rule with this code, which has to be one."""
+    with open(os.path.join(_FOLDER, "rules", f"{code}.md"), encoding="utf-8") as file:
+        text = file.read()
+    ##= man/spec/problems.md#rules
+    ##% The page of a rule MUST explain the problem, why it matters and how to fix it, with a bad and a good example.
+    title, severity, summary, *_ = text.split("\n\n")
+    why = text.partition("## Why it matters\n")[2].partition("\n## ")[0]
+    return RulePage(title.removeprefix("# "), severity.removeprefix("Severity: "), _line(summary), _line(why), text)
+
+
+def _line(paragraph: str) -> str:
+    return " ".join(paragraph.split())
 
 
 def _is_html(name: str | None) -> bool:

@@ -28,9 +28,7 @@ from duvet.text import BOM, find_place
 if TYPE_CHECKING:
     import yaml
 
-
-DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")
-"""The endings of readable files."""
+DOCUMENT_ENDINGS = ("json", "yaml", "yml", "toml")  # The endings of readable files.
 
 
 class DocumentFormat(StrEnum):
@@ -75,8 +73,6 @@ _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
 
 class _OpenJson(Struct):
-    """An array or object that isn't closed yet."""
-
     keys: KeyPath
     key: TextSpan
     start: int
@@ -111,8 +107,6 @@ def _make_json_error(draft: DocumentDraft, message: str) -> DocumentError:
 
 
 class _JsonScanner:
-    """Finds the places of all values and keys in valid JSON."""
-
     def __init__(self, draft: DocumentDraft) -> None:
         self._draft = draft
         self._found: dict[KeyPath, KeySpans] = {}
@@ -139,7 +133,14 @@ class _JsonScanner:
                 case ":":
                     self._awaits_key = False
                 case _ if self._awaits_key:
-                    self._note_key(token)
+                    from msgspec import json
+
+                    name = json.decode(token[0], type=str)
+                    keys = (*self._open[-1].keys, name)
+                    if before := self._found.get(keys):
+                        raise self._draft.repeated(name, *token.span(), before.key[0])
+                    self._keys, self._key = keys, token.span()
+                    self._found[keys] = KeySpans(self._key, self._key)
                 case _:
                     self._found[self._keys] = KeySpans(self._key, token.span())
         return self._found
@@ -148,16 +149,6 @@ class _JsonScanner:
         within = self._open[-1]
         self._awaits_key = not within.is_array
         self._keys, self._key = (*within.keys, within.length), (start, start)
-
-    def _note_key(self, token: re.Match[str]) -> None:
-        from msgspec import json
-
-        name = json.decode(token[0], type=str)
-        keys = (*self._open[-1].keys, name)
-        if before := self._found.get(keys):
-            raise self._draft.repeated(name, *token.span(), before.key[0])
-        self._keys, self._key = keys, token.span()
-        self._found[keys] = KeySpans(self._key, self._key)
 
 
 def _parse_toml(text: str, path: str) -> TomlDocument:
@@ -186,13 +177,11 @@ class _RepeatedKeys(dict[KeyPath, KeySpans]):
         super().__setitem__(keys, spans)
 
 
-_NULL = {"", "~", "null", "Null", "NULL"}
 _BOOLEANS = {**dict.fromkeys(("true", "True", "TRUE"), True), **dict.fromkeys(("false", "False", "FALSE"), False)}
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(
     r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
-_BASES = {"0o": 8, "0x": 16}
 
 
 def parse_scalar(word: str) -> str | int | float | bool | None:
@@ -200,12 +189,12 @@ def parse_scalar(word: str) -> str | int | float | bool | None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
     ##% document.
-    if word in _NULL:
+    if word in {"", "~", "null", "Null", "NULL"}:
         return None
     if word in _BOOLEANS:
         return _BOOLEANS[word]
     if _INTEGER.fullmatch(word):
-        return int(word, _BASES.get(word[:2], 10))
+        return int(word, {"0o": 8, "0x": 16}.get(word[:2], 10))
     if _FLOAT.fullmatch(word):
         return float(word.replace(".", "", 1) if word[-1:] in "fFnN" else word)
     return word
@@ -225,8 +214,6 @@ _IN_QUOTES = "write it between quotes"
 
 
 class _OpenYaml(Struct):
-    """A table or list that isn't complete yet."""
-
     keys: KeyPath
     key: TextSpan
     value: dict[str, Any] | list[Any]
@@ -256,8 +243,6 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
 
 
 class _YamlBuilder:
-    """Builds values and their places from the events of the parser."""
-
     def __init__(self, draft: DocumentDraft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
         self.scalar = scalar
@@ -287,7 +272,11 @@ class _YamlBuilder:
             case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                 self._open_container(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                self._close_container(event)
+                done = self._open.pop()
+                if done.event.flow_style:
+                    self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
+                # Not before: a value must not contain itself.
+                self._remember(done.event.anchor, done.value)
             case yaml.ScalarEvent():
                 self._add_value(self._parse_scalar(event), event)
             case yaml.AliasEvent():
@@ -321,13 +310,6 @@ class _YamlBuilder:
         self._put(value)
         self._open.append(_OpenYaml(keys, key, value, event))
 
-    def _close_container(self, event: Any) -> None:
-        done = self._open.pop()
-        if done.event.flow_style:
-            self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
-        # Not before: a value must not contain itself.
-        self._remember(done.event.anchor, done.value)
-
     def _add_value(self, value: Any, event: Any) -> None:
         keys, key = self._locate_next(event)
         self.spans[keys] = KeySpans(key, _get_span(event))
@@ -336,7 +318,6 @@ class _YamlBuilder:
             self._remember(event.anchor, value)
 
     def _locate_next(self, event: Any) -> tuple[KeyPath, TextSpan]:
-        """Return the path of the next value, and the place of its key."""
         if not self._open:
             return (), _get_span(event)
         within = self._open[-1]

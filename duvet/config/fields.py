@@ -17,8 +17,7 @@ class FieldType(NamedTuple):
     """One of the types that a field accepts."""
 
     type: inspect.Type
-    extra: Mapping[str, Any] = {}
-    """Attributes of the type that msgspec doesn't know."""
+    extra: Mapping[str, Any] = {}  # Attributes of the type that msgspec doesn't know.
 
     @property
     def is_template(self) -> bool:

@@ -117,7 +117,6 @@ STARTERS = (
     Starter(Language.RUST, "src/**/*.rs", ("Cargo.toml",)),
 )
 
-
 GITIGNORE = b"reports/\n"
 
 

@@ -256,7 +256,16 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:
     """Return the tables of a configuration, their defaults and variables filled in."""
-    table = _select_table_type(toml)
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
+    name = toml.values.get("$schema")
+    if any(name == schema.value and not schema.means for schema in SchemaName):
+        table: type[ConfigTable] = UpstreamConfig
+    else:
+        from duvet.config.duvet_tables import ExtendedConfig
+
+        table = ExtendedConfig
     try:
         return build_table(toml.values, table).settled(environ)
     except (ValidationError, ExpressionError):
@@ -270,16 +279,3 @@ def build_table(
 ) -> RecordType:
     """Convert the values of a table to its record; ValidationError if they don't fit."""
     return convert(values, table, dec_hook=dec_hook)
-
-
-def _select_table_type(toml: TomlDocument) -> type[ConfigTable]:
-    """Return the tables of the file's schema; a file that names no schema is checked against our own."""
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
-    ##% in its own schema.
-    name = toml.values.get("$schema")
-    if any(name == schema.value and not schema.means for schema in SchemaName):
-        return UpstreamConfig
-    from duvet.config.duvet_tables import ExtendedConfig
-
-    return ExtendedConfig

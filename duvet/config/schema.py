@@ -1,7 +1,7 @@
 """The configuration as a whole: JSON Schemas, references between tables, settings with their origins."""
 
 # Without `from __future__ import annotations`: msgspec would compile the text of each annotation at every start.
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
@@ -80,10 +80,23 @@ def find_unresolved_names(at: DocumentLocation) -> Iterator[Problem]:
     """Return the problems with names across tables; other problems are skipped."""
     tables = {name: _list_tables(at.document.values.get(name)) for name in _TABLES_OF_NAMES}
     for name, named in tables.items():
-        yield from _find_similar_names(named, at / name)
+        table_at = at / name
+        seen: dict[str, str] = {}
+        for one in named:
+            other = seen.setdefault(one.lower().replace("-", "_"), one)
+            if other != one:
+                line = table_at.document.key_place(*table_at.keys, other).line
+                message = f"`{one}` and `{other}` at line {line} are too much alike"
+                yield (table_at / one).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
     providers, tasks = tables["providers"], tables["routing"]
     for task, route in tasks.items():
-        yield from _check_route(task, route, providers, at / "routing" / task)
+        route_at = at / "routing" / task
+        if task in providers:
+            message = f"`{task}` is a provider, too: nobody could tell which is meant"
+            yield route_at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
+        yield from _check_model(route.get("model"), providers, providers, route_at / "model")
+        for model, fallback_at in _list_items(route.get("fallbacks"), route_at / "fallbacks"):
+            yield from _check_model(model, providers, providers, fallback_at)
     for name, workflow in tables["workflows"].items():
         below = at / "workflows" / name
         for step, here in _list_steps(workflow, below):
@@ -101,27 +114,6 @@ def _list_items(value: Any, at: DocumentLocation) -> Iterator[tuple[Any, Documen
 
 def _list_steps(workflow: dict[str, Any], at: DocumentLocation) -> list[tuple[dict[str, Any], DocumentLocation]]:
     return [(step, here) for step, here in _list_items(workflow.get("steps"), at / "steps") if isinstance(step, dict)]
-
-
-def _find_similar_names(names: Iterable[str], at: DocumentLocation) -> Iterator[Problem]:
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower().replace("-", "_"), name)
-        if other != name:
-            line = at.document.key_place(*at.keys, other).line
-            message = f"`{name}` and `{other}` at line {line} are too much alike"
-            yield (at / name).problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-
-
-def _check_route(
-    task: str, route: dict[str, Any], providers: dict[str, Any], at: DocumentLocation
-) -> Iterator[Problem]:
-    if task in providers:
-        message = f"`{task}` is a provider, too: nobody could tell which is meant"
-        yield at.problem(rules.CONFIG_BAD_VALUE, message, "choose another name", at_key=True)
-    yield from _check_model(route.get("model"), providers, providers, at / "model")
-    for model, here in _list_items(route.get("fallbacks"), at / "fallbacks"):
-        yield from _check_model(model, providers, providers, here)
 
 
 def _check_model(
@@ -185,8 +177,7 @@ class Setting(Struct, frozen=True, omit_defaults=True):
     origin: SettingOrigin
     path: str = ""
     line: int = 0
-    variables: tuple[str, ...] = ()
-    """The environment variables in the value."""
+    variables: tuple[str, ...] = ()  # The environment variables in the value.
     option: str = ""
 
 

@@ -36,10 +36,8 @@ ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
 class ServiceFile(Struct, frozen=True):
     """The path of the configuration, and why that file is the one."""
 
-    path: str
-    """Empty if there is none, and the defaults are in force."""
-    origin: str
-    """`--config`, the name of a variable, `found` or `defaults`."""
+    path: str  # Empty if there is none, and the defaults are in force.
+    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
 
 
 def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
@@ -102,7 +100,6 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 
 
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
-    """Return the table `server` of the project, if it has a valid one."""
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
         ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even
@@ -116,13 +113,10 @@ class Service(Struct, frozen=True, kw_only=True):
     """The configuration of the service that is in force, and the file that it is from."""
 
     config: ServiceConfig
-    path: str = ""
-    """Empty if the defaults are in force."""
-    origin: str
-    """`--config`, the name of a variable, `found` or `defaults`."""
+    path: str = ""  # Empty if the defaults are in force.
+    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
-    packs: tuple[str, ...] = ServerRule().packs
-    """The packs that are switched on."""
+    packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
 
     @property
     def rule(self) -> ServerRule:
@@ -296,12 +290,9 @@ class VariableExpander:
 
 
 _HIDDEN = "***"
-_SHORTEST = 4
-"""A shorter secret is part of many words; it is hidden only between quotes."""
-_SHOWN_BITS = 64
-"""Messages don't show larger integers."""
-_MOST_SECRETS = 100
-"""To search for more of them would take long."""
+_SHORTEST = 4  # A shorter secret is part of many words; it is hidden only between quotes.
+_SHOWN_BITS = 64  # Messages don't show larger integers.
+_MOST_SECRETS = 100  # To search for more of them would take long.
 _WITHHELD = "what is wrong here is told once fewer secrets are written down in this file"
 
 
@@ -354,7 +345,6 @@ def _list_leaves(value: Any) -> Iterator[str]:
 
 
 def _list_spellings(secret: str) -> Iterator[str]:
-    """Yield the ways in which messages write a secret."""
     shown = quote_text(secret)
     yield from (shown, f"`{secret}`")
     if len(secret) >= _SHORTEST:

@@ -43,7 +43,6 @@ Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
-
 _DEFAULT = ServerRule()
 
 

@@ -11,8 +11,6 @@ from duvet.text import BOM, find_place
 
 
 class _Container(NamedTuple):
-    """An array or inline table that isn't closed yet."""
-
     keys: KeyPath
     key: TextSpan
     start: int
@@ -257,7 +255,6 @@ def _escape_line_end(match: re.Match[str]) -> str:
 
 
 _CONTROLS = bytes({*range(32), 127} - {ord("\t"), ord("\n")})
-_DROPPED = dict.fromkeys(_CONTROLS)
 _ESCAPED = {**{code: f"\\u{code:04X}" for code in _CONTROLS}, ord("\\"): "\\\\"}
 _ESCAPED_LINE = {**_ESCAPED, ord('"'): '\\"', ord("\n"): "\\n"}
 
@@ -268,7 +265,7 @@ def has_control_characters(data: bytes) -> bool:
 
 
 def strip_control_characters(text: str) -> str:
-    return text.translate(_DROPPED)
+    return text.translate(dict.fromkeys(_CONTROLS))
 
 
 def format_one_line_string(text: str) -> str:

@@ -17,9 +17,8 @@ from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
-    from duvet.config.schema import ServiceConfig
     from duvet.config.settings import NotesRule
-    from duvet.llm.router import StaticRouter
+    from duvet.model import Problem
     from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.tree.cache import DiskCache
@@ -83,8 +82,10 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
     return load_service(DiskTree(), terminal.environ, service_path, config_path or terminal.config_path)
 
 
-def make_router(config: ServiceConfig, terminal: TerminalSettings) -> StaticRouter:
-    """Return the router among the models of a configuration."""
-    from duvet.llm.router import StaticRouter
+def find_workflow_problems(application: Application, name: str | None = None) -> tuple[Problem, ...]:
+    """Return the problems of one workflow of the configuration, or of all."""
+    from duvet.workflows.check import make_workflow_problems
 
-    return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
+    faults = {one: found for one, found in application.tools.offered.faults.items() if name in (None, one)}
+    document = application.service.document
+    return tuple(make_workflow_problems(document, faults)) if document else ()

@@ -21,19 +21,14 @@ if TYPE_CHECKING:
 
 
 class TerminalSettings(Struct, frozen=True):
-    """Global options and the environment of a run."""
-
     environ: Mapping[str, str]
     config_path: str | None = None
-    colour: bool = False
-    """Whether to colour standard error."""
-    colours: str = "auto"
-    """The value of `--color`."""
+    colour: bool = False  # Whether to colour standard error.
+    colours: str = "auto"  # The value of `--color`.
     quiet: bool = False
     verbose: bool = False
     cache: bool = True
-    day: date | None = None
-    """The day of the run, if it isn't that of the clock."""
+    day: date | None = None  # The day of the run, if it isn't that of the clock.
 
     @property
     def today(self) -> date:
@@ -41,7 +36,6 @@ class TerminalSettings(Struct, frozen=True):
 
 
 def current_settings() -> TerminalSettings:
-    """Return the settings of the command that runs."""
     return click.get_current_context().find_object(TerminalSettings) or TerminalSettings(os.environ)
 
 
@@ -120,18 +114,15 @@ class Subcommand(click.Command):
             raise
         asks_for_help = any(isinstance(param, click.Option) and "--help" in param.opts for param in order)
         if not ctx.resilient_parsing and not asks_for_help:
-            self._check_missing(ctx, values)
+            required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
+            missing = [param for param, name in required if name not in values or param.value_is_missing(values[name])]
+            if missing:
+                lines = "\n".join(f"  {_format_parameter(param)}" for param in missing)
+                raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
             for param, count in Counter(order).items():
                 if count > 1 and isinstance(param, click.Option) and (param.is_flag or not param.multiple):
                     raise make_repeated_error(param, ctx)
         return super().parse_args(ctx, args)
-
-    def _check_missing(self, ctx: click.Context, values: dict[str, Any]) -> None:
-        required = [(param, param.name or "") for param in self.get_params(ctx) if param.required]
-        missing = [param for param, name in required if name not in values or param.value_is_missing(values[name])]
-        if missing:
-            lines = "\n".join(f"  {_format_parameter(param)}" for param in missing)
-            raise click.UsageError(f"the following required arguments were not provided:\n{lines}", ctx)
 
 
 def make_repeated_error(param: click.Parameter, ctx: click.Context) -> click.UsageError:

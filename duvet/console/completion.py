@@ -10,8 +10,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 from duvet.console.streams import write_stdout
 from duvet.errors import DuvetError
 
-COMPLETION_VARIABLE = "_DUVET_COMPLETE"
-"""The shell and the action; the scripts of shells set it."""
+COMPLETION_VARIABLE = "_DUVET_COMPLETE"  # The shell and the action; the scripts of shells set it.
 _PROGRAM = "duvet"
 
 CompletionItems = list[CompletionItem[str]]

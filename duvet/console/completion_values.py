@@ -134,14 +134,18 @@ def _make_items(names: _NamedTexts, incomplete: str) -> _Items:
 def _complete_from_project(
     ctx: click.Context, incomplete: str, list_names: Callable[[Catalogue], _NamedTexts]
 ) -> _Items:
-    from duvet.console.project import load_last_catalogue
     from duvet.reports.cells import escape_cell
     from duvet.text import shorten_text
+    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+    from duvet.tree.cache import DiskCache
+    from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
     ##% has no answer.
-    catalogue = load_last_catalogue(ctx.find_root().params.get("directory") or "")
+    # What the last query about the project used may be out of date.
+    folder = ctx.find_root().params.get("directory") or ""
+    catalogue = DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
     names = dict(list_names(catalogue)) if catalogue else {}
     printable = ((name, shorten_text(escape_cell(text or ""))) for name, text in names.items() if name.isprintable())
     return _make_items(printable, incomplete)

@@ -16,8 +16,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class _Words(click.Choice[str]):
-    """A choice of words, some of which have synonyms."""
-
     def __init__(self, words: Iterable[str], synonyms: Mapping[str, str]) -> None:
         super().__init__(list(words), case_sensitive=False)
         self.synonyms = synonyms
@@ -29,8 +27,7 @@ class _Words(click.Choice[str]):
 _STATUSES = {status.words.replace(" ", "-"): status for status in Status}
 _KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
 _STATUS_TYPE = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})
-"""A type of annotations that cite."""
+KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotations that cite.
 
 add_spec_option = click.option(
     "--spec",

@@ -15,7 +15,6 @@ from duvet.model import Level
 if TYPE_CHECKING:
     from duvet.console.report_result import ReportGate
 
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 GATE_LEVELS = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, "any": Level.AUTO}
@@ -117,9 +116,7 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     return ReportGate(all(switches), tuple(value for value in values if value not in ("true", "false")))
 
 
-SERVICE_KEY, PACKS_KEY = "service_path", "packs"
-"""Names of the parameters."""
-
+SERVICE_KEY, PACKS_KEY = "service_path", "packs"  # Names of the parameters.
 
 add_service_option = click.option(
     "--config",
@@ -143,8 +140,6 @@ def add_service_options(function: Function) -> Function:
 
 
 class ListenOptions(Struct, frozen=True):
-    """Options for how clients reach the server."""
-
     stdio: bool
     http: str | None
     hosts: tuple[str, ...]
@@ -157,7 +152,6 @@ class ListenOptions(Struct, frozen=True):
 
 
 def add_http_options(function: Function) -> Function:
-    """Add the options of ListenOptions."""
     for option in (
         click.option(
             "--rate",
@@ -181,12 +175,6 @@ def add_http_options(function: Function) -> Function:
     ):
         function = option(function)
     return function
-
-
-def split_listen_options(given: Mapping[str, Any]) -> tuple[ListenOptions, dict[str, Any]]:
-    """Split off the options of ListenOptions."""
-    names = ListenOptions.__struct_fields__
-    return ListenOptions(*(given[name] for name in names)), {key: given[key] for key in given if key not in names}
 
 
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,7 @@ from duvet.reports.tables import ListFormat, Listing, TableLook, encode_json, re
 if TYPE_CHECKING:
     from duvet.reports.detail import Block
 
-
-_WIDTH = 100
-"""The width of tables that go to a file or a pipe."""
+_WIDTH = 100  # The width of tables that go to a file or a pipe.
 _MIN_WIDTH = 20
 
 add_list_format = click.option(
@@ -28,7 +26,6 @@ add_list_format = click.option(
 
 
 def add_limit_option(default: int | None = None) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """Add the option that cuts a list."""
     note = "" if default is None else f" [default: {default}]"
     return click.option(
         "--limit",
@@ -63,7 +60,6 @@ def is_on_terminal() -> bool:
 
 
 def detect_table_look() -> TableLook:
-    """Return the width and the colours for tables on standard output."""
     settings = current_settings()
     colour = sys.stdout is not None and wants_colour(settings.colours, settings.environ, sys.stdout)
     if not is_on_terminal():

@@ -21,8 +21,6 @@ from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 
-_PATCH_CONTEXT = 3
-
 
 def has_errors(problems: Iterable[Problem]) -> bool:
     return any(problem.severity is Severity.ERROR for problem in problems)
@@ -36,7 +34,6 @@ def promote_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 
 def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
-    """Return the problems that an error reports."""
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
@@ -47,8 +44,6 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
 
 
 class SourceLines:
-    """Lines of the files that problems point at."""
-
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         """Use these texts, by path, in place of the files on disk."""
         self._lines = {path: text.split("\n") for path, text in (texts or {}).items()}
@@ -81,12 +76,9 @@ class ProblemOutput(Struct, frozen=True):
     """The format and the destinations of the problems of a run."""
 
     format: ProblemFormat = ProblemFormat.TEXT
-    output: str | None = None
-    """Where to write them in that format; None is nowhere."""
-    prints_text: bool = True
-    """Whether they are printed to standard error as well."""
-    is_requested: bool = True
-    """Whether the user asked for the format; else `--quiet` applies to it."""
+    output: str | None = None  # Where to write them in that format; None is nowhere.
+    prints_text: bool = True  # Whether they are printed to standard error as well.
+    is_requested: bool = True  # Whether the user asked for the format; else `--quiet` applies to it.
 
     def write(self, problems: Iterable[Problem], sources: SourceLines | None = None) -> bool:
         """Write and print the problems; return False if they could not be written."""
@@ -177,10 +169,9 @@ def _find_folder() -> str:
 
 
 def make_patch(path: str, before: bytes, after: bytes) -> Iterator[str]:
-    """Return the lines of a unified diff for standard output."""
     is_terminal = sys.stdout is not None and sys.stdout.isatty()
     old, new = (_split_lines(data.decode()) for data in (before, after))
-    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, _PATCH_CONTEXT))
+    rows = (f"--- a/{path}", f"+++ b/{path}", *make_unified_diff(old, new, context=3))
     for line in (line for row in rows for line in row.split("\n")):
         text = escape_cell(line) if is_terminal else line
         yield (colour_diff_line(text) if is_terminal and current_settings().colour else text) + "\n"

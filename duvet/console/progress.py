@@ -9,8 +9,7 @@ from duvet.console.streams import print_notice
 from duvet.progress import CountedStep, Downloads, Progress
 from duvet.reports.cells import escape_cell
 
-LABEL_WIDTH = 12
-"""The width of the column with the verbs, which are aligned to the right."""
+LABEL_WIDTH = 12  # The width of the column with the verbs, which are aligned to the right.
 
 
 class ProgressLines(Progress):

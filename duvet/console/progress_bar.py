@@ -19,8 +19,7 @@ from duvet.progress import CountedStep, Downloads
 from duvet.reports.cells import escape_cell
 from duvet.text import format_count
 
-BAR_DELAY = 0.5
-"""Seconds after which a step gets a bar."""
+BAR_DELAY = 0.5  # Seconds after which a step gets a bar.
 _BAR_WIDTH = 20
 _COUNT = "{task.completed}/{task.total}"
 

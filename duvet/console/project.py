@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from duvet.console.command import TerminalSettings, current_settings, wants_cache
 from duvet.console.streams import print_remark
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import NotFoundError
 from duvet.tree.cache import BlobStore, DiskCache, NoBlobStore, make_cache_key
-from duvet.tree.files import CACHE_FOLDER, DiskTree
+from duvet.tree.files import CACHE_FOLDER, DiskTree, Tree
 
 if TYPE_CHECKING:
     from duvet.config.settings import NotesRule
@@ -20,15 +19,10 @@ if TYPE_CHECKING:
     from duvet.project.project import Project
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.locations import ProjectFiles
-    from duvet.tree.files import Tree
     from duvet.tree.recorder import FileContent
-
 
 PageRules = tuple["NotesRule", ...]
 Value = TypeVar("Value")
-
-_SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
-_SERVICE_FILES = ("duvet.config.", "contextive.config.")
 
 
 def load_catalogue(options: Mapping[str, Any]) -> Catalogue:
@@ -52,13 +46,6 @@ def require_catalogue(options: Mapping[str, Any]) -> Catalogue:
     else:
         hint = "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
     raise NotFoundError(NO_REQUIREMENTS, hint=hint)
-
-
-def load_last_catalogue(folder: str) -> Catalogue | None:
-    """Return the catalogue that the last query about the project in this folder used, even if it is out of date."""
-    from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
-
-    return DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
 
 
 def print_error_notice(catalogue: Catalogue) -> None:
@@ -121,7 +108,7 @@ def open_project(
     """Open the project in the working directory, or in another folder, that these options describe."""
     from duvet.console.progress import ProgressLines
     from duvet.project.project import Options, Project
-    from duvet.specs.fetch import Policy
+    from duvet.specs.library import Policy
 
     settings = settings or current_settings()
     if source_patterns:
@@ -190,25 +177,14 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
     """Load the page rules of the service's configuration, for commands that read nothing else of it."""
     settings = current_settings()
     # Most projects have none, and then nothing needs to be imported.
-    if not any(map(settings.environ.get, _SERVICE_VARIABLES)):
+    if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):
         try:
             names = os.listdir()
         except OSError:
             # Whatever reads the project reports the unreadable folder.
             names = []
-        if not any(name.startswith(_SERVICE_FILES) for name in names):
+        if not any(name.startswith(("duvet.config.", "contextive.config.")) for name in names):
             return None
     from duvet.config.service import load_service_pages
 
     return load_service_pages(tree or DiskTree(), settings.environ, options["config_path"] or settings.config_path)
-
-
-def has_pages(options: Mapping[str, Any], rules: PageRules | None) -> bool:
-    """Tell whether files of the project match its page patterns; this reads the configuration, but not the trace."""
-    from duvet.console.progress import QuietProgress
-    from duvet.knowledge.pages.files import load_page_patterns
-
-    with suppress(DuvetError):
-        project = open_project(None, QuietProgress(current_settings()), rules=rules, **options)
-        return bool(load_page_patterns(project).files(project.tree).prefixes)
-    return False

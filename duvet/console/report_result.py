@@ -25,15 +25,11 @@ _CACHE_NAME = "report"
 class ReportGate(Struct, frozen=True):
     """The requirements that `--require-citations` or `--require-tests` checks."""
 
-    everything: bool = True
-    """All requirements, if `--ci` is set and no snapshot is configured."""
-    targets: tuple[str, ...] = ()
-    """The specifications and sections that are always checked."""
+    everything: bool = True  # All requirements, if `--ci` is set and no snapshot is configured.
+    targets: tuple[str, ...] = ()  # The specifications and sections that are always checked.
 
 
 class ReportRequest(Struct, frozen=True):
-    """The options of one run."""
-
     json: str | None = None
     json_v2: str | None = None
     html: str | None = None
@@ -48,12 +44,9 @@ class ReportRequest(Struct, frozen=True):
 
 
 class ReportResult(Struct, frozen=True):
-    """The outcome of one run."""
-
     problems: tuple[Problem, ...]
     summary: str
-    html_path: str = ""
-    """The file with the HTML report; empty if none was requested."""
+    html_path: str = ""  # The file with the HTML report; empty if none was requested.
 
 
 def report_project(
@@ -127,25 +120,22 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
         if any(problem.code == rules.FILE_UNWRITABLE.code for problem in result.problems):
             return FAILED
         try:
-            _open_in_browser(result.html_path)
+            path = result.html_path
+            import webbrowser
+            from pathlib import Path
+
+            if not path:
+                hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+                raise DuvetError("there is no page to open", hint=hint)
+            try:
+                opened = webbrowser.open(Path(path).resolve().as_uri())
+            except ValueError:
+                # BROWSER is not a command, such as one with an unclosed quote.
+                opened = False
+            if not opened:
+                hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+                raise DuvetError("no browser was found", path=path, hint=hint)
         except DuvetError as error:
             print_problems(list_error_problems(error))
             return FAILED
     return OK if written and not has_errors(result.problems) else FAILED
-
-
-def _open_in_browser(path: str) -> None:
-    import webbrowser
-    from pathlib import Path
-
-    if not path:
-        hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-        raise DuvetError("there is no page to open", hint=hint)
-    try:
-        opened = webbrowser.open(Path(path).resolve().as_uri())
-    except ValueError:
-        # BROWSER is not a command, such as one with an unclosed quote.
-        opened = False
-    if not opened:
-        hint = "open the file yourself, or name a browser in the environment variable BROWSER"
-        raise DuvetError("no browser was found", path=path, hint=hint)

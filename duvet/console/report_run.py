@@ -18,7 +18,7 @@ from duvet.console.streams import is_stream_output, print_notice, render_bytes, 
 from duvet.errors import DuvetError, NotFoundError, OutputError, UnreadableError, describe_os_error
 from duvet.model import Kind, Problem
 from duvet.project.project import Project
-from duvet.queries.citations import CharacterSpan, list_comment_styles, read_code_below
+from duvet.queries.citations import list_comment_styles, read_code_below
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotDiff, compare_snapshots
@@ -47,18 +47,29 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-
-_DIFF_CONTEXT = 4
-
 ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]
 """The path of each file, and the function that renders it."""
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:
     """Trace the project, apply the gates and write the files."""
-    written = _write_configured_requirements(project, request)
+    found: list[Problem] = []
+    try:
+        found += write_requirements(project, project.extraction, prune=request.prune)
+    except OutputError as error:
+        found.append(_make_unwritable_problem(error))
+    except DuvetError as error:
+        found.append(make_unreadable_problem(error))
+    try:
+        require_contents(project)
+    except UnreadableError as error:
+        ##= man/spec/trace.md#configuration
+        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+        ##% belongs when nothing is configured.
+        # Only a warning, because awslabs duvet accepts this.
+        found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
-    problems = _sort_problems((*finished.trace.problems, *written, *_find_missing_configuration(project)))
+    problems = _sort_problems((*finished.trace.problems, *found))
     if request.strict:
         problems = promote_warnings(problems)
     snapshot = None
@@ -76,27 +87,6 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
-
-
-def _find_missing_configuration(project: Project) -> list[Problem]:
-    """Warn if nothing is configured, which awslabs duvet accepts."""
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-    ##% belongs when nothing is configured.
-    try:
-        require_contents(project)
-    except UnreadableError as error:
-        return [rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint)]
-    return []
-
-
-def _write_configured_requirements(project: Project, request: ReportRequest) -> list[Problem]:
-    try:
-        return write_requirements(project, project.extraction, prune=request.prune)
-    except OutputError as error:
-        return [_make_unwritable_problem(error)]
-    except DuvetError as error:
-        return [make_unreadable_problem(error)]
 
 
 def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
@@ -151,7 +141,6 @@ def _is_ci(project: Project, request: ReportRequest) -> bool:
 
 
 def find_snapshot_path(project: Project) -> str | None:
-    """Return the path of the snapshot, if the configuration enables one."""
     config = project.config
     return config.report.snapshot.path if config and config.report.snapshot.enabled else None
 
@@ -172,21 +161,17 @@ def _find_ci_problems(project: Project, request: ReportRequest, snapshot: bytes)
         hint = f"{error.message}; run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_MISSING.problem(message, path, hint=hint)]
     if committed != snapshot:
-        diff = _render_difference(committed, snapshot)
+        old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (committed, snapshot))
+        lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, context=4)]
+        if not lines:
+            lines = ["(only the line ends differ)"]
+        diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
         message = "Report snapshot does not match with CI mode enabled."
         hint = f"if the change is meant, run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
     project.progress.end(f"Checked {path}")
     return []
-
-
-def _render_difference(old: bytes, new: bytes) -> str:
-    old_lines, new_lines = (data.decode(errors="replace").splitlines() for data in (old, new))
-    lines = [escape_cell(line) for line in make_unified_diff(old_lines, new_lines, _DIFF_CONTEXT)]
-    if not lines:
-        lines = ["(only the line ends differ)"]
-    return "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
 
 
 def _select_targets(project: Project, gate: ReportGate, option: str) -> tuple[list[Requirement], list[Problem]]:
@@ -265,7 +250,6 @@ def _find_html_paths(project: Project, request: ReportRequest) -> tuple[str | No
 
 
 def _find_internal_path(project: Project, kind: str) -> str | None:
-    """Return the path of the copy that the tests of awslabs duvet ask for."""
     return project.environ.get(f"DUVET_INTERNAL_CI_{kind}") or None
 
 
@@ -310,9 +294,6 @@ def _make_unwritable_problem(error: OutputError) -> Problem:
     return rules.FILE_UNWRITABLE.problem(error.message, error.path, hint=error.hint)
 
 
-_MAX_URGENT = 10
-
-
 def make_report_data(
     project: Project, finished: Finished, problems: tuple[Problem, ...], snapshot: bytes | None
 ) -> ReportData:
@@ -323,7 +304,7 @@ def make_report_data(
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
-    urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), _MAX_URGENT)
+    urgent = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 10)
     ##= man/spec/page.md#working-with-the-report
     ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     embedded = None
@@ -331,7 +312,12 @@ def make_report_data(
         from duvet.reports.json_v1 import render_json_v1
 
         embedded = render_bytes(partial(render_json_v1, finished))
-    snippets = read_code_below(_list_citations(finished), _make_reader(project), rule.snippet_lines)
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+    ##% `snippet-lines` says.
+    citations = enumerate(one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
+    comments = ((index, one.path, one.source.text) for index, one in citations if not one.from_file)
+    snippets = read_code_below(comments, _make_reader(project), rule.snippet_lines)
     pages = _load_pages(project, catalogue)
     ##= man/spec/page.md#working-with-the-report
     ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
@@ -370,17 +356,6 @@ def _find_commit(project: Project) -> str:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     return GitRepository(project.tree, project.root).head(top)
-
-
-def _list_citations(finished: Finished) -> Iterator[tuple[int, str, CharacterSpan]]:
-    """Yield the comments that cite, by their index in the catalogue."""
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-    ##% `snippet-lines` says.
-    citations = (one for one in finished.trace.annotations if one.kind is not Kind.SPEC)
-    for index, one in enumerate(citations):
-        if not one.from_file:
-            yield index, one.path, one.source.text
 
 
 def _make_reader(project: Project) -> Callable[[str], str | None]:

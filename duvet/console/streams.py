@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from duvet.tree.outputs import FileWriter, OutputData
 
-
 ##= man/spec/trace.md#diagnostics
 ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
 OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130

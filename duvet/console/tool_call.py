@@ -21,7 +21,7 @@ from duvet.text import quote_text, suggest_nearest
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
 from duvet.tools.schemas import Schema, input_schema, make_argument_lines, output_schema
-from duvet.tools.tool import SHELL_SOURCE, ArgumentShortcut, ErrorCode, Tool, ToolAnswer, ToolError
+from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolError
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}
@@ -105,7 +105,15 @@ def parse_arguments(tool: Tool, words: Sequence[str], json: bytes | None) -> dic
         else:
             arguments[name] = _parse_value(name, schemas[name].get("type"), value)
     for flag, more in shortcut_words.items():
-        _apply_shortcut(arguments, shortcuts[flag], more)
+        # A shortcut stands for a list in an object, which gets the words.
+        shortcut = shortcuts[flag]
+        parent = arguments.setdefault(shortcut.argument, {})
+        before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
+        if not isinstance(before, list):
+            path = f"{shortcut.argument}.{shortcut.key}"
+            message = f"--{shortcut.flag} adds to {path}, which is given as something else than a list"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, "give one of them")
+        arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *more]}
     return arguments
 
 
@@ -161,19 +169,7 @@ def _parse_value(name: str, kind: object, value: str | None) -> object:
     return value
 
 
-def _apply_shortcut(arguments: dict[str, Any], shortcut: ArgumentShortcut, words: Sequence[str]) -> None:
-    """Append the words to the list in an object that the shortcut stands for."""
-    parent = arguments.setdefault(shortcut.argument, {})
-    before = parent.get(shortcut.key, []) if isinstance(parent, dict) else None
-    if not isinstance(before, list):
-        path = f"{shortcut.argument}.{shortcut.key}"
-        message = f"--{shortcut.flag} adds to {path}, which is given as something else than a list"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "give one of them")
-    arguments[shortcut.argument] = {**parent, shortcut.key: [*before, *words]}
-
-
 def print_tool_help(tool: Tool, registry: Registry) -> None:
-    """Print everything about a tool that its callers need."""
     lines = _list_help(tool, registry.pack_of(tool).name)
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode())
 
@@ -190,7 +186,14 @@ def _list_help(tool: Tool, pack: str) -> Iterator[str]:
     yield from _list_section("Answers a list of" if tool.is_list else "Answers", [", ".join(fields)])
     yield from _list_section("Think of this first", tool.safety_notes)
     yield from _list_section("Hints", tool.invocation_hints)
-    yield from _list_section("Example", [_make_example(tool)])
+    schema = input_schema(tool)
+    words = ["duvet call", tool.name]
+    for name in schema.get("required", ()):
+        argument = schema["properties"][name]
+        samples = {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}
+        sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
+        words.append(f"--{name.replace('_', '-')} {sample}")
+    yield from _list_section("Example", [" ".join(words)])
     yield ""
     yield f"pack {pack}, scope {tool.scope}" + (f", labels {', '.join(tool.labels)}" if tool.labels else "")
 
@@ -209,14 +212,3 @@ def _list_arguments(schema: Schema) -> Iterator[str]:
         name = line.name if "." in line.name else f"--{line.name.replace('_', '-')}"
         term = f"{name} ({line.terms})"
         yield f"{term}: {line.description}" if line.description else term
-
-
-def _make_example(tool: Tool) -> str:
-    schema = input_schema(tool)
-    words = ["duvet call", tool.name]
-    for name in schema.get("required", ()):
-        argument = schema["properties"][name]
-        samples = {"integer": "1", "number": "1", "boolean": "true", "object": "'{}'"}
-        sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
-        words.append(f"--{name.replace('_', '-')} {sample}")
-    return " ".join(words)

@@ -14,7 +14,7 @@ from duvet.llm.router import Router
 from duvet.model import Specification
 from duvet.queries import full_text, records
 from duvet.queries.search import SearchQuery, find_hits
-from duvet.templates import ask_template, environment
+from duvet.templates import ASK_TEMPLATE, environment
 from duvet.text import escape_line_ends, make_text_id
 from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
 from duvet.trace.locations import ProjectFiles, find_last_line
@@ -106,7 +106,7 @@ def make_model_request(question: str, sources: Sequence[AnswerSource], model: st
     # No text can contain its own digest, so no source can end the sources early.
     mark = make_text_id("\0".join(f"{source.title}\0{source.text}" for source in sources))[:_MARK_DIGITS]
     cleaned = strip_invisible(question)[:_MAX_QUESTION]
-    prompt = environment().get_template(ask_template()).render(question=cleaned, sources=sources, mark=mark)
+    prompt = environment().get_template(ASK_TEMPLATE).render(question=cleaned, sources=sources, mark=mark)
     return ModelRequest(prompt=prompt, system=_SYSTEM, model=model, task=ASK_TASK)
 
 

@@ -8,19 +8,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from threading import Event
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from msgspec import Struct
 
 from duvet.errors import UnreadableError
-from duvet.project.project import InputFiles
+from duvet.project.project import InputFiles, Project
 from duvet.tree.cache import Cache
 from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, FolderEvent, FolderWatcher
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree, TreeRecord, find_altered_paths, find_refilled_folders
-
-if TYPE_CHECKING:
-    from duvet.project.project import Project
 
 
 class RecordedAnswers:
@@ -45,7 +42,6 @@ class RecordedAnswers:
         return found
 
     def altered_among(self, paths: Collection[str]) -> set[str]:
-        """Return those of these paths with another answer now."""
         return set(find_altered_paths(self.record.select(paths), self.tree))
 
     def linked(self) -> Iterator[str]:
@@ -90,14 +86,9 @@ def _list_input_paths(inputs: InputFiles) -> set[str]:
 
 
 class EventHints(Struct):
-    """The possible effects of some events."""
-
-    paths: set[str]
-    """Paths whose answers may have changed, as they were asked."""
-    listing: bool = False
-    """True if an entry was added to or removed from a folder that was listed."""
-    whole: bool = False
-    """True if a folder around the answers was added or removed, with everything in it."""
+    paths: set[str]  # Paths whose answers may have changed, as they were asked.
+    listing: bool = False  # True if an entry was added to or removed from a folder that was listed.
+    whole: bool = False  # True if a folder around the answers was added or removed, with everything in it.
 
 
 class WatchedPlaces:
@@ -116,28 +107,31 @@ class WatchedPlaces:
         self._linked: dict[str, list[str]] = defaultdict(list)
         """The links that lead to each real file."""
         paths = {*record.files, *record.absent, *record.regular, *record.present, *record.links, *record.faults}
-        self._add_folders({*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)})
-        self._add_links(paths)
-
-    def _add_folders(self, asked: set[str]) -> None:
+        asked = {*record.folders, *record.unlisted, *record.identities, *map(_get_parent, paths)}
         root = _resolve_path(self._at(""))
         found: dict[str, str] = {}
         for folder in sorted({one for path in asked for one in _list_enclosing_folders(path, root)}):
-            real = found[folder] = self._resolve_folder(folder, found)
-            self._around.add(real)
-            self._spelled[real].append(folder)
-            if not os.path.isdir(real):
-                self._missing.append(real)
+            actual = found[folder] = self._resolve_folder(folder, found)
+            self._around.add(actual)
+            self._spelled[actual].append(folder)
+            if not os.path.isdir(actual):
+                self._missing.append(actual)
             else:
                 ##= man/spec/watch.md#noticing-changes
                 ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
                 ##% `WATCHFILES_FORCE_POLLING` says so.
-                self.folders.add(real)
+                self.folders.add(actual)
         while root and not os.path.isdir(root):
             # It may be created again.
             self._around.add(root)
             root = _get_parent(root)
         self.folders.add(root)
+        for path in paths:
+            if os.path.islink(self._at(path)):
+                real = _resolve_path(self._at(path))
+                self._linked[real].append(path)
+                if os.path.isdir(_get_parent(real)):
+                    self.folders.add(_get_parent(real))
 
     def _resolve_folder(self, folder: str, found: dict[str, str]) -> str:
         """Return the real folder; its parents have been resolved."""
@@ -151,20 +145,11 @@ class WatchedPlaces:
         self._around.add(path)
         return _resolve_path(path)
 
-    def _add_links(self, paths: Iterable[str]) -> None:
-        for path in paths:
-            if os.path.islink(self._at(path)):
-                real = _resolve_path(self._at(path))
-                self._linked[real].append(path)
-                if os.path.isdir(_get_parent(real)):
-                    self.folders.add(_get_parent(real))
-
     def grown(self) -> bool:
         """Check whether a missing folder exists by now."""
         return any(map(os.path.isdir, self._missing))
 
     def hints(self, events: Iterable[FolderEvent]) -> EventHints:
-        """Return the possible effects of these events."""
         found = EventHints(set())
         for kind, event in events:
             path = _use_slashes(event)
@@ -206,8 +191,7 @@ class ChangeSource(Protocol):
 
     folders: set[str]
 
-    def open(self, folders: set[str]) -> None:
-        """Watch these folders and no others."""
+    def open(self, folders: set[str]) -> None: ...
 
 
 class FollowedReading:
@@ -219,7 +203,6 @@ class FollowedReading:
 
     @property
     def folders(self) -> set[str]:
-        """The folders with everything that was asked."""
         return self._places.folders
 
     def about(self, events: Iterable[FolderEvent]) -> set[str] | None:
@@ -234,10 +217,8 @@ class FollowedReading:
     def among(self, events: Iterable[FolderEvent]) -> set[str]:
         """Return the changed paths, as far as these events affect them."""
         hints = self._places.hints(events)
-        unclear = events is UNKNOWN_EVENTS or hints.whole
-        return self.everything(anew=True) if unclear else self._check_hints(hints)
-
-    def _check_hints(self, hints: EventHints) -> set[str]:
+        if events is UNKNOWN_EVENTS or hints.whole:
+            return self.everything(anew=True)
         ##= man/spec/watch.md#noticing-changes
         ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when
         ##% patterns match other files, until it is interrupted.
@@ -252,21 +233,18 @@ class FollowedReading:
     def everything(self, *, anew: bool = False) -> set[str]:
         """Watch all folders, and only then compare everything that was asked."""
         while True:
-            self._listen(anew=anew)
+            answers = self.answers
+            try:
+                self._places = WatchedPlaces(answers.record, answers.tree.disk)
+            except FileNotFoundError as error:
+                raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
+            if anew or self._places.folders != self._source.folders:
+                self._source.open(self._places.folders)
             known = len(self.answers.record.folders)
             changed = self.answers.altered()
             grown = len(self.answers.record.folders) > known or self._places.grown()
             if changed or not grown:
                 return changed
-
-    def _listen(self, *, anew: bool) -> None:
-        answers = self.answers
-        try:
-            self._places = WatchedPlaces(answers.record, answers.tree.disk)
-        except FileNotFoundError as error:
-            raise UnreadableError("the folder is gone", path=answers.tree.disk.at("")) from error
-        if anew or self._places.folders != self._source.folders:
-            self._source.open(self._places.folders)
 
 
 class ChangeWatcher:

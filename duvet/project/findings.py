@@ -17,12 +17,9 @@ class Finding(Struct, frozen=True, array_like=True):
     """A problem, and the annotation that it is about."""
 
     problem: Problem
-    id: int = -1
-    """The index of the annotation in the trace; -1 for a problem of no annotation."""
-    once: bool = False
-    """Whether to report it once for all annotations."""
-    is_told: bool = False
-    """Whether a problem of the configuration reports it already."""
+    id: int = -1  # The index of the annotation in the trace; -1 for a problem of no annotation.
+    once: bool = False  # Whether to report it once for all annotations.
+    is_told: bool = False  # Whether a problem of the configuration reports it already.
 
 
 class Checked(Struct, frozen=True):
@@ -36,12 +33,9 @@ class Checked(Struct, frozen=True):
 class Findings(Struct, frozen=True, array_like=True):
     """The findings of a whole project."""
 
-    files: dict[str, int]
-    """The number of annotations in each input."""
-    found: tuple[Finding, ...]
-    """In the order in which problems are listed."""
-    config: str = ""
-    """The path of the configuration."""
+    files: dict[str, int]  # The number of annotations in each input.
+    found: tuple[Finding, ...]  # In the order in which problems are listed.
+    config: str = ""  # The path of the configuration.
 
     def of(self, paths: Collection[str]) -> Checked:
         """The problems of these inputs and of the configuration, each one that is reported once only once."""
@@ -122,13 +116,10 @@ def _with_slashes(name: str, tree: Tree) -> str:
 
 
 class PageFindings(Struct, frozen=True, array_like=True):
-    """The page files, totals, and all problems."""
-
     files: tuple[str, ...] = ()
     pages: int = 0
     links: int = 0
     problems: tuple[Problem, ...] = ()
 
     def of(self, paths: Collection[str]) -> tuple[Problem, ...]:
-        """Return the problems in these files."""
         return tuple(problem for problem in self.problems if problem.path in paths)

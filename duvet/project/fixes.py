@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Fix, Format, Kind, Problem, Source, Specification
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, split_words
+from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_edit, split_words
 from duvet.specs import requirement_files
 from duvet.specs.locator import (
     SectionNames,
@@ -30,14 +31,10 @@ from duvet.trace.records import AnnotationPlaces
 if TYPE_CHECKING:
     from duvet.project.project import Project
 
-_MOST_SHOWN = 3
-"""The number of names that a hint shows."""
-_FEWEST_WORDS = 3
-"""A shorter quote may be in the only section that contains it by chance."""
-_SAFE = 95.0
-"""Text more similar to a quote than this is a second good correction."""
-_FAR = 90.0
-"""The similarity that text in another section needs to be proposed."""
+_MOST_SHOWN = 3  # The number of names that a hint shows.
+_FEWEST_WORDS = 3  # A shorter quote may be in the only section that contains it by chance.
+_SAFE = 95.0  # Text more similar to a quote than this is a second good correction.
+_FAR = 90.0  # The similarity that text in another section needs to be proposed.
 _SIMILAR_NAME = 60
 _NO_SOURCE = Source()
 # Text with these may begin or end a comment, or a string around it.
@@ -116,7 +113,6 @@ class SpecificationTexts:
 
 
 def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a quote that its section does not contain."""
     spot, quote = texts.spot(annotation), annotation.quote
     if spot is None or spot.section is None:
         return Correction()
@@ -129,7 +125,6 @@ def correct_drifted_quote(texts: SpecificationTexts, annotation: Annotation) -> 
 
 
 def _correct_one_edit(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    """Correct a quote that differs from its section by one character."""
     spot = texts.spot(annotation)
     own = spot.near.near(spot.section, annotation.quote) if spot and spot.section is not None else None
     return Correction() if own is None else _quote_nearest(annotation.quote, own)
@@ -257,8 +252,6 @@ _ReadingsByStyle = dict[SourceStyle | None, list[Annotation]]
 
 
 class AnnotationFixer:
-    """Adds hints and fixes to the problems of annotations."""
-
     def __init__(self, project: Project, places: AnnotationPlaces, styles: dict[str, tuple[SourceStyle, ...]]) -> None:
         self.texts = SpecificationTexts(project)
         self.places = places
@@ -271,17 +264,14 @@ class AnnotationFixer:
         ##= man/spec/validate.md#fixes
         ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files,
         ##% when exactly one correction fits.
-        correction = self._correct(problem.code, annotation)
+        base = annotation.path if annotation.from_file else ""
+        key = (problem.code, annotation.target, annotation.quote, annotation.format, base)
+        if key not in self._corrections:
+            correct = _CORRECTIONS.get(problem.code)
+            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
+        correction = self._corrections[key]
         fix = self._fix(annotation, correction) if correction.is_sure else None
         return replace(problem, hint=correction.hint or problem.hint, fix=fix)
-
-    def _correct(self, code: str, annotation: Annotation) -> Correction:
-        base = annotation.path if annotation.from_file else ""
-        key = (code, annotation.target, annotation.quote, annotation.format, base)
-        if key not in self._corrections:
-            correct = _CORRECTIONS.get(code)
-            self._corrections[key] = correct(self.texts, annotation) if correct else Correction()
-        return self._corrections[key]
 
     def _fix(self, annotation: Annotation, correction: Correction) -> Fix | None:
         text = self.places.text(annotation.path)
@@ -300,8 +290,8 @@ class AnnotationFixer:
         edits: tuple[Edit, ...] = ()
         for style in [style for style, found in readings.items() if annotation in found][:1]:
             if correction.target is not None:
-                edit = make_comment_target_edit if style else requirement_files.make_entry_target_edit
-                edits += (edit(text, annotation, correction.target),)
+                new = correction.target if style else format_one_line_string(correction.target)
+                edits += (make_edit(text, *annotation.source.target, new),)
             if correction.quote is not None and style:
                 edits += make_comment_quote_edits(text, annotation, style, correction.quote)
             elif correction.quote is not None:

@@ -31,8 +31,7 @@ from duvet.sources.scan import (
     scan_file,
 )
 from duvet.specs.extraction import Extraction, extract_configured
-from duvet.specs.fetch import DownloadOutcome, Policy
-from duvet.specs.library import Library
+from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
@@ -46,9 +45,7 @@ if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
     from duvet.trace.gates import RequirementsByTarget
 
-
-StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]
-"""Sources by the styles that they are read in."""
+StyleGroups = list[tuple[tuple[SourceStyle, ...], list[str]]]  # Sources by the styles that they are read in.
 
 
 class SourceListing(Struct, frozen=True):
@@ -79,10 +76,8 @@ class InputPatterns(Struct, frozen=True):
     config: Config | None
     sources: tuple[SourceRule, ...]
     requirements: tuple[str, ...]
-    extracted: Mapping[str, bytes]
-    """Requirement files that may not be on disk yet."""
-    root: str
-    """The working directory."""
+    extracted: Mapping[str, bytes]  # Requirement files that may not be on disk yet.
+    root: str  # The working directory.
 
     def match(self, tree: Tree, memory: Cache) -> InputFiles:
         config = self.config
@@ -175,8 +170,7 @@ class Options(Struct, frozen=True):
 
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
-    requirements: tuple[str, ...] = ()
-    """Patterns of further requirement files."""
+    requirements: tuple[str, ...] = ()  # Patterns of further requirement files.
     spec_path: str | None = None
     """The parent of the folder for downloads in projects without a configuration."""
     policy: Policy = Policy()
@@ -334,13 +328,17 @@ class Project:
     @cached_property
     def scopes(self) -> RequirementsByTarget:
         """The requirements by specification and section."""
-        from duvet.trace.gates import group_by_target
+        from duvet.trace.catalogue import list_unreferenced_specifications
+        from duvet.trace.gates import RequirementsByTarget
 
-        return group_by_target(self._built, self._stated, self._configured(), self.library, self.root)
+        cited = [coverage.specification for coverage in self._built.coverages]
+        # Specifications that nothing cites have no requirements.
+        known = (*cited, *list_unreferenced_specifications(self._configured(), cited))
+        unavailable = [locator.name for locator in self.library.failures]
+        return RequirementsByTarget(known, self._stated, self.tree, self.root, unavailable)
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        """The trace as flat cards, for queries."""
         from duvet.trace.catalogue import build_catalogue
 
         known = self.finished()
@@ -349,7 +347,6 @@ class Project:
         return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses)
 
     def specification(self, card: SpecificationCard) -> Specification:
-        """The specification of a card, with its text."""
         from duvet.trace.catalogue import load_card_specification
 
         return load_card_specification(card, self.library)

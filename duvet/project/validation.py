@@ -159,7 +159,6 @@ def _problem(
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:
-    """The project with these files in place of those on disk."""
     # Only the project on disk downloads missing specifications.
     project.extraction  # noqa: B018
     return Project(
@@ -200,8 +199,7 @@ class FixResult(Struct, frozen=True):
     after: dict[str, bytes]
     first: Findings
     findings: Findings
-    citations: int
-    """The number of fixed annotations."""
+    citations: int  # The number of fixed annotations.
 
 
 def fix_project(project: Project, chosen: Callable[[Findings], Iterable[str]]) -> FixResult:

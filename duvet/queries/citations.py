@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,12 +23,10 @@ from duvet.trace.catalogue import Catalogue, CitationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
 
 CharacterSpan = tuple[int, int]
-SourceReader = Callable[[str], str | None]
-"""Returns the text of a file, or None if it must not be shown."""
+SourceReader = Callable[[str], str | None]  # Returns the text of a file, or None if it must not be shown.
 
 _ORDER = (Kind.CITATION, Kind.TEST, Kind.IMPLICATION, Kind.EXCEPTION, Kind.TODO)
 _MAX_LINE = 160
-_INDENT = " \t"
 _COMMENT_ENDS = frozenset(("", "*", "/*", "*/", "(*", "*)", "<!--", "-->"))
 """Lines that are left of a comment around annotations."""
 _MAX_COMMENT_ENDS = 8
@@ -43,7 +41,6 @@ class CitationReader:
         self._text = lru_cache(maxsize=None)(files.text)
 
     def by_type(self, numbers: Iterable[int]) -> tuple[CitationWithCode, ...]:
-        """Return annotations by type, then by place."""
         ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._card(number).kind), number))
         return tuple(CitationWithCode(**self._fields(number)) for number in ordered)
 
@@ -52,7 +49,6 @@ class CitationReader:
         return CitationDetail(**self._fields(number), requirements=rows)
 
     def file(self, numbers: Iterable[int]) -> FileDetail:
-        """Return annotations of one file, by line."""
         ordered = sorted(numbers, key=lambda number: (self._card(number).line, number))
         first = self._card(ordered[0])
         return FileDetail(
@@ -118,22 +114,19 @@ def read_code_below(
     for path, own in by_path.items():
         text = read(path)
         if text is not None:
-            found.update(_read_below(text, sorted(own), max_lines))
-    return found
-
-
-def _read_below(text: str, own: Sequence[tuple[CharacterSpan, int]], max_lines: int) -> Mapping[int, str]:
-    found: dict[int, str] = {}
-    code, end = "", len(text)
-    for (start, stop), number in reversed(own):
-        after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
-        ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-        ##% `snippet-lines` says.
-        code = _cut_code(text, after, end, max_lines) or code
-        if code:
-            found[number] = code
-        end = text.rfind("\n", 0, start) + 1
+            ordered = sorted(own)
+            snippets: dict[int, str] = {}
+            code, end = "", len(text)
+            for (start, stop), number in reversed(ordered):
+                after = text.find("\n", max(stop - 1, 0)) + 1 or len(text)
+                ##= man/spec/page.md#requirements-and-citations
+                ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
+                ##% `snippet-lines` says.
+                code = _cut_code(text, after, end, max_lines) or code
+                if code:
+                    snippets[number] = code
+                end = text.rfind("\n", 0, start) + 1
+            found.update(snippets)
     return found
 
 
@@ -154,7 +147,7 @@ def _cut_code(text: str, start: int, end: int, max_lines: int) -> str:
 def _dedent(lines: Sequence[str]) -> list[str]:
     """Remove the common indentation and cut long lines; the first line is not blank."""
     plain = [line.rstrip() for line in lines]
-    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(_INDENT))]
+    common = plain[0][: len(plain[0]) - len(plain[0].lstrip(" \t"))]
     for line in plain:
         while line and not line.startswith(common):
             common = common[:-1]
@@ -163,21 +156,15 @@ def _dedent(lines: Sequence[str]) -> list[str]:
 
 
 class CommentStyle(Struct, frozen=True, kw_only=True):
-    """The style of annotations in some sources."""
-
-    label: str
-    """The patterns of the sources."""
+    label: str  # The patterns of the sources.
     meta: str
     content: str
-    first: str = ""
-    """The delimiters of a comment, if its lines need them."""
+    first: str = ""  # The delimiters of a comment, if its lines need them.
     last: str = ""
-    kind: Kind = Kind.CITATION
-    """The type of an annotation that doesn't state one."""
+    kind: Kind = Kind.CITATION  # The type of an annotation that doesn't state one.
 
 
 def list_comment_styles(rules: Iterable[SourceRule]) -> tuple[CommentStyle, ...]:
-    """Return the distinct styles of sources, with their patterns."""
     found: dict[tuple[str, str, CommentPair, Kind], dict[str, None]] = {}
     for rule in rules:
         for pattern in rule.patterns:

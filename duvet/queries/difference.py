@@ -15,18 +15,14 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, Requ
 from duvet.trace.coverage import compute_level_totals
 from duvet.trace.records import State
 
-_MIN_LIKENESS = 60
-"""The percentage below which two texts are different requirements."""
-_MAX_DISTANCE = 100
-"""Requirements further apart in their sections are not compared."""
+_MIN_LIKENESS = 60  # The percentage below which two texts are different requirements.
+_MAX_DISTANCE = 100  # Requirements further apart in their sections are not compared.
 _LAYERS = {"implementation": frozenset({Kind.CITATION, Kind.IMPLICATION}), "tests": frozenset({Kind.TEST})}
 """The layers of coverage, and the types of citations that provide them."""
 
-IndexPair = tuple[int, int]
-"""The indexes of a requirement, then and now."""
+IndexPair = tuple[int, int]  # The indexes of a requirement, then and now.
 _Key = Callable[[Catalogue, RequirementCard], Hashable]
-_Section = tuple[str, str]
-"""The locator of a specification and the id of a section."""
+_Section = tuple[str, str]  # The locator of a specification and the id of a section.
 _CitedText = tuple[Hashable, ...]
 """The identity of a cited text: a requirement by its index, another text by its words."""
 _Numbers = list[int]
@@ -42,8 +38,7 @@ class RequirementChange(Struct, frozen=True, kw_only=True):
 class CoverageChange(RequirementChange, frozen=True, kw_only=True):
     """A requirement whose coverage has changed."""
 
-    lost: tuple[str, ...]
-    """`implementation`, `tests`, both or neither."""
+    lost: tuple[str, ...]  # `implementation`, `tests`, both or neither.
     gained: tuple[str, ...]
 
 
@@ -98,8 +93,7 @@ class CitationChange(Struct, frozen=True, kw_only=True):
     """Citations of one type that a text has gained or lost."""
 
     target: str
-    identifier: str | None
-    """The first digits of the id, or None for a text that is not a requirement."""
+    identifier: str | None  # The first digits of the id, or None for a text that is not a requirement.
     text: str
     kind: str
     places: tuple[str, ...]
@@ -129,7 +123,18 @@ def compare_catalogues(then: Catalogue, now: Catalogue) -> Difference:
     ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
     ##% being edited.
     stale = _pair_citations(then, now, are_valid=False)
-    ours, theirs = _index_changed_citations(then, now, pairing, [old for old, _ in stale])
+    stale_then = [old for old, _ in stale]
+    # Unchanged ones are left out since the cited text may have become a requirement, or ceased to be one.
+    unchanged = _pair_citations(then, now, are_valid=True)
+    present = dict(pairing.pairs)
+    our_keys: dict[int, _CitedText] = {
+        old: ("now", present[old]) if old in present else ("then", old) for old in range(len(then.requirements))
+    }
+    their_keys: dict[int, _CitedText] = {new: ("now", new) for new in range(len(now.requirements))}
+    ours, theirs = (
+        _CitationIndex(then, our_keys, [*stale_then, *(old for old, _ in unchanged)]),
+        _CitationIndex(now, their_keys, [new for _, new in unchanged]),
+    )
     return Difference(
         then=_count_coverage(then),
         now=_count_coverage(now),
@@ -195,11 +200,6 @@ def find_regressions(difference: Difference) -> Iterator[Problem]:
         yield rules.CITATION_STALE.problem(message, one.file_path, Place(one.line_number))
 
 
-def find_uncited_additions(difference: Difference) -> Iterator[Problem]:
-    for row in difference.uncited:
-        yield make_gate_problem(row, rules.REQUIREMENT_UNCITED, "this requirement is new, and nothing cites it")
-
-
 class RequirementPairing(Struct, frozen=True):
     """The indexes of requirements that are in both catalogues or only in one."""
 
@@ -232,8 +232,6 @@ def pair_requirements(then: Catalogue, now: Catalogue) -> RequirementPairing:
 
 
 class _Unpaired:
-    """The requirements without a partner."""
-
     def __init__(self, then: Catalogue, now: Catalogue) -> None:
         self.catalogues = then, now
         self.then = list(range(len(then.requirements)))
@@ -417,20 +415,3 @@ class _CitationIndex:
                 places = tuple(card.id for card in sorted(cards, key=lambda card: (card.path, card.line)))
                 found.append(CitationChange(target=target, identifier=id, text=words, kind=kind, places=places))
         return tuple(sorted(found, key=lambda one: (one.target, one.text, one.kind)))
-
-
-def _index_changed_citations(
-    then: Catalogue, now: Catalogue, pairing: RequirementPairing, stale: Iterable[int]
-) -> tuple[_CitationIndex, _CitationIndex]:
-    """Index the citations of both catalogues except unchanged and stale ones."""
-    # Unchanged ones are left out since the cited text may have become a requirement, or ceased to be one.
-    unchanged = _pair_citations(then, now, are_valid=True)
-    present = dict(pairing.pairs)
-    ours: dict[int, _CitedText] = {
-        old: ("now", present[old]) if old in present else ("then", old) for old in range(len(then.requirements))
-    }
-    theirs: dict[int, _CitedText] = {new: ("now", new) for new in range(len(now.requirements))}
-    return (
-        _CitationIndex(then, ours, [*stale, *(old for old, _ in unchanged)]),
-        _CitationIndex(now, theirs, [new for _, new in unchanged]),
-    )

@@ -22,8 +22,7 @@ class VectorSpace(Protocol):
         """The bytes from which Embedder.space restores it."""
 
     @property
-    def width(self) -> int:
-        """The number of components."""
+    def width(self) -> int: ...
 
     def rows(self, texts: Sequence[str]) -> bytes:
         """Return a row for each text: `width` signed bytes and their scale, a little-endian float32."""
@@ -33,8 +32,6 @@ class VectorSpace(Protocol):
 
 
 class VectorRows(Protocol):
-    """Searchable vectors."""
-
     def __len__(self) -> int: ...
 
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> Sequence[tuple[int, float]]:
@@ -42,8 +39,6 @@ class VectorRows(Protocol):
 
 
 class Embedder(Protocol):
-    """An embedding model."""
-
     @property
     def name(self) -> str:
         """A name that differs if the vectors would."""
@@ -58,10 +53,8 @@ class Embedder(Protocol):
         """Restore a space that this model has made, or return None."""
 
 
-VECTOR_SCALE = 4
-"""Bytes of the scale of a row."""
-MAX_COMPONENT = 127
-"""The largest component of a row."""
+VECTOR_SCALE = 4  # Bytes of the scale of a row.
+MAX_COMPONENT = 127  # The largest component of a row.
 
 
 def row_size(width: int) -> int:

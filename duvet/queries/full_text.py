@@ -18,8 +18,7 @@ from duvet.tree.recorder import digest_content
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
-MatchSpans = tuple[tuple[int, int], ...]
-"""Offsets of the parts of a text that match."""
+MatchSpans = tuple[tuple[int, int], ...]  # Offsets of the parts of a text that match.
 IndexedTexts = tuple[str, str, str]
 """The text of a requirement, the title of its section, and the names of its specification."""
 
@@ -142,8 +141,7 @@ def _make_sqlite_error(reason: str) -> DuvetError:
 
 
 _Item = TypeVar("_Item", bound=Hashable)
-_RANK_CONSTANT = 60
-"""`k` of reciprocal rank fusion: the larger, the less the first ranks stand out."""
+_RANK_CONSTANT = 60  # `k` of reciprocal rank fusion: the larger, the less the first ranks stand out.
 
 
 def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:

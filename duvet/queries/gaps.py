@@ -20,14 +20,12 @@ LEVELS_BY_WORD = {"must": Level.MUST, "should": Level.SHOULD, "may": Level.MAY, 
 class RequirementFilter(Struct, frozen=True):
     """Filters of a list of requirements; the values of one are alternatives, and an empty one selects all."""
 
-    specifications: tuple[str, ...] = ()
-    """By id, name, URL or path."""
+    specifications: tuple[str, ...] = ()  # By id, name, URL or path.
     sections: tuple[str, ...] = ()
     """By id, number or title, or as `spec#section`; a numbered one includes those below it."""
     levels: tuple[Level, ...] = ()
     statuses: tuple[Status, ...] = ()
-    kinds: tuple[Kind, ...] = ()
-    """The types of annotations, of which a requirement needs one."""
+    kinds: tuple[Kind, ...] = ()  # The types of annotations, of which a requirement needs one.
 
 
 def select_requirements(catalogue: Catalogue, filters: RequirementFilter) -> list[int]:
@@ -86,8 +84,7 @@ class RequirementGaps(Struct, frozen=True):
 
     indexes: tuple[int, ...]
     among: int
-    not_applicable: int = 0
-    """The number of others, which need nothing."""
+    not_applicable: int = 0  # The number of others, which need nothing.
 
 
 class TodoNote(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,6 @@ from duvet.project.findings import Finding, choose_inputs
 from duvet.project.project import Project
 from duvet.project.validation import overlay_project, validate
 from duvet.queries.references import CitableText
-from duvet.sources.comments import SourceStyle
 from duvet.sources.editor import NewAnnotation, choose_style, insert_annotation
 from duvet.text import decode_utf8, quote_text
 from duvet.trace.locations import list_possible_paths
@@ -23,21 +22,14 @@ from duvet.tree.outputs import store_file
 
 
 class CiteOptions(Struct, frozen=True):
-    """The place and form of a new citation."""
-
-    name: str
-    """The path of the file, from the working directory."""
+    name: str  # The path of the file, from the working directory.
     line: int
-    kind: Kind | None = None
-    """None for the default of the source."""
+    kind: Kind | None = None  # None for the default of the source.
     fields: Mapping[str, str] = {}
-    width: int = 100
-    """The width of lines."""
+    width: int = 100  # The width of lines.
 
 
 class CitedFile(Struct, frozen=True):
-    """A file before and after the insertion, with the inserted lines."""
-
     path: str
     line: int
     lines: tuple[str, ...]
@@ -47,8 +39,19 @@ class CitedFile(Struct, frozen=True):
 
 def insert_citation(project: Project, citable: CitableText, options: CiteOptions) -> CitedFile:
     """Insert the citation in memory; raises a DuvetError if it would not be valid."""
-    path, styles = _find_source(project, options.name)
-    style = choose_style(styles, options.kind)
+    styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
+    name, root = options.name, project.root
+    chosen = choose_inputs([name], styles, root, project.tree)
+    if chosen.problems:
+        raise UnreadableError("there is no such file", path=name, hint="paths begin in the working directory")
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
+    if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, root))):
+        hint = "no `[[source]]` of the configuration has a pattern that matches it"
+        raise DuvetError(f"{quote_text(name)} is no source", hint=hint)
+    (path,) = chosen.paths
+    style = choose_style(styles[path], options.kind)
     kind = options.kind or style.kind
     if kind is Kind.EXCEPTION and not options.fields.get("reason", "").strip():
         raise DuvetError("an exception needs a reason", hint="give it with --reason")
@@ -59,29 +62,8 @@ def insert_citation(project: Project, citable: CitableText, options: CiteOptions
     annotation = NewAnnotation(citable.target, citable.quote, kind, options.fields)
     new = insert_annotation(path, decode_utf8(before, path), options.line, annotation, style, options.width)
     after = new.text.encode()
-    _check_problems(project, path, options.line, len(new.lines), after)
-    return CitedFile(path, options.line, new.lines, before, after)
-
-
-def _find_source(project: Project, name: str) -> tuple[str, tuple[SourceStyle, ...]]:
-    styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
-    chosen = choose_inputs([name], styles, project.root, project.tree)
-    if chosen.problems:
-        raise UnreadableError("there is no such file", path=name, hint="paths begin in the working directory")
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
-    if len(chosen.paths) != 1 or not any(map(project.tree.is_file, list_possible_paths(name, project.root))):
-        raise DuvetError(
-            f"{quote_text(name)} is no source",
-            hint="no `[[source]]` of the configuration has a pattern that matches it",
-        )
-    (path,) = chosen.paths
-    return path, styles[path]
-
-
-def _check_problems(project: Project, path: str, line: int, count: int, after: bytes) -> None:
-    """Raise a ProblemsError with the problems that the project has only with the new text of the file."""
+    # Only the problems count that the project has with the new text of the file, and not without.
+    count = len(new.lines)
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     known = Counter(_keys(validate(project).found))
@@ -91,9 +73,10 @@ def _check_problems(project: Project, path: str, line: int, count: int, after: b
         if known[key]:
             known[key] -= 1
         else:
-            problems.append(_move_back(one.problem, path, line, count))
+            problems.append(_move_back(one.problem, path, options.line, count))
     if problems:
         raise ProblemsError(tuple(problems))
+    return CitedFile(path, options.line, new.lines, before, after)
 
 
 def _keys(findings: Iterable[Finding]) -> Iterator[tuple[str, str, str]]:

@@ -79,8 +79,7 @@ class ExplainedRow(PriorityRow, frozen=True, kw_only=True):
     """A requirement with the explanation of its rank."""
 
     key: str
-    before_next: str
-    """The reason why the next one comes after it; empty for the last one."""
+    before_next: str  # The reason why the next one comes after it; empty for the last one.
 
 
 def make_priority_rows(catalogue: Catalogue, ranked: Sequence[int], limit: int | None = None) -> list[PriorityRow]:

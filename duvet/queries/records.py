@@ -19,8 +19,7 @@ from duvet.trace.records import NotApplicable, Status
 class RequirementRow(Struct, frozen=True, kw_only=True):
     """A requirement in a list."""
 
-    identifier: str
-    """The first digits of the id, which is the hex BLAKE3 of the text."""
+    identifier: str  # The first digits of the id, which is the hex BLAKE3 of the text.
     full_path: str
     specification: str
     section: str
@@ -112,10 +111,8 @@ def _quoted(text: str, safe: str = "/") -> str:
 class CitationWithCode(Struct, frozen=True, kw_only=True):
     """An annotation with the code around it."""
 
-    id: str
-    """`file:line`."""
-    full_path: str | None
-    """The path of the resource, below the first requirement that it refers to."""
+    id: str  # `file:line`.
+    full_path: str | None  # The path of the resource, below the first requirement that it refers to.
     file_path: str
     line_number: int
     type: str
@@ -130,10 +127,8 @@ class CitationWithCode(Struct, frozen=True, kw_only=True):
     valid: bool
     error: str | None
     warning: str | None
-    comment_text: str
-    """The lines of the comment without indentation."""
-    context_start: int
-    """The number of the first line."""
+    comment_text: str  # The lines of the comment without indentation.
+    context_start: int  # The number of the first line.
     context_lines: tuple[str, ...]
     url: str | None
     issue_url: str | None
@@ -156,20 +151,15 @@ class FileDetail(Struct, frozen=True, kw_only=True, tag_field="kind", tag="file"
 class RequirementDetail(RequirementRow, frozen=True, kw_only=True, tag_field="kind", tag="requirement"):
     """A requirement in its worst place, with all of its places."""
 
-    id: str
-    """The hex BLAKE3 of its text."""
+    id: str  # The hex BLAKE3 of its text.
     specification_name: str
     status_reason: str
-    excuse: NotApplicable | None
-    """Present if the configuration makes the requirement not applicable."""
-    url: str | None
-    """The URL of its section."""
+    excuse: NotApplicable | None  # Present if the configuration makes the requirement not applicable.
+    url: str | None  # The URL of its section.
     places: tuple[RequirementRow, ...]
     citations: tuple[CitationWithCode, ...]
-    neighbours: tuple[RequirementRow, ...]
-    """The requirements right before and after it in its section."""
-    cited_together: tuple[RequirementRow, ...]
-    """Other requirements of the same citations."""
+    neighbours: tuple[RequirementRow, ...]  # The requirements right before and after it in its section.
+    cited_together: tuple[RequirementRow, ...]  # Other requirements of the same citations.
 
 
 class RequirementCounts(Struct, frozen=True, kw_only=True):
@@ -183,8 +173,7 @@ class RequirementCounts(Struct, frozen=True, kw_only=True):
     excepted: int
     not_applicable: int
     applicable: int
-    percent: int | None
-    """The share of the applicable requirements that is done."""
+    percent: int | None  # The share of the applicable requirements that is done.
 
 
 class LevelCounts(RequirementCounts, frozen=True, kw_only=True):
@@ -229,8 +218,7 @@ class SpecificationDetail(Struct, frozen=True, kw_only=True, tag_field="kind", t
     url: str
     description: str
     full_path: str
-    target: str
-    """The part of its targets before `#`."""
+    target: str  # The part of its targets before `#`.
     file_path: str
     numbers: RequirementCounts
     levels: tuple[LevelCounts, ...]
@@ -254,17 +242,9 @@ def count_by_level(found: Iterable[CountedRequirement]) -> tuple[LevelCounts, ..
 
 
 def _fields(total: Total) -> dict[str, Any]:
-    return {
-        "requirements": total.requirements,
-        "not_started": total.with_status(Status.NOT_STARTED),
-        "in_progress": total.with_status(Status.IN_PROGRESS),
-        "needs_tests": total.with_status(Status.NEEDS_TESTS),
-        "done": total.done,
-        "excepted": total.excepted,
-        "not_applicable": total.not_applicable,
-        "applicable": total.applicable,
-        "percent": total.percent,
-    }
+    names = ("requirements", "done", "excepted", "not_applicable", "applicable", "percent")
+    by_status = {status.name.lower(): total.with_status(status) for status in Status if status is not Status.DONE}
+    return {**by_status, **{name: getattr(total, name) for name in names}}
 
 
 def format_section_text(section: Section) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -86,7 +86,18 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles 
         return found
     if _ID.match(name):
         return RequirementRef(find_requirements_by_id(catalogue, name))
-    raise _make_unknown_error(catalogue, name, files)
+    place = parse_file_line(name)
+    file_path = place.path if place else name
+    if files and any(map(files.has, list_possible_paths(file_path, files.root))):
+        raise NotFoundError(f"there is no annotation in {quote_text(file_path)}")
+    # Only for what looks like an id: words resemble some of thousands of ids by chance.
+    ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
+    paths = {card.path: card.path for card in catalogue.citations}
+    hint = suggest_nearest(file_path, ids | list_specification_names(catalogue) | paths)
+    raise NotFoundError(
+        f"nothing is called {quote_text(name)}",
+        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
+    )
 
 
 def find_requirements_by_id(catalogue: Catalogue, digits: str) -> tuple[int, ...]:
@@ -236,21 +247,6 @@ def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: FileL
     return RequirementRef(tuple(found))
 
 
-def _make_unknown_error(catalogue: Catalogue, name: str, files: ProjectFiles | None) -> NotFoundError:
-    place = parse_file_line(name)
-    path = place.path if place else name
-    if files and any(map(files.has, list_possible_paths(path, files.root))):
-        return NotFoundError(f"there is no annotation in {quote_text(path)}")
-    # Only for what looks like an id: words resemble some of thousands of ids by chance.
-    ids = {id[: len(path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(path) else {}
-    paths = {card.path: card.path for card in catalogue.citations}
-    hint = suggest_nearest(path, ids | list_specification_names(catalogue) | paths)
-    return NotFoundError(
-        f"nothing is called {quote_text(name)}",
-        hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
-    )
-
-
 class CitableText(Struct, frozen=True):
     """A target, and the words to quote; empty for the title of a section."""
 
@@ -275,7 +271,17 @@ def find_citable(catalogue: Catalogue, found: ResolvedReference, part: str | Non
 
 def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str | None) -> CitableText:
     if len(indexes) != 1:
-        raise _make_count_error(catalogue, indexes)
+        repeated = [catalogue.requirements[index] for index in indexes]
+        if not repeated:
+            raise NotFoundError("no requirement is cited there", hint="give an id, or spec#section")
+        ##= man/spec/cite.md#what-is-refused
+        ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
+        ids = {card.id for card in repeated}
+        message = f"{len(ids)} requirements are cited there"
+        if len(ids) == 1:
+            message = f"{repeated[0].id[:SHORT_ID_DIGITS]} stands in {len(repeated)} places"
+        lines = [f"{catalogue.full_path_of(card)}  {shorten_text(card.text, 60)}" for card in repeated]
+        raise NotFoundError(message, hint="\n".join(["give the path of one:", *lines]))
     card = catalogue.requirements[indexes[0]]
     quote = card.text if part is None else " ".join(part.split())
     if not quote or quote not in card.text:
@@ -284,17 +290,3 @@ def _quote_requirement(catalogue: Catalogue, indexes: Sequence[int], part: str |
     ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
     ##% `--part`, or nothing for a section.
     return CitableText(catalogue.target_of(card), quote)
-
-
-def _make_count_error(catalogue: Catalogue, indexes: Iterable[int]) -> NotFoundError:
-    cards = [catalogue.requirements[index] for index in indexes]
-    if not cards:
-        return NotFoundError("no requirement is cited there", hint="give an id, or spec#section")
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
-    ids = {card.id for card in cards}
-    message = f"{len(ids)} requirements are cited there"
-    if len(ids) == 1:
-        message = f"{cards[0].id[:SHORT_ID_DIGITS]} stands in {len(cards)} places"
-    lines = [f"{catalogue.full_path_of(card)}  {shorten_text(card.text, 60)}" for card in cards]
-    return NotFoundError(message, hint="\n".join(["give the path of one:", *lines]))

@@ -13,7 +13,6 @@ from duvet.text import quote_text, suggest_nearest
 from duvet.tree.git import GitRevisions
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")
-_SHORT_DIGITS = 12
 
 
 class DiffBase(Struct, frozen=True):
@@ -21,8 +20,7 @@ class DiffBase(Struct, frozen=True):
 
     commit: str
     revision: str
-    is_merge_base: bool
-    """True for the commit where HEAD left the revision."""
+    is_merge_base: bool  # True for the commit where HEAD left the revision.
 
     @property
     def words(self) -> str:
@@ -33,7 +31,7 @@ class DiffBase(Struct, frozen=True):
 
     @property
     def short(self) -> str:
-        return self.commit[:_SHORT_DIGITS]
+        return self.commit[:12]
 
 
 def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate: bool = False) -> DiffBase:
@@ -44,7 +42,15 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
         ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
         ##% revision.
         raise NotFoundError("there is no commit to compare with", hint="commit something first")
-    revision = _find_default(revisions, is_gate=is_gate) if name is None else name
+    revision = name
+    if revision is None:
+        ##= man/spec/diff.md#the-base
+        ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate
+        ##% MUST fail when `origin` exists and that branch is unknown.
+        revision = next(filter(revisions.find, _DEFAULTS), "HEAD")
+        if revision == "HEAD" and is_gate and revisions.has_origin:
+            hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
+            raise NotFoundError("the default branch of origin is not known here", hint=hint)
     commit = revisions.find(revision)
     if commit is None:
         raise _make_unknown_error(revisions, revision)
@@ -53,17 +59,6 @@ def find_base(revisions: GitRevisions, name: str | None, *, exact: bool, is_gate
     ##% `--exact` or without such a commit.
     left = None if exact or commit == head else revisions.merge_base(commit, head)
     return DiffBase(left or commit, revision, left not in (None, commit))
-
-
-def _find_default(revisions: GitRevisions, *, is_gate: bool) -> str:
-    ##= man/spec/diff.md#the-base
-    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
-    ##% fail when `origin` exists and that branch is unknown.
-    found = next(filter(revisions.find, _DEFAULTS), "HEAD")
-    if found == "HEAD" and is_gate and revisions.has_origin:
-        hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
-        raise NotFoundError("the default branch of origin is not known here", hint=hint)
-    return found
 
 
 def _make_unknown_error(revisions: GitRevisions, name: str) -> DuvetError:
@@ -81,12 +76,10 @@ _DONE = frozenset(("implementation", "implication", "test"))
 class SnapshotChange(Struct, frozen=True, kw_only=True):
     """A line of the snapshot that differs."""
 
-    specification: str
-    """The part of its targets before `#`."""
+    specification: str  # The part of its targets before `#`.
     section: str
     text: str
-    before: str
-    """The types of its citations; empty for a new line."""
+    before: str  # The types of its citations; empty for a new line.
     after: str
 
 
@@ -99,10 +92,8 @@ class SnapshotDiff(Struct, frozen=True, kw_only=True):
     removed: tuple[SnapshotChange, ...] = ()
 
 
-_Spot = tuple[str, str]
-"""A specification and a section."""
-_Line = tuple[str, int]
-"""A text, and the number of equal lines before it in the section."""
+_Spot = tuple[str, str]  # A specification and a section.
+_Line = tuple[str, int]  # A text, and the number of equal lines before it in the section.
 
 
 def compare_snapshots(committed: str, today: str) -> SnapshotDiff:
@@ -154,7 +145,6 @@ def _compare_sections(spot: _Spot, then: str, now: str) -> Iterator[tuple[str, S
 
 
 def _parse_lines(section: str) -> dict[_Line, tuple[str, ...]]:
-    """Return the types of citations of each line."""
     found: dict[_Line, tuple[str, ...]] = {}
     seen: Counter[str] = Counter()
     for status, text in _TEXT.findall(section):

@@ -34,29 +34,22 @@ if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder, VectorSpace
     from duvet.queries.vectors import Matrix
 
-
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
-_DEPTH = 100
-"""The least number of hits of each ranking that are fused."""
+_DEPTH = 100  # The least number of hits of each ranking that are fused.
 
 
 class SearchQuery(Struct, frozen=True):
-    """A query, with the filters and the limit of `duvet search`."""
-
     query: str
     filters: RequirementFilter = RequirementFilter()
-    is_raw: bool = False
-    """The query is an expression of FTS5."""
-    limit: int = 0
-    """0 is all."""
+    is_raw: bool = False  # The query is an expression of FTS5.
+    limit: int = 0  # 0 is all.
 
 
 class HitRow(RequirementRow, frozen=True, kw_only=True):
     """A requirement that was found."""
 
-    score: float | None
-    """Higher is better; None for a requirement that is only named."""
+    score: float | None  # Higher is better; None for a requirement that is only named.
     marks: MatchSpans
 
 
@@ -66,14 +59,10 @@ class SearchHits(Struct, frozen=True):
     indexes: Sequence[int]
     """The requirements that the query names, then those that its words find, best first."""
     scores: Mapping[int, float]
-    marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]
-    """Returns the matching parts of requirements."""
-    is_loose: bool = False
-    """No requirement has all words, and these have some."""
-    dropped: tuple[str, ...] = ()
-    """The stop words of a query that has no other words."""
-    is_cut: bool = False
-    """The query was too long."""
+    marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
+    is_loose: bool = False  # No requirement has all words, and these have some.
+    dropped: tuple[str, ...] = ()  # The stop words of a query that has no other words.
+    is_cut: bool = False  # The query was too long.
 
 
 class SearchAnswer(Struct, frozen=True):
@@ -249,8 +238,6 @@ class _CachedVectors(Struct, array_like=True):
 
 
 class RequirementVectors:
-    """The vectors of the requirements of a catalogue."""
-
     def __init__(self, catalogue: Catalogue, memory: Cache, embedder: Embedder) -> None:
         titles = [one.titles for one in catalogue.specifications]
         self._texts = [

@@ -40,9 +40,7 @@ def _one_thread() -> Iterator[None]:
 with _one_thread():
     import numpy as np
 
-
-_BLOCK = 4096
-"""Rows to compare at once, which fit into the cache of a processor."""
+_BLOCK = 4096  # Rows to compare at once, which fit into the cache of a processor.
 
 
 class Matrix:
@@ -69,7 +67,16 @@ class Matrix:
     def best(self, query: bytes, limit: int, allowed: Sequence[int] | None = None) -> list[tuple[int, float]]:
         chosen = None if allowed is None else np.flatnonzero(np.isin(self._numbers, np.asarray(allowed, np.int64)))
         numbers = self._numbers if chosen is None else self._numbers[chosen]
-        scores = self._scores(np.frombuffer(query, "<f4"), chosen, len(numbers))
+        vector = np.frombuffer(query, "<f4")
+        total = len(numbers)
+        scores = np.empty(total, np.float32)
+        block = np.empty((min(_BLOCK, total), self._width), np.float32)
+        for at in range(0, total, _BLOCK):
+            end = min(at + _BLOCK, total)
+            rows = self._rows[at:end] if chosen is None else self._rows[chosen[at:end]]
+            part = block[: end - at]
+            part[...] = rows["numbers"]
+            np.multiply(part @ vector, rows["scale"], out=scores[at:end])
         ##= man/spec/knowledge.md#vectors
         ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
         near = np.flatnonzero(scores > 0)
@@ -79,22 +86,10 @@ class Matrix:
         order = np.lexsort((numbers[near], -scores[near]))[:limit]
         return [(int(numbers[at]), float(scores[at])) for at in near[order]]
 
-    def _scores(self, query: Any, chosen: Any, total: int) -> Any:
-        scores = np.empty(total, np.float32)
-        block = np.empty((min(_BLOCK, total), self._width), np.float32)
-        for at in range(0, total, _BLOCK):
-            end = min(at + _BLOCK, total)
-            rows = self._rows[at:end] if chosen is None else self._rows[chosen[at:end]]
-            part = block[: end - at]
-            part[...] = rows["numbers"]
-            np.multiply(part @ query, rows["scale"], out=scores[at:end])
-        return scores
-
 
 _WORD = re.compile(r"[^\W_]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
-_START = "\N{LOWER ONE EIGHTH BLOCK}"
-"""The first character of a token that begins a word."""
+_START = "\N{LOWER ONE EIGHTH BLOCK}"  # The first character of a token that begins a word.
 _MAX_WORD_CHARACTERS = 64
 _MAX_CACHED_WORDS = 50_000
 
@@ -129,7 +124,6 @@ class TextTokenizer:
         return found
 
     def of_word(self, word: str) -> tuple[int, ...]:
-        """Return the tokens of one word, with its case."""
         numbers, parts = self._numbers, [_START, *word]
         while len(parts) > 1:
             pairs = [left + right for left, right in pairwise(parts)]
@@ -147,22 +141,17 @@ class TextTokenizer:
 
 
 _VERSION = re.compile(r"^__version__ = .*'(.+)'$", re.MULTILINE)
-_RECIPE = 1
-"""Increased whenever the way to compute the vectors of texts changes."""
+_RECIPE = 1  # Increased whenever the way to compute the vectors of texts changes.
 _BATCH = 256
-_SAMPLE = 10_000
-"""The texts of a corpus from which the weights of its words are computed."""
+_SAMPLE = 10_000  # The texts of a corpus from which the weights of its words are computed.
 _MAX_WEIGHT, _ROUNDING = 64, 1e-3
-_MIN_CORPUS = 512
-"""A smaller corpus has no common direction."""
+_MIN_CORPUS = 512  # A smaller corpus has no common direction.
 
 
 class _StoredSpace(Struct, frozen=True):
     name: str
-    weights: bytes
-    """The weight of each token, as float16."""
-    common: bytes
-    """The direction that all texts share, as float32."""
+    weights: bytes  # The weight of each token, as float16.
+    common: bytes  # The direction that all texts share, as float32.
 
 
 class _Tensor(Struct):
@@ -177,7 +166,15 @@ class WordLlama:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.tokens = TextTokenizer(folder / TOKENIZER_PATH)
-        self.vectors = _map_tensor(folder / WEIGHTS_PATH)
+        path = folder / WEIGHTS_PATH
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.decode(file.read(size), type=dict[str, Any])
+        (tensor,) = (
+            json.decode(json.encode(one), type=_Tensor) for name, one in header.items() if name != "__metadata__"
+        )
+        at = 8 + size + tensor.data_offsets[0]
+        self.vectors = np.asarray(np.memmap(path, "<f2", "r", at, tensor.shape))
         self.width = self.vectors.shape[1]
 
     @cached_property
@@ -241,29 +238,16 @@ class WordLlamaSpace:
         return data
 
     def directions(self, texts: Sequence[str]) -> Iterator[Any]:
-        """Yield the vectors of texts in batches."""
         for at in range(0, len(texts), _BATCH):
-            means = _normalize(self._sums(texts[at : at + _BATCH]))
+            batch = texts[at : at + _BATCH]
+            tokens = [self._model.tokens.of(text) for text in batch]
+            numbers = np.concatenate([np.asarray(one, np.int32) for one in tokens])
+            used, places = np.unique(numbers, return_inverse=True)
+            rows = np.repeat(np.arange(len(batch)), [len(one) for one in tokens])
+            counts = np.bincount(rows * len(used) + places, minlength=len(batch) * len(used))
+            vectors = self._model.vectors[used].astype(np.float32) * self.weights[used].astype(np.float32)[:, None]
+            means = _normalize(counts.reshape(len(batch), len(used)).astype(np.float32) @ vectors)
             yield _normalize(means - np.outer(means @ self._common, self._common))
-
-    def _sums(self, texts: Sequence[str]) -> Any:
-        tokens = [self._model.tokens.of(text) for text in texts]
-        numbers = np.concatenate([np.asarray(one, np.int32) for one in tokens])
-        used, places = np.unique(numbers, return_inverse=True)
-        rows = np.repeat(np.arange(len(texts)), [len(one) for one in tokens])
-        counts = np.bincount(rows * len(used) + places, minlength=len(texts) * len(used))
-        vectors = self._model.vectors[used].astype(np.float32) * self.weights[used].astype(np.float32)[:, None]
-        return counts.reshape(len(texts), len(used)).astype(np.float32) @ vectors
-
-
-def _map_tensor(path: Path) -> Any:
-    """Memory-map the only tensor of a safetensors file."""
-    with path.open("rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        header = json.decode(file.read(size), type=dict[str, Any])
-    (tensor,) = (json.decode(json.encode(one), type=_Tensor) for name, one in header.items() if name != "__metadata__")
-    at = 8 + size + tensor.data_offsets[0]
-    return np.asarray(np.memmap(path, "<f2", "r", at, tensor.shape))
 
 
 def _normalize(vectors: Any) -> Any:

@@ -26,8 +26,7 @@ class AnnotationFinder(Struct, frozen=True):
     """Finds consecutive lines with a prefix. The usual form is captured in groups, `quote` last."""
     texts: Callable[[str], list[str]]
     """Finds the text behind the prefix on each line of a quote, without empty lines."""
-    without_text: str
-    """The end of a quote line with nothing behind its prefix; few other lines end so."""
+    without_text: str  # The end of a quote line with nothing behind its prefix; few other lines end so.
 
 
 @lru_cache
@@ -58,10 +57,8 @@ class LineRun(Struct, frozen=True):
     """Consecutive lines that begin with a prefix."""
 
     line: int
-    start: int
-    """The offset of the first prefix."""
-    found: re.Match[str]
-    """A match that may begin earlier, on a line that does not begin with a prefix."""
+    start: int  # The offset of the first prefix.
+    found: re.Match[str]  # A match that may begin earlier, on a line that does not begin with a prefix.
 
     @property
     def text(self) -> str:
@@ -336,7 +333,6 @@ _CUT_DISTANCE = 3
 
 
 def scan_comments(path: str, text: str, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
-    """The annotations of a source, and its problems."""
     found: list[Annotation] = []
     problems: list[Problem] = []
     before: AnnotationBlock | None = None

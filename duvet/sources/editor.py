@@ -17,7 +17,6 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.text import BOM, WHITESPACE, find_line_index, format_count, line_starts
 
 LINE_WIDTH = 80
-_TAB = 4
 
 
 def split_words(text: str) -> list[str]:
@@ -30,7 +29,7 @@ _BLANKS = dict.fromkeys(map(ord, WHITESPACE), " ")
 
 def measure_line(line: str) -> int:
     """The width of a line with its tabs expanded."""
-    return len(line.expandtabs(_TAB))
+    return len(line.expandtabs(4))
 
 
 def wrap_words(words: Sequence[str], *rooms: int) -> Iterator[list[str]]:
@@ -170,7 +169,21 @@ class QuoteLine(Struct, frozen=True):
 
 
 def make_comment_quote_edits(text: str, annotation: Annotation, style: SourceStyle, quote: str) -> tuple[Edit, ...]:
-    return make_line_edits(text, _quote_lines(text, annotation, style), quote)
+    found: list[QuoteLine] = []
+    at, end = annotation.source.quote
+    start = text.rfind("\n", 0, at) + 1
+    while start < end:
+        stop = text.find("\n", start)
+        stop = len(text) if stop < 0 else stop
+        if not found:
+            first = at
+        else:
+            behind = text[start:stop].lstrip(WHITESPACE)[len(style.content) :]
+            first = stop - len(behind.lstrip(WHITESPACE))
+        quoted = text[first:stop].rstrip(WHITESPACE)
+        found.append(QuoteLine(start, stop, first, first + len(quoted), text[start:first], split_words(quoted)))
+        start = stop + 1
+    return make_line_edits(text, found, quote)
 
 
 def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[Edit, ...]:
@@ -189,26 +202,16 @@ def make_line_edits(text: str, lines: Sequence[QuoteLine], quote: str) -> tuple[
     first = changed[0] if changed else len(lines) - 1
     while not lines[first].words:
         first -= 1
-    return (_lines_edit(text, lines[first:], new[first:]),)
-
-
-def _quote_lines(text: str, annotation: Annotation, style: SourceStyle) -> list[QuoteLine]:
-    """The lines from the first to the last with text of the quote."""
-    found: list[QuoteLine] = []
-    at, end = annotation.source.quote
-    start = text.rfind("\n", 0, at) + 1
-    while start < end:
-        stop = text.find("\n", start)
-        stop = len(text) if stop < 0 else stop
-        if not found:
-            first = at
-        else:
-            behind = text[start:stop].lstrip(WHITESPACE)[len(style.content) :]
-            first = stop - len(behind.lstrip(WHITESPACE))
-        quoted = text[first:stop].rstrip(WHITESPACE)
-        found.append(QuoteLine(start, stop, first, first + len(quoted), text[start:first], split_words(quoted)))
-        start = stop + 1
-    return found
+    # The edit that replaces these lines; added lines get the prefix of the last one.
+    old_lines = lines[first:]
+    new_lines = new[first:]
+    above = text.rfind("\n", 0, old_lines[0].first) + 1
+    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
+    prefixes = [line.prefix for line in old_lines if line.words]
+    prefixes += prefixes[-1:] * len(new_lines)
+    written = [" ".join(line) for line in new_lines if line]
+    joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
+    return (make_edit(text, old_lines[0].first, old_lines[-1].last, joined),)
 
 
 def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], index: int) -> Edit:
@@ -219,17 +222,6 @@ def _line_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]], 
     if any(new[:index]):
         return make_edit(text, lines[index - 1].end, line.end, "")
     return make_edit(text, line.start, lines[index + 1].start, "")
-
-
-def _lines_edit(text: str, lines: Sequence[QuoteLine], new: Sequence[list[str]]) -> Edit:
-    """The edit that replaces these lines; added lines get the prefix of the last one."""
-    above = text.rfind("\n", 0, lines[0].first) + 1
-    end = "\r\n" if text.endswith("\r\n", 0, above) else "\n"
-    prefixes = [line.prefix for line in lines if line.words]
-    prefixes += prefixes[-1:] * len(new)
-    written = [" ".join(line) for line in new if line]
-    joined = written[0] + "".join(end + prefix + line for prefix, line in zip(prefixes[1:], written[1:], strict=False))
-    return make_edit(text, lines[0].first, lines[-1].last, joined)
 
 
 _STRINGS = r'"(?:[^"\\\n]|\\.)*+"'
@@ -284,7 +276,24 @@ class Insertion(Struct, frozen=True):
 
 def insert_annotation(path: str, text: str, line: int, new: NewAnnotation, style: SourceStyle, most: int) -> Insertion:
     """Insert an annotation above this line; DuvetError if that is impossible."""
-    _check_line(path, text, line)
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
+    count = text.count("\n") + (text[-1:] not in ("", "\n"))
+    message = hint = ""
+    if not 0 < line <= count:
+        message, hint = "there is no such line", f"the file has {format_count(count, 'line')}"
+    elif line == 1:
+        for sign, what in _FIRST_LINES.items():
+            if text.startswith(sign):
+                message, hint = f"the file has to begin with {what}", "put it above another line"
+    else:
+        above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
+        # A backslash continues a line; two of them are one of TeX's own signs.
+        if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
+            message, hint = "the line above it goes on in this one", "put it above the line where that begins"
+    if message:
+        raise DuvetError(message, path=path, line=line, hint=hint)
     lines = _format_lines(path, text, line, new, style, most)
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
@@ -323,27 +332,6 @@ def _format_lines(path: str, text: str, line: int, new: NewAnnotation, style: So
 
 
 _FIRST_LINES = {BOM: "a byte order mark", "#!": "the name of the program that runs it", "<?": "what opens its code"}
-
-
-def _check_line(path: str, text: str, line: int) -> None:
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
-    count = text.count("\n") + (text[-1:] not in ("", "\n"))
-    message = hint = ""
-    if not 0 < line <= count:
-        message, hint = "there is no such line", f"the file has {format_count(count, 'line')}"
-    elif line == 1:
-        for sign, what in _FIRST_LINES.items():
-            if text.startswith(sign):
-                message, hint = f"the file has to begin with {what}", "put it above another line"
-    else:
-        above = text[: line_starts(text)[line - 1]].removesuffix("\n").removesuffix("\r")
-        # A backslash continues a line; two of them are one of TeX's own signs.
-        if (len(above) - len(above.rstrip("\\"))) % 2 == 1:
-            message, hint = "the line above it goes on in this one", "put it above the line where that begins"
-    if message:
-        raise DuvetError(message, path=path, line=line, hint=hint)
 
 
 def _check_others(path: str, texts: tuple[str, str], line: int, count: int, style: SourceStyle) -> None:

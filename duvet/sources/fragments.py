@@ -24,10 +24,8 @@ _TRIPLE_APOSTROPHE = r"'''(?s:[^\\]|\\.)*?'''"
 class LiteralFamily(NamedTuple):
     """Languages with the same multi-line literals."""
 
-    signs: tuple[str, ...]
-    """A text without any of these has no such literal."""
-    expression: str
-    """Matches what is skipped as a whole; the group `literal` is a multi-line literal."""
+    signs: tuple[str, ...]  # A text without any of these has no such literal.
+    expression: str  # Matches what is skipped as a whole; the group `literal` is a multi-line literal.
     languages: tuple[Language, ...]
 
 
@@ -103,7 +101,6 @@ def lines_in_literals(path: str, text: str, lines: Iterable[int]) -> list[int]:
 
 
 def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
-    """The first and the last line of each multi-line literal."""
     line, counted = 1, 0
     for found in re.compile(family.expression).finditer(text):
         if found.lastgroup == "unsure":
@@ -115,8 +112,7 @@ def _spans(family: LiteralFamily, text: str) -> Iterator[tuple[int, int]]:
 
 
 _FIELD = re.compile(r"(?:source|type|level|format|reason|feature|tracking-issue)\s*=")
-_SIGNS = r"[^\w\s=]{1,8}? ?"
-"""The signs that begin a comment in most languages; in some it is a word."""
+_SIGNS = r"[^\w\s=]{1,8}? ?"  # The signs that begin a comment in most languages; in some it is a word.
 _META = re.compile(rf"(?P<mark>{_SIGNS})=")
 _CONTENT = re.compile(rf"(?P<mark>{_SIGNS})[#%](?![#%])")
 _TARGET = r"(?:[^\s\"'(){};,]*#[^\s\"'(){};,]+|https?://[^\s\"'(){};,]+)"
@@ -128,8 +124,7 @@ _PASTED_CITATION_PLAIN = SourceStyle()
 
 
 class PastedText(Struct, frozen=True):
-    text: str
-    """The same lines in the default style, in which places are counted."""
+    text: str  # The same lines in the default style, in which places are counted.
     annotations: list[Annotation]
     problems: list[Problem]
 

@@ -25,8 +25,6 @@ PathPredicate = Callable[[str], object]
 
 
 class PatternError(DuvetError):
-    """An invalid pattern."""
-
     def __init__(self, pattern: str, position: int, reason: str) -> None:
         super().__init__(
             f"Pattern syntax error near position {position}: {reason}",
@@ -39,8 +37,7 @@ class PatternComponent(Struct, frozen=True):
 
     literal: str | None = None
     matches: PathPredicate | None = None
-    expression: str = ""
-    """A regular expression for the name."""
+    expression: str = ""  # A regular expression for the name.
 
     @property
     def is_recursive(self) -> bool:
@@ -50,13 +47,24 @@ class PatternComponent(Struct, frozen=True):
 class PathPattern(Struct, frozen=True):
     root: str
     components: tuple[PatternComponent, ...]
-    wants_folders: bool
-    """The pattern ends with a slash, so that it matches no file."""
+    wants_folders: bool  # The pattern ends with a slash, so that it matches no file.
 
 
 def compile_pattern(text: str) -> PathPattern:
     """Return the pattern, or raise PatternError with upstream's words."""
-    _check(text)
+    for mark in _MARK.finditer(text):
+        start, end = mark.span()
+        if mark["nul"]:
+            raise PatternError(text, start, "no path holds a NUL")
+        if mark["open"]:
+            raise PatternError(text, start, "invalid range pattern")
+        if mark["stars"]:
+            if end - start > 2:
+                raise PatternError(text, start + 2, "wildcards are either regular `*` or recursive `**`")
+            if start and text[start - 1] != "/":
+                raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
+            if end < len(text) and text[end] != "/":
+                raise PatternError(text, end, "recursive wildcards must form a single path component")
     names = (found for found in _NAME.finditer(text) if found[0] != ".")
     components: list[PatternComponent] = []
     for found in names:
@@ -75,22 +83,6 @@ def match_any(patterns: Iterable[PathPattern]) -> PathPredicate:
             inner = "".join(["(?:.*/)?" if one.is_recursive else f"{one.expression}/" for one in folders])
             expressions.append(f"{pattern.root}{inner}{'.+' if last.is_recursive else last.expression}(?:/.*)?")
     return re.compile("|".join(expressions) or "(?!)", re.DOTALL).fullmatch
-
-
-def _check(text: str) -> None:
-    for mark in _MARK.finditer(text):
-        start, end = mark.span()
-        if mark["nul"]:
-            raise PatternError(text, start, "no path holds a NUL")
-        if mark["open"]:
-            raise PatternError(text, start, "invalid range pattern")
-        if mark["stars"]:
-            if end - start > 2:
-                raise PatternError(text, start + 2, "wildcards are either regular `*` or recursive `**`")
-            if start and text[start - 1] != "/":
-                raise PatternError(text, start - 1, "recursive wildcards must form a single path component")
-            if end < len(text) and text[end] != "/":
-                raise PatternError(text, end, "recursive wildcards must form a single path component")
 
 
 def _component(name: str, pattern: str, offset: int) -> PatternComponent:
@@ -133,8 +125,6 @@ def _character_class(inside: str, *, negated: bool) -> str:
 
 
 _END = re.compile(r"(?<=[^/])(?:/|\Z)")
-_Step = tuple[str, int, tuple[object, ...]]
-"""A folder, the component to look for there, and the folders around it if a link led there."""
 
 
 def expand_pattern(pattern: PathPattern, tree: Tree, report: Callable[[Problem], None]) -> list[str]:
@@ -166,7 +156,8 @@ class _Walk:
         self.components = components
         self.report = report
         self.found: set[str] = set()
-        self.todo: list[_Step] = []
+        self.todo: list[tuple[str, int, tuple[object, ...]]] = []
+        """A folder, the component to look for there, and the folders around it if a link led there."""
         self.linked: set[object] = set()
         """The folders that links have led to."""
         self.looped: set[object] = set()

@@ -21,8 +21,6 @@ Hides = Callable[[str, bool], object]
 
 
 class FilteredTree:
-    """A tree without the paths that are hidden."""
-
     def __init__(self, tree: Tree, hides: Hides) -> None:
         self.tree = tree
         self.hides = hides
@@ -57,8 +55,6 @@ class SourceFile(Struct, frozen=True):
 
 
 class RuleOrigin(Struct, frozen=True):
-    """The place where a rule is written."""
-
     path: str = ""
     place: Callable[[str, int], Place] = lambda key, index: Place()
     """Returns the place of a value of one of its keys."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import cached_property
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from duvet.errors import DuvetError, FetchError
 from duvet.progress import Downloads, Progress
-from duvet.specs.fetch import DownloadOutcome, FetchRefusal, Policy, SizeListener, check_allowed, fetch_text
+from duvet.specs.library import DownloadOutcome, Policy
 from duvet.tree.outputs import store_file
 from duvet.version import VERSION
 
@@ -21,10 +23,20 @@ if TYPE_CHECKING:
 
     from httpx2 import Client, Response
 
-
 MAX_PARALLEL_DOWNLOADS = 8
-_PAUSE = 0.05
-"""The seconds between two progress messages about one download."""
+_PAUSE = 0.05  # The seconds between two progress messages about one download.
+
+
+SizeListener = Callable[[int], None]
+"""Called with the number of bytes received; an exception that it raises ends the download."""
+
+_MOST_REDIRECTS = 10
+# Compiled only when something is downloaded.
+_HTML = rb"(?i:(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b)"
+
+
+class FetchRefusal(Exception):
+    """The reason why a URL has no text."""
 
 
 class DownloadClients:
@@ -34,7 +46,6 @@ class DownloadClients:
         self._idle: list[Client] = []
 
     def fetch(self, url: str, listen: SizeListener) -> bytes:
-        """Return the text of a URL, or raise FetchRefusal."""
         import httpx2
 
         try:
@@ -101,22 +112,49 @@ def download_texts(urls: Mapping[str, str], policy: Policy, progress: Progress) 
 
 
 def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
-    try:
-        check_allowed(url, policy)
-    except FetchRefusal as refusal:
-        return refusal
-    return None
+    scheme = url.partition(":")[0]
+    ##= man/spec/trace.md#specifications
+    ##% With `--offline`, duvet MUST NOT download anything.
+    if policy.offline:
+        return FetchRefusal("downloads are off")
+    if scheme not in ("https", "http"):
+        return FetchRefusal(f"downloads over {scheme} are not supported")
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
+    return FetchRefusal("it is not https") if scheme == "http" and not policy.allow_http else None
 
 
-def _lanes(urls: Mapping[str, str]) -> list[deque[str]]:
-    """The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn."""
-    files = set(urls.values())
-    lanes: dict[str, deque[str]] = {}
-    for url, file in urls.items():
-        parts = file.split("/")
-        above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
-        lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
-    return list(lanes.values())
+def fetch_text(client: Client, response: Response, policy: Policy, listen: SizeListener) -> bytes:
+    """The text of a response after redirects, which must not leave HTTPS."""
+    end = time.monotonic() + policy.seconds
+    for _ in range(_MOST_REDIRECTS):
+        following = response.next_request
+        if following is None:
+            break
+        response.close()
+        if following.url.scheme != "https" and (response.url.scheme == "https" or not policy.allow_http):
+            raise FetchRefusal(f"it redirects to {following.url}, which is not https")
+        response = client.send(following, stream=True)
+    with closing(response):
+        if response.next_request is not None:
+            raise FetchRefusal(f"it redirects more than {_MOST_REDIRECTS} times")
+        if not response.is_success:
+            raise FetchRefusal(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > policy.max_bytes:
+                raise FetchRefusal(f"it is larger than {policy.max_bytes} bytes")
+            if time.monotonic() > end:
+                raise FetchRefusal("it took too long")
+            listen(len(body))
+        data = bytes(body)
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    if re.match(_HTML, data):
+        raise FetchRefusal("it is an HTML page, where text or Markdown is needed")
+    return data
 
 
 class _DownloadRun:
@@ -127,7 +165,14 @@ class _DownloadRun:
         self.policy = policy
         self.display = display
         self.clients = DownloadClients(policy)
-        self.waiting = deque(_lanes(urls))
+        # The URLs in order; those whose files conflict (same file, or one in the other) share a lane and run in turn.
+        files = set(urls.values())
+        lanes: dict[str, deque[str]] = {}
+        for url, file in urls.items():
+            parts = file.split("/")
+            above = ("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+            lanes.setdefault(next(path for path in above if path in files), deque()).append(url)
+        self.waiting = deque(list(lanes.values()))
         self.running: dict[str, tuple[float, deque[str]]] = {}
         """The deadline of a download, and the rest of its lane."""
         self.events: SimpleQueue[tuple[str, int | bytes | BaseException]] = SimpleQueue()
@@ -152,7 +197,7 @@ class _DownloadRun:
     def _start(self, lane: deque[str]) -> None:
         url = lane.popleft()
         self.display.begin(url)
-        self.running[url] = (monotonic() + self.policy.seconds, lane)
+        self.running[url] = (time.monotonic() + self.policy.seconds, lane)
         refusal = _refusal(url, self.policy)
         if refusal is not None:
             self._finish(url, refusal)
@@ -160,14 +205,14 @@ class _DownloadRun:
             Thread(target=self._fetch, args=(url,), daemon=True).start()
 
     def _fetch(self, url: str) -> None:
-        shown = monotonic()
+        shown = time.monotonic()
 
         def listen(size: int) -> None:
             nonlocal shown
             if url not in self.running:
                 raise FetchRefusal("nobody waits for it")
-            if monotonic() - shown > _PAUSE:
-                shown = monotonic()
+            if time.monotonic() - shown > _PAUSE:
+                shown = time.monotonic()
                 self.events.put((url, size))
 
         try:
@@ -178,13 +223,13 @@ class _DownloadRun:
     def _handle_event(self) -> None:
         nearest = min(end for end, _ in self.running.values())
         try:
-            url, event = self.events.get(timeout=max(0.0, nearest - monotonic()))
+            url, event = self.events.get(timeout=max(0.0, nearest - time.monotonic()))
         except Empty:
             ##= man/spec/trace.md#specifications
             ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large
             ##% or takes too long.
             # The timeouts of a client don't cover name resolution.
-            now = monotonic()
+            now = time.monotonic()
             for url in [url for url, (end, _) in self.running.items() if end <= now]:
                 self._finish(url, FetchRefusal(f"it took more than {self.policy.seconds:g} seconds"))
             return

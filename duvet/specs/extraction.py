@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from itertools import pairwise
 from posixpath import normpath
 
@@ -46,7 +45,6 @@ _KEYWORD = re.compile(
     re.ASCII,
 )
 _NOT = "NOT "
-_DOT_NOT = f".{_NOT}"
 _OTHER_WORDS = re.compile("[\u200c\u200d\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189]")
 """Characters that belong to words besides letters, marks, digits and connectors."""
 
@@ -55,8 +53,7 @@ class Keyword(Struct, frozen=True):
     start: int
     end: int
     level: Level
-    rank: int
-    """The index of the keyword: awslabs duvet searches each line for one keyword after the other."""
+    rank: int  # The index of the keyword: awslabs duvet searches each line for one keyword after the other.
 
 
 _MEANINGS = {
@@ -70,7 +67,7 @@ def find_keywords(text: str) -> Iterator[Keyword]:
         start, end = found.span()
         if is_plain or _is_apart(text, start, end):
             # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
-            if text.endswith(_DOT_NOT, 0, start):
+            if text.endswith(f".{_NOT}", 0, start):
                 start -= len(_NOT)
             level, rank = _MEANINGS[found[0]]
             yield Keyword(start, end, level, rank)
@@ -223,7 +220,6 @@ def _first_found(text: str, sentences: list[_Sentence]) -> _Sentence:
     return min(sentences, key=found_at)
 
 
-_FIXED = ("/", ".", "..")
 # Characters that lead to another folder, or that file names can't or shouldn't contain.
 _NAMELESS = re.compile(r"[/\x00-\x1f\x7f]")
 # File systems allow names of 255 bytes, and a paragraph above a line of hyphens is a title.
@@ -237,7 +233,7 @@ def requirements_folder(source: str, out: str, downloads: str = "") -> str:
     it, else from `out`, where the source is in that, else from the root or the working directory.
     """
     parts = path_parts(source)
-    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in _FIXED]
+    kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in ("/", ".", "..")]
     return posixpath.join(out, strip_extension("/".join(kept)))
 
 
@@ -264,11 +260,9 @@ class Extraction(Struct, frozen=True):
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
-    folders: dict[str, str]
-    """By folder: the beginning of the targets in it."""
+    folders: dict[str, str]  # By folder: the beginning of the targets in it.
     problems: list[Problem]
-    all_below: str = ""
-    """The folder that contains no other files; empty if it may contain others."""
+    all_below: str = ""  # The folder that contains no other files; empty if it may contain others.
 
 
 def extract_configured(config: Config, library: Library, root: str) -> Extraction:
@@ -307,8 +301,6 @@ def _located(config: Config) -> Iterator[Locator]:
 
 
 class _SpecificationFiles(Struct, frozen=True):
-    """The requirement files of one specification, and the annotations in them."""
-
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
 
@@ -365,26 +357,22 @@ def list_extracted_sections(specification: Specification) -> Iterator[tuple[Sect
             yield section, found
 
 
-@cache
-def _generated() -> re.Pattern[bytes]:
-    """The form of a file that an extraction wrote; compiled only when a file may be stale."""
-    return re.compile(
-        rb"""
-        target[ ]=[ ]"(?P<target>[^\n]*)"\n
-        \n
-        (?:\#[^\n]*\n)+
-        \n
-        (?:\[\[spec\]\]\n
-        level[ ]=[ ]"[A-Z]+"\n
-        quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
-        \n)+
-        """,
-        re.VERBOSE | re.DOTALL,
-    )
+# The form of a file that an extraction wrote; compiled only when a file may be stale.
+_GENERATED = rb"""
+    target[ ]=[ ]"(?P<target>[^\n]*)"\n
+    \n
+    (?:\#[^\n]*\n)+
+    \n
+    (?:\[\[spec\]\]\n
+    level[ ]=[ ]"[A-Z]+"\n
+    quote[ ]=[ ](?:'''\n(?:(?!''').)*'''|\"\"\"\n(?:(?!\"\"\").)*\"\"\")\n
+    \n)+
+"""
 
 
 def _match(data: bytes) -> re.Match[bytes] | None:
-    return _generated().fullmatch(data) if data.startswith(b"target = ") and data.endswith(b"\n\n") else None
+    may_match = data.startswith(b"target = ") and data.endswith(b"\n\n")
+    return re.fullmatch(_GENERATED, data, re.VERBOSE | re.DOTALL) if may_match else None
 
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:

@@ -16,8 +16,7 @@ from duvet.text import BOM, byte_length, trim
 
 _WIDTH = 72
 _MOST_LINES = 6
-_SLACK = 24
-"""The largest difference between the two margins of a centred line."""
+_SLACK = 24  # The largest difference between the two margins of a centred line.
 
 _COLUMNS = " " * 3
 _ANNOUNCEMENTS = ("rfc", "request for comments", "internet-draft", "internet draft")
@@ -50,16 +49,13 @@ def _is_centred(line: str) -> bool:
 SectionNumbers = tuple[int, ...]
 
 LARGEST_NUMBER = 199
-LETTER_A = 1000
-"""Letters follow all numbers, so that one comparison is enough for both."""
+LETTER_A = 1000  # Letters follow all numbers, so that one comparison is enough for both.
 
-_GAP = r"[^\S\x1c-\x1f]"
-"""White space, without the separators that only Python counts as such."""
+_GAP = r"[^\S\x1c-\x1f]"  # White space, without the separators that only Python counts as such.
 
 _NUMBERED = re.compile(rf"(?:[A-Z]\.?)?[0-9.]+(?=:?{_GAP}+(.*))|(?:[A-Z]\.)?[0-9.]+\Z")
 _APPENDIX = re.compile(r"Appendix |APPENDIX |Annex ")
 _LETTERED = re.compile(rf"[A-Z](?=\.?\Z|(?:[.:]|{_GAP}+(?:--?|:))?{_GAP}+(.*))")
-_WIDE = " " * 5
 
 
 class NumberedHeading(Struct, frozen=True):
@@ -70,7 +66,6 @@ class NumberedHeading(Struct, frozen=True):
 
 
 def parse_heading(line: str) -> NumberedHeading | None:
-    """The numbered title on the line, if there can be one."""
     appendix = _APPENDIX.match(line)
     start = appendix.end() if appendix else 0
     found = (_LETTERED.match(line, start) if appendix else None) or _NUMBERED.match(line, start)
@@ -80,7 +75,7 @@ def parse_heading(line: str) -> NumberedHeading | None:
     numbers = _numbers_of(number)
     title = trim(found[1] or "")
     # Some titles come from a table of contents, a table or code.
-    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", _WIDE)) or title.startswith(";")
+    is_odd = any(sign in title for sign in (".....", ". . .", " . . ", " " * 5)) or title.startswith(";")
     if numbers is None or is_odd or title.endswith(("{", "[", "(", ";")):
         return None
     kind = "appendix" if appendix or not number[0].isdigit() else "section"
@@ -155,8 +150,7 @@ _NAMED = (
 _NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
 
 _BREAKS = (b"b", b"p")
-_ALONE = b"bb"
-"""The lines around a title without a number."""
+_ALONE = b"bb"  # The lines around a title without a number.
 
 # Most lines need no further look.
 _TITLE = re.compile(rb"\n(?=[0-9]|[A-Z](?:[0-9.]|[A-Za-z' ]{4,30}\r?\n|(?:ppendix|PPENDIX|nnex) ))")
@@ -168,8 +162,6 @@ _IETF_GAP = re.compile(rb"(?:[pr]|b[bpr])[bpr]*(?:(?<=p)t[bpr]*)*")
 
 
 class _Lines(Struct, frozen=True):
-    """The lines of a file, their byte offsets, and their kinds."""
-
     texts: list[str]
     starts: list[int]
     kinds: bytearray
@@ -182,22 +174,6 @@ class _Title(Struct, frozen=True):
 
 
 def parse_ietf(data: bytes) -> tuple[Section, ...]:
-    """The sections of a UTF-8 text in order."""
-    lines = _split(data)
-    for index in compress(count(), map(str.isspace, lines.texts)):
-        line = lines.texts[index]
-        if not trim(line):
-            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
-            lines.texts[index] = ""
-    _mark_running(data, lines)
-    sections: dict[str, Section] = {}
-    for section in _sections(_mark_titles(data, lines), lines):
-        sections.pop(section.id, None)  # the last of several stays, at its own place
-        sections[section.id] = section
-    return tuple(sections.values())
-
-
-def _split(data: bytes) -> _Lines:
     text = data.decode()
     marked = text.startswith(BOM)
     texts = (text[1:] if marked else text).split("\n")
@@ -208,11 +184,13 @@ def _split(data: bytes) -> _Lines:
         texts = [line.removesuffix("\r") for line in texts]
     if last:
         texts.append(last)
-    return _Lines(texts, starts, bytearray(map(bool, texts)).translate(_KINDS))
-
-
-def _mark_running(data: bytes, lines: _Lines) -> None:
-    """Mark running heads and feet: lines that begin with the RFC number, or have a page number."""
+    lines = _Lines(texts, starts, bytearray(map(bool, texts)).translate(_KINDS))
+    for index in compress(count(), map(str.isspace, lines.texts)):
+        line = lines.texts[index]
+        if not trim(line):
+            lines.kinds[index] = _PAGE if line == "\f" else _BLANK
+            lines.texts[index] = ""
+    # Running heads and feet begin with the RFC number, or have a page number.
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
     for head in _HEAD.finditer(data):
@@ -222,6 +200,11 @@ def _mark_running(data: bytes, lines: _Lines) -> None:
         before = data[start - 1 : start]
         if before == b"\n" or (before == b" " and (number[1] or end == len(data))):
             lines.kinds[_line_at(start, lines)] = _RUNNING
+    sections: dict[str, Section] = {}
+    for section in _sections(_mark_titles(data, lines), lines):
+        sections.pop(section.id, None)  # the last of several stays, at its own place
+        sections[section.id] = section
+    return tuple(sections.values())
 
 
 def _line_at(offset: int, lines: _Lines) -> int:

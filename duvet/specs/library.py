@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from duvet.errors import DuvetError, FetchError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.fetch import DownloadOutcome
 from duvet.specs.locator import cache_path, canonical_url, format_locator, locator_key, make_anchor, strip_extension
 from duvet.text import decode_utf8
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
+
+DownloadOutcome = bytes | DuvetError  # The text of a URL, or why there is none.
 
 _MARKDOWN_NAME = re.compile(r"[^/]\.(?:md|markdown)\Z")
 _MARKDOWN_START = re.compile(r"[^\S\x1c-\x1f]*(?:#|\[//\]:)")
@@ -48,15 +49,10 @@ def name_ietf_specification(path: str, front: str) -> str:
     return f"RFC {found[1]}" if found else find_file_stem(path)
 
 
-def assign_ids(specifications: Iterable[Specification]) -> tuple[Specification, ...]:
-    """Sort the specifications and give each an id of its own; later ones with the same id get a number."""
-    return assign_further_ids(specifications, ())
-
-
-def assign_further_ids(
-    specifications: Iterable[Specification], known: Iterable[Specification]
+def assign_ids(
+    specifications: Iterable[Specification], known: Iterable[Specification] = ()
 ) -> tuple[Specification, ...]:
-    """The specifications that are not among the known ones, with ids that no known one has."""
+    """Sort the specifications that are not known, and give each an id of its own; equal ids get a number."""
     ids = {one.locator: one.id for one in known}
     further = sorted(
         (one for one in specifications if one.locator not in ids), key=lambda one: locator_key(one.locator)
@@ -79,11 +75,19 @@ def _plain_id(specification: Specification) -> str:
     return f"rfc{rfc[1]}" if rfc else make_anchor(find_file_stem(specification.path)) or "spec"
 
 
+class Policy(Struct, frozen=True):
+    """The limits of downloads: size, time, and allowed sources."""
+
+    offline: bool = False
+    allow_http: bool = False
+    max_bytes: int = 64 * 1024 * 1024
+    seconds: float = 60.0
+
+
 Fetcher = Callable[[dict[str, str]], dict[str, DownloadOutcome]]
 """Downloads URLs into files; returns the text or the error of each."""
 
-_FRONT_LENGTH = 8192
-"""The characters that contain the first page of a text."""
+_FRONT_LENGTH = 8192  # The characters that contain the first page of a text.
 
 
 class ParsedSpecification(Struct, frozen=True):
@@ -114,7 +118,6 @@ class Library:
         self._parsed: dict[tuple[bytes, Format], ParsedSpecification] = {}
 
     def load(self, locator: Locator) -> Specification:
-        """Return the parsed specification, or raise a DuvetError."""
         known = self._loaded.get(locator)
         if known is not None:
             return known
@@ -192,24 +195,19 @@ class Library:
         format = detect_format(path, text, locator.format)
         key = (data, format)
         # The same text under two names is parsed once.
-        if key not in self._parsed:
-            self._parsed[key] = _parse_markdown(data) if format is Format.MARKDOWN else _parse_ietf(data, text)
+        if key not in self._parsed and format is Format.MARKDOWN:
+            from duvet.specs.markdown import parse_markdown
+
+            document = parse_markdown(data)
+            title, sections = document.title, document.sections
+            name = title or (sections[0].title if sections else "")
+            self._parsed[key] = ParsedSpecification(format, name, title, document.description, sections)
+        elif key not in self._parsed:
+            from duvet.specs.ietf import find_front_title, parse_ietf
+
+            front = find_front_title(text[:_FRONT_LENGTH])
+            self._parsed[key] = ParsedSpecification(format, "", "", front, parse_ietf(data))
         parsed = self._parsed[key]
         if format is Format.IETF:
             return replace(parsed, name=name_ietf_specification(path, text[:_FRONT_LENGTH]))
         return replace(parsed, name=parsed.name or find_file_stem(path))
-
-
-def _parse_markdown(data: bytes) -> ParsedSpecification:
-    from duvet.specs.markdown import parse_markdown
-
-    document = parse_markdown(data)
-    first = document.sections[0].title if document.sections else ""
-    title = document.title
-    return ParsedSpecification(Format.MARKDOWN, title or first, title, document.description, document.sections)
-
-
-def _parse_ietf(data: bytes, text: str) -> ParsedSpecification:
-    from duvet.specs.ietf import find_front_title, parse_ietf
-
-    return ParsedSpecification(Format.IETF, "", "", find_front_title(text[:_FRONT_LENGTH]), parse_ietf(data))

@@ -270,8 +270,6 @@ class _Section(Protocol):
 
 
 class SectionNames:
-    """The names of sections: their ids and titles."""
-
     def __init__(self, sections: Iterable[_Section]) -> None:
         named = [(section.id, _bare(section.id), make_anchor(section.title)) for section in sections]
         by_title = [(id, title) for id, bare, title in named if title != bare]

@@ -16,7 +16,6 @@ from duvet.text import trim
 if TYPE_CHECKING:
     from pyromark import Markdown
 
-
 _MAX_DESCRIPTION = 400
 
 MarkdownEvent = tuple[str, str, Any, int, int]
@@ -42,10 +41,8 @@ def walk_markdown(parser: Markdown, text: str) -> Iterator[MarkdownEvent]:
 
 
 class MarkdownDocument(Struct, frozen=True):
-    title: str
-    """The title of the first heading of level 1."""
-    description: str
-    """The text of the first paragraph."""
+    title: str  # The title of the first heading of level 1.
+    description: str  # The text of the first paragraph.
     sections: tuple[Section, ...]
 
 
@@ -66,8 +63,6 @@ def _parser() -> Markdown:
 
 
 class _OutlinePart(Struct, frozen=True):
-    """A heading, the line on which it begins, and the first line after it."""
-
     level: str
     anchor: str | None
     heading: tuple[int, int]
@@ -157,7 +152,13 @@ class _Outline:
         for part, stop in zip(self.parts, stops, strict=False):
             heading = part.heading
             full_title = self.data[heading[0] : heading[1]].decode()
-            id = _make_unique(counts, make_anchor(full_title) if part.anchor is None else part.anchor)
+            wanted = make_anchor(full_title) if part.anchor is None else part.anchor
+            count, id = counts.get(wanted, 0), wanted
+            while id in counts:
+                count += 1
+                id = f"{wanted}-{count}"
+            counts[wanted] = count
+            counts.setdefault(id, 0)
             first, last = part.first, stop
             while first < last and not trim(texts[first]):
                 first += 1
@@ -213,13 +214,3 @@ def _read_title(data: bytes, events: Iterator[MarkdownEvent], offset: int) -> tu
             break
         title = title and (title[0], end)
     return title, offset
-
-
-def _make_unique(counts: dict[str, int], id: str) -> str:
-    count, unique = counts.get(id, 0), id
-    while unique in counts:
-        count += 1
-        unique = f"{id}-{count}"
-    counts[id] = count
-    counts.setdefault(unique, 0)
-    return unique

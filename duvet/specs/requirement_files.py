@@ -366,32 +366,22 @@ def render_rust_file(target: str, section: Section, found: Sequence[ExtractedSen
     return f"//! {target}\n//!\n{title}//!\n{context}\n{''.join(blocks)}".encode()
 
 
-_LONG = ("'''", '"""')
-
-
-def make_entry_target_edit(text: str, annotation: Annotation, target: str) -> Edit:
-    return make_edit(text, *annotation.source.target, format_one_line_string(target))
-
-
 def make_entry_quote_edits(text: str, annotation: Annotation, quote: str) -> tuple[Edit, ...]:
     """The edits that change the quote of an entry; the caller has to check the result."""
     start, end = annotation.source.quote
-    if not text.startswith(_LONG, start):
+    if not text.startswith(("'''", '"""'), start):
         # A string of one line stays one.
         return (make_edit(text, start + 1, end - 1, quote),)
-    lines = _quote_lines(text, start + 3, end - 3)
-    filled = [index for index, line in enumerate(lines) if line.words]
-    return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()
-
-
-def _quote_lines(text: str, at: int, end: int) -> list[QuoteLine]:
-    found: list[QuoteLine] = []
-    while at <= end:
-        stop = text.find("\n", at, end)
-        stop = end if stop < 0 else stop
+    at = start + 3
+    limit = end - 3
+    lines: list[QuoteLine] = []
+    while at <= limit:
+        stop = text.find("\n", at, limit)
+        stop = limit if stop < 0 else stop
         written = text[at:stop]
         first = stop - len(written.lstrip(WHITESPACE))
         last = at + len(written.rstrip(WHITESPACE))
-        found.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
+        lines.append(QuoteLine(at, stop, first, max(first, last), text[at:first], split_words(written)))
         at = stop + 1
-    return found
+    filled = [index for index, line in enumerate(lines) if line.words]
+    return make_line_edits(text, lines[filled[0] : filled[-1] + 1], quote) if filled else ()

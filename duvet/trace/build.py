@@ -42,8 +42,7 @@ from duvet.trace.records import (
 )
 from duvet.tree.files import Tree
 
-IdsByQuote = defaultdict[str, list[int]]
-"""Ids of annotations by quote."""
+IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
 
 
 class TargetSection(Struct, frozen=True):
@@ -160,15 +159,11 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
 
 
 class LinkedAnnotations(Struct, frozen=True):
-    """The matches of all annotations by specification, and the problems."""
-
     matches: dict[Locator, list[Match]]
     specifications: dict[Locator, Specification]
-    first: dict[Locator, int]
-    """The first annotation that refers to each specification."""
+    first: dict[Locator, int]  # The first annotation that refers to each specification.
     problems: list[Problem]
-    failures: dict[int, Failure]
-    """By annotation id."""
+    failures: dict[int, Failure]  # By annotation id.
     references: int
 
 

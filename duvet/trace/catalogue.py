@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 
-SHORT_ID_DIGITS = 12
-"""So many digits of an id are shown."""
-CATALOGUE_KEY = "catalogue"
-"""The cache key of a project's catalogue."""
+SHORT_ID_DIGITS = 12  # So many digits of an id are shown.
+CATALOGUE_KEY = "catalogue"  # The cache key of a project's catalogue.
 
 
 class SectionCard(Struct, frozen=True, array_like=True):
@@ -33,13 +31,10 @@ class SectionCard(Struct, frozen=True, array_like=True):
 class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
     id: str
     name: str
-    url: str
-    """The canonical URL, or the path in the project."""
+    url: str  # The canonical URL, or the path in the project.
     description: str
-    locator: str
-    """The name in targets."""
-    path: str
-    """The file that contains the text."""
+    locator: str  # The name in targets.
+    path: str  # The file that contains the text.
     sections: tuple[SectionCard, ...]
 
     @cached_property
@@ -71,7 +66,6 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
         return f"/specifications/{self.id}"
 
     def section_path(self, id: str) -> str:
-        """The resource path of a section."""
         return f"{self.full_path}/sections/{id}"
 
     def requirement_path(self, section: str, id: str) -> str:
@@ -79,15 +73,12 @@ class SpecificationCard(Struct, frozen=True, array_like=True, dict=True):
 
 
 class RequirementCard(Struct, frozen=True, array_like=True):
-    """A normative sentence of a section."""
-
     specification: int
     section: str
     text: str
     level: Level
     state: State
-    line: int
-    """The line of the specification's file on which it begins."""
+    line: int  # The line of the specification's file on which it begins.
     citations: tuple[int, ...]
 
     @property
@@ -111,16 +102,12 @@ class CitationCard(Struct, frozen=True, array_like=True):
     reason: str
     feature: str
     tracking_issue: str
-    specification: int
-    """-1 if it leads nowhere."""
+    specification: int  # -1 if it leads nowhere.
     section: str
     requirements: tuple[int, ...]
-    span: tuple[int, int]
-    """Its characters in the file; in a requirement file those of the head of its table."""
-    blob_link: str | None = None
-    """The web address of its source, if it differs from that of the others."""
-    remark: str = ""
-    """The message of its failure or warning."""
+    span: tuple[int, int]  # Its characters in the file; in a requirement file those of the head of its table.
+    blob_link: str | None = None  # The web address of its source, if it differs from that of the others.
+    remark: str = ""  # The message of its failure or warning.
 
     @property
     def id(self) -> str:
@@ -132,18 +119,13 @@ class CitationCard(Struct, frozen=True, array_like=True):
 
 
 class Catalogue(Struct, frozen=True, array_like=True, dict=True):
-    """Everything that there is to know about a project."""
-
     specifications: tuple[SpecificationCard, ...]
     requirements: tuple[RequirementCard, ...]
     citations: tuple[CitationCard, ...]
     problems: tuple[Problem, ...]
-    blob_link: str | None = None
-    """Where sources can be read."""
-    issue_link: str | None = None
-    """Where issues can be read."""
-    excuses: dict[int, NotApplicable] = {}
-    """By the index of a requirement that is not applicable."""
+    blob_link: str | None = None  # Where sources can be read.
+    issue_link: str | None = None  # Where issues can be read.
+    excuses: dict[int, NotApplicable] = {}  # By the index of a requirement that is not applicable.
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
@@ -165,7 +147,6 @@ class Catalogue(Struct, frozen=True, array_like=True, dict=True):
         return f"{self.specification_of(card).locator}#{card.section}"
 
     def full_path_of(self, card: RequirementCard) -> str:
-        """The resource path of a requirement."""
         return self.specification_of(card).requirement_path(card.section, card.id)
 
 
@@ -208,12 +189,12 @@ def list_unreferenced_specifications(
     configured: Iterable[Specification], cited: Sequence[Specification]
 ) -> tuple[Specification, ...]:
     """The configured specifications that nothing cites, with ids of their own."""
-    from duvet.specs.library import assign_further_ids
+    from duvet.specs.library import assign_ids
 
     # A configured format and the same detected format are one specification.
     known = {(one.locator.name, one.format) for one in cited}
     others = {one.locator: one for one in configured if (one.locator.name, one.format) not in known}
-    return assign_further_ids(others.values(), cited)
+    return assign_ids(others.values(), cited)
 
 
 def make_specification_card(one: Specification) -> SpecificationCard:

@@ -6,20 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
 from duvet.model import Level, Problem, Section, Severity, Specification
 from duvet.text import byte_length, format_count, split_bytes
-from duvet.trace.records import TITLE_LINE, Coverage, Match, Segment, SegmentsByLine, State, Status, Tally
+from duvet.trace.records import TITLE_LINE, Coverage, Match, Requirement, Segment, SegmentsByLine, State, Status, Tally
 
-if TYPE_CHECKING:
-    from duvet.trace.records import Requirement
-
-
-_Placed = tuple[int, int, int]
-"""The start and the end of a piece, and the index of its match."""
+_Placed = tuple[int, int, int]  # The start and the end of a piece, and the index of its match.
 
 
 def cover_specification(specification: Specification, matches: Iterable[Match]) -> Coverage:
@@ -36,8 +31,6 @@ def cover_specification(specification: Specification, matches: Iterable[Match]) 
 
 
 class _Cuts:
-    """Cuts lines into segments, and collects the segments of each match."""
-
     def __init__(self, matches: Sequence[Match]) -> None:
         self.matches = matches
         self.parts: list[list[Segment]] = [[] for _ in matches]
@@ -139,8 +132,7 @@ class Total(Struct, frozen=True):
 
     specification: Specification | None
     level: Level | None
-    counts: tuple[int, ...]
-    """By state."""
+    counts: tuple[int, ...]  # By state.
 
     @property
     def requirements(self) -> int:

@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from duvet import rules
 from duvet.config.settings import Config, NotApplicableRule
 from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
-from duvet.specs.library import Library
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
-from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
+from duvet.trace.catalogue import Catalogue, make_specification_card
 from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
 from duvet.trace.records import (
     CITATION,
@@ -65,7 +64,6 @@ def check_gates(
 
 
 def _lines(matches: Iterable[Match], flags: int) -> set[tuple[int, int]]:
-    """The sections and lines that these kinds cover."""
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
@@ -206,21 +204,6 @@ class RequirementsByTarget:
             return name
 
 
-def group_by_target(
-    trace: Trace,
-    requirements: Sequence[Requirement],
-    configured: Iterable[Specification],
-    library: Library,
-    base: str,
-) -> RequirementsByTarget:
-    """The requirements of a trace; specifications that nothing cites have none."""
-    cited = [coverage.specification for coverage in trace.coverages]
-    unavailable = [locator.name for locator in library.failures]
-    return RequirementsByTarget(
-        (*cited, *list_unreferenced_specifications(configured, cited)), requirements, library.tree, base, unavailable
-    )
-
-
 def resolve_not_applicable(
     config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
 ) -> SettledRequirements:
@@ -243,17 +226,7 @@ def resolve_not_applicable(
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
-        entries.append(
-            NotApplicable(
-                target=rule.target,
-                quote=rule.quote,
-                reason=rule.reason,
-                owner=rule.owner,
-                expiry=rule.expiry,
-                requirements=len(found),
-                has_expired=has_expired,
-            )
-        )
+        entries.append(NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.
@@ -287,7 +260,6 @@ class _Entry(NamedTuple):
         return self._select_quoted(found) if found and self.rule.quote else found
 
     def _select_quoted(self, indexes: list[int]) -> list[int]:
-        """The requirement that equals or contains the quote."""
         quote = _without_spacing(self.rule.quote)
         texts = {index: self.scopes.requirements[index].text for index in indexes}
         equal = [index for index, text in texts.items() if _without_spacing(text) == quote]

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from duvet.trace.catalogue import Catalogue, SpecificationCard
 
 
-_LONG = ("'''", '"""')
-
-
 class SourceText(Struct, frozen=True):
     lines: tuple[str, ...]
     starts: tuple[int, ...]
@@ -60,18 +57,15 @@ def find_last_line(text: SourceText, one: WrittenAnnotation) -> int:
     # An entry of a requirement file ends at a blank line or the next table, except inside a string.
     is_within = False
     while last < len(text.lines) and (is_within or not (text.is_blank(last + 1) or text.lines[last].startswith("["))):
-        is_within ^= sum(map(text.lines[last].count, _LONG)) % 2 == 1
+        is_within ^= sum(map(text.lines[last].count, ("'''", '"""'))) % 2 == 1
         last += 1
     return last
 
 
 class Snippet(Struct, frozen=True):
-    """The text of an annotation, and the lines around it."""
-
     comment: str
     last: int
-    start: int
-    """The number of the first line around it."""
+    start: int  # The number of the first line around it.
     lines: tuple[str, ...]
 
 
@@ -92,8 +86,7 @@ _NEAR = 3
 
 class ProjectFiles(Struct, frozen=True):
     tree: Tree
-    root: str
-    """The folder that paths start at."""
+    root: str  # The folder that paths start at.
 
     def has(self, path: str) -> bool:
         return self.tree.is_file(path)
@@ -112,8 +105,6 @@ class FileLine(Struct, frozen=True):
 
 
 class AnnotationLines(Struct, frozen=True):
-    """The lines of an annotation, and its index in the catalogue."""
-
     number: int
     first: int
     last: int
@@ -185,9 +176,7 @@ _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
 _PREFIX = re.compile(r"(?:section-)?(?:appendix-)?")
-_NUMBERED = ("section-", "appendix-")
-_NEVER = 9
-"""Greater than the rank of any name."""
+_NEVER = 9  # Greater than the rank of any name.
 
 
 def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
@@ -209,7 +198,6 @@ def find_specifications(catalogue: Catalogue, name: str) -> list[int]:
 
 
 def list_specification_names(catalogue: Catalogue) -> dict[str, str]:
-    """All names of specifications with their ids."""
     return {name: card.id for card in catalogue.specifications for name in (card.id, card.name, card.locator)}
 
 
@@ -229,7 +217,7 @@ def find_sections(card: SpecificationCard, name: str, *, below: bool = True) -> 
     if section is None:
         return
     yield section
-    if below and section.startswith(_NUMBERED):
+    if below and section.startswith(("section-", "appendix-")):
         ##= man/spec/gates.md#not-applicable
         ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections
         ##% of IETF text, or to the one that it quotes.
@@ -289,8 +277,7 @@ class ResourcePath(Struct, frozen=True):
     section: str | None = None
     id: str | None = None
     citation: str | None = None
-    is_collection: bool = False
-    """Whether it names everything below the last part."""
+    is_collection: bool = False  # Whether it names everything below the last part.
 
 
 def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None:

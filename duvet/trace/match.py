@@ -22,10 +22,8 @@ class SectionView(Struct, frozen=True):
 
     section: Section
     data: bytes
-    lines: list[int]
-    """The index of each of these lines in the section."""
-    offsets: list[int]
-    """The start of each line in the view, and the start of the line after the last."""
+    lines: list[int]  # The index of each of these lines in the section.
+    offsets: list[int]  # The start of each line in the view, and the start of the line after the last.
 
 
 def make_section_view(section: Section) -> SectionView:
@@ -66,7 +64,6 @@ def cut_view(view: SectionView, start: int, end: int) -> tuple[Piece, ...]:
 
 
 def _character_at(data: bytes, byte: int) -> int:
-    """The index of the character that contains the byte."""
     while byte > 0 and data[byte] & 0xC0 == 0x80:
         byte -= 1
     return byte if byte <= 0 or data.isascii() else len(data[:byte].decode())
@@ -85,7 +82,6 @@ class SearchText:
         return at
 
     def places(self, part: bytes) -> Iterable[int]:
-        """Every offset of the part in order."""
         self.work += len(self.data) >> 10
         at = self.data.find(part)
         while at >= 0:
@@ -146,25 +142,20 @@ def _within_one_edit(one: bytes, other: bytes) -> bool:
     half = min(len(one), len(other)) // 2
     if one[:half] != other[:half] and one[-half:] != other[-half:]:
         return False
-    front = _common_front(one, other)
+    # `front` becomes the length of the common prefix, by bisection: comparing slices is far faster than a loop.
+    front, high = 0, min(len(one), len(other))
+    while front < high:
+        middle = (front + high + 1) // 2
+        if one[front:middle] == other[front:middle]:
+            front = middle
+        else:
+            high = middle - 1
     shorter, longer = sorted((len(one), len(other)))
     if shorter == longer:
         return one[front + 1 :] == other[front + 1 :]
     if len(one) < len(other):
         one, other = other, one
     return one[front + 1 :] == other[front:]
-
-
-def _common_front(one: bytes, other: bytes) -> int:
-    """The length of the common prefix, by bisection: comparing slices is far faster than a loop."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 class NearQuoteFinder:
@@ -195,12 +186,7 @@ class NearQuoteFinder:
             if near is None:
                 return None
             (start, end), fit = near, Fit.ONE_EDIT
-        found = cut_view(self.view, *self._in_view(start, end))
-        # One edit can turn a character into white space, which leaves no piece.
-        return (found, fit) if found else None
-
-    def _in_view(self, start: int, end: int) -> tuple[int, int]:
-        """The bytes of the view for these bytes of the normalised view, in whole characters."""
+        # From bytes of the normalised view to bytes of the view, in whole characters.
         originals = []
         for byte in (start, end - 1):
             character = _character_at(self._normal.data, byte)
@@ -208,7 +194,9 @@ class NearQuoteFinder:
             originals.append(self._originals[at] + character - self._offsets[at])
         low, high = originals
         first = byte_length(self._words[:low])
-        return first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE))
+        found = cut_view(self.view, first, first + byte_length(self._words[low : high + 1].rstrip(WHITESPACE)))
+        # One edit can turn a character into white space, which leaves no piece.
+        return (found, fit) if found else None
 
 
 class QuoteMatcher:
@@ -237,8 +225,7 @@ class QuoteMatcher:
 
 
 _BLANK = re.compile(b" ")
-_FIRST, _MOST = 24, 256
-"""The bytes that words are sorted by at first, and for equal ones."""
+_FIRST, _MOST = 24, 256  # The bytes that words are sorted by at first, and for equal ones.
 
 
 class OrderRange(NamedTuple):

@@ -17,18 +17,15 @@ from duvet.text import remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import Fit
 
-_SIMILAR = 60.0
-"""Text below this similarity, of 100, is not shown."""
+_SIMILAR = 60.0  # Text below this similarity, of 100, is not shown.
 _CLEAR = 75.0
 _MARGIN = 5.0
-_SHORTEST = 12
-"""Shorter quotes resemble too much."""
+_SHORTEST = 12  # Shorter quotes resemble too much.
 _PUNCTUATION = re.compile(r"^\W+|\W+$")
 _INK = re.compile(r"\w")
 _FEWEST, _MOST = 4, 12
 """The words that each end of a stretch may move from the place that rapidfuzz finds, which counts characters."""
-_FURTHER = 30
-"""The words that each end may move to reach the end of a sentence."""
+_FURTHER = 30  # The words that each end may move to reach the end of a sentence.
 _ENDS = re.compile(r"[.!?:;][\"')\]\u2019\u201d]?\Z")
 _BEGINS = re.compile(r"[\"'(\[\u2018\u201c]?[A-Z0-9]")
 _TRIED_SECTIONS = 5
@@ -42,8 +39,7 @@ class TextStretch(NamedTuple):
     text: str
     score: float
     second: float = 0.0
-    is_whole: bool = True
-    """Whether it begins and ends as the quote does, or where sentences do."""
+    is_whole: bool = True  # Whether it begins and ends as the quote does, or where sentences do.
 
     @property
     def is_clear(self) -> bool:
@@ -162,26 +158,23 @@ class TextWords:
             return edges, abs(len(words) - len(bare)), -fuzz.ratio(joined, " ".join(self.words[slice(*span)]))
 
         reach = min(_MOST, max(_FEWEST, len(core) // 4))
-        start, end = min(self._spans_with_fewest_changes(bare, first, last, reach), key=rank)
-        before, behind = self.words[max(0, start - low) : start], self.words[end : end + len(quote) - high]
-        return start - len(before) * _are_signs(before), end + len(behind) * _are_signs(behind)
-
-    def _spans_with_fewest_changes(self, bare: list[str], first: int, last: int, reach: int) -> list[_Span]:
         from rapidfuzz.distance import OSA
 
         best: int = OSA.distance(bare, self._bare_words[first:last])
         found: list[_Span] = []
         ends = self._around(last, reach)
-        for start in self._around(first, reach):
+        for begin in self._around(first, reach):
             # A difference in length of more words than the best has changes can't be better.
-            fitting = start + len(bare)
-            for end in range(max(ends.start, start + 1, fitting - best), min(ends.stop, fitting + best + 1)):
-                changes: int = OSA.distance(bare, self._bare_words[start:end], score_cutoff=best)
+            fitting = begin + len(bare)
+            for stop in range(max(ends.start, begin + 1, fitting - best), min(ends.stop, fitting + best + 1)):
+                changes: int = OSA.distance(bare, self._bare_words[begin:stop], score_cutoff=best)
                 if changes < best:
                     best, found = changes, []
                 if changes == best:
-                    found.append((start, end))
-        return found
+                    found.append((begin, stop))
+        start, end = min(found, key=rank)
+        before, behind = self.words[max(0, start - low) : start], self.words[end : end + len(quote) - high]
+        return start - len(before) * _are_signs(before), end + len(behind) * _are_signs(behind)
 
     def _around(self, index: int, reach: int) -> range:
         return range(max(0, index - reach), min(len(self.words), index + reach) + 1)
@@ -238,8 +231,7 @@ def _score_other(joined: str, part: str, own: str) -> float:
 class Neighbourhood:
     """The sections of a specification in which the text of a quote is looked for."""
 
-    weighs = True
-    """Whether to score the second best text as well, which a fix requires."""
+    weighs = True  # Whether to score the second best text as well, which a fix requires.
 
     def __init__(self, specification: Specification, sentences: Mapping[int, Sequence[str]] | None = None) -> None:
         self.specification = specification

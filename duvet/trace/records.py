@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import date
 from functools import cache
 from itertools import chain
+from typing import Self
 
 from msgspec import Struct
 
@@ -47,12 +48,9 @@ class Failure(Struct, frozen=True):
     message: str
     hint: str = ""
     label: str = "referenced here"
-    is_of_quote: bool = False
-    """Whether the problem is the quote, and not the target."""
-    once: bool = False
-    """Whether to report it once for all annotations with this failure."""
-    is_told: bool = False
-    """Whether a problem of the configuration reports it already."""
+    is_of_quote: bool = False  # Whether the problem is the quote, and not the target.
+    once: bool = False  # Whether to report it once for all annotations with this failure.
+    is_told: bool = False  # Whether a problem of the configuration reports it already.
 
     def of(self, annotation: Annotation, places: AnnotationPlaces) -> Problem:
         source = annotation.source
@@ -67,8 +65,7 @@ TODO, EXCEPTION, TEST, IMPLICATION, CITATION, SPEC, EXCUSED = (1 << bit for bit 
 KIND_FLAGS = (SPEC, TEST, CITATION, EXCEPTION, TODO, IMPLICATION)
 """By kind; a tuple, because looking up a member of an enum in a dict costs a call in Python."""
 
-TITLE_LINE = -1
-"""The line index of a section's title, which an empty quote refers to."""
+TITLE_LINE = -1  # The line index of a section's title, which an empty quote refers to.
 
 
 class Fit(Rank):
@@ -88,8 +85,7 @@ class Piece(Struct, frozen=True):
     end: int
 
 
-FoundQuote = tuple[tuple[Piece, ...], Fit]
-"""The pieces of a quote and its fit."""
+FoundQuote = tuple[tuple[Piece, ...], Fit]  # The pieces of a quote and its fit.
 
 
 class Match(Struct, frozen=True):
@@ -101,8 +97,7 @@ class Match(Struct, frozen=True):
     ids: tuple[int, ...]
     flags: int
     level: Level
-    stating: tuple[int, ...] = ()
-    """The annotations that state a requirement."""
+    stating: tuple[int, ...] = ()  # The annotations that state a requirement.
 
 
 class Segment(Struct, frozen=True):
@@ -140,21 +135,17 @@ class Coverage(Struct, frozen=True):
     specification: Specification
     matches: tuple[Match, ...]
     sections: dict[int, SegmentsByLine]
-    tallies: dict[int, Tally]
-    """By the id of a requirement's annotation."""
+    tallies: dict[int, Tally]  # By the id of a requirement's annotation.
 
 
 class Trace(Struct, frozen=True):
     """Annotations resolved against specifications, and all problems."""
 
     annotations: tuple[Annotation, ...]
-    match_of: tuple[Match | None, ...]
-    """By annotation id; None for an annotation that refers to nothing."""
-    coverages: tuple[Coverage, ...]
-    """One for each cited specification, in the order of reports."""
+    match_of: tuple[Match | None, ...]  # By annotation id; None for an annotation that refers to nothing.
+    coverages: tuple[Coverage, ...]  # One for each cited specification, in the order of reports.
     problems: tuple[Problem, ...]
-    failures: dict[int, Failure] = {}
-    """By annotation id."""
+    failures: dict[int, Failure] = {}  # By annotation id.
 
 
 class Status(Rank):
@@ -169,61 +160,41 @@ class Status(Rank):
 class State(Rank):
     """The finer state behind a status, worst first."""
 
-    UNCITED = 0
-    TO_DO = 1
-    MISSING_IMPLEMENTATION = 2
-    PARTIAL = 3
-    MISSING_TEST = 4
-    EXCEPTION = 5
-    IMPLIED = 6
-    COMPLETE = 7
-    NOT_APPLICABLE = 8
+    status: Status
+    meaning: str
 
-    @property
-    def status(self) -> Status:
-        return _STATUS_OF[self]
+    def __new__(cls, rank: int, status: Status, meaning: str) -> Self:
+        state = int.__new__(cls, rank)
+        state._value_ = rank
+        state.status = status
+        state.meaning = meaning
+        return state
 
-    @property
-    def meaning(self) -> str:
-        return _MEANING_OF[self]
-
-
-_STATUS_OF = {
-    State.UNCITED: Status.NOT_STARTED,
-    State.TO_DO: Status.NOT_STARTED,
-    State.MISSING_IMPLEMENTATION: Status.IN_PROGRESS,
-    State.PARTIAL: Status.IN_PROGRESS,
-    State.MISSING_TEST: Status.NEEDS_TESTS,
-    **dict.fromkeys((State.EXCEPTION, State.IMPLIED, State.COMPLETE, State.NOT_APPLICABLE), Status.DONE),
-}
-_MEANING_OF = {
-    State.UNCITED: "Nothing refers to it.",
-    State.TO_DO: "Nothing but a note to do it refers to it.",
-    State.MISSING_IMPLEMENTATION: "A test refers to it, but no implementation.",
-    State.PARTIAL: "Something refers to a part of it, and nothing to the rest.",
-    State.MISSING_TEST: "It is implemented, or excepted without a reason, but no test refers to it.",
-    State.EXCEPTION: "It is excepted, with a reason, and is not counted as done.",
-    State.IMPLIED: "It holds without code or a test of its own.",
-    State.COMPLETE: "All of it is implemented and tested.",
-    State.NOT_APPLICABLE: "The configuration says that it is not owed; it is not counted at all.",
-}
+    UNCITED = 0, Status.NOT_STARTED, "Nothing refers to it."
+    TO_DO = 1, Status.NOT_STARTED, "Nothing but a note to do it refers to it."
+    MISSING_IMPLEMENTATION = 2, Status.IN_PROGRESS, "A test refers to it, but no implementation."
+    PARTIAL = 3, Status.IN_PROGRESS, "Something refers to a part of it, and nothing to the rest."
+    MISSING_TEST = (
+        4,
+        Status.NEEDS_TESTS,
+        "It is implemented, or excepted without a reason, but no test refers to it.",
+    )
+    EXCEPTION = 5, Status.DONE, "It is excepted, with a reason, and is not counted as done."
+    IMPLIED = 6, Status.DONE, "It holds without code or a test of its own."
+    COMPLETE = 7, Status.DONE, "All of it is implemented and tested."
+    NOT_APPLICABLE = 8, Status.DONE, "The configuration says that it is not owed; it is not counted at all."
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Requirements that are not owed, as an entry of the configuration says."""
 
-    target: str
-    """A specification, or a section of one."""
-    quote: str = ""
-    """The one requirement of the section that is meant."""
+    target: str  # A specification, or a section of one.
+    quote: str = ""  # The one requirement of the section that is meant.
     reason: str
     owner: str = ""
-    expiry: date | None = None
-    """The last day on which that holds."""
-    has_expired: bool = False
-    """Whether that day is over, so that the requirements are owed."""
-    requirements: int
-    """How many are meant."""
+    expiry: date | None = None  # The last day on which that holds.
+    has_expired: bool = False  # Whether that day is over, so that the requirements are owed.
+    requirements: int  # How many are meant.
 
 
 class Requirement(Struct, frozen=True):
@@ -235,10 +206,8 @@ class Requirement(Struct, frozen=True):
     level: Level
     state: State
     matches: tuple[Match, ...]
-    ids: tuple[int, ...]
-    """The annotations that state it."""
-    related: tuple[int, ...]
-    """The annotations that refer to it."""
+    ids: tuple[int, ...]  # The annotations that state it.
+    related: tuple[int, ...]  # The annotations that refer to it.
 
     @property
     def id(self) -> str:
@@ -251,7 +220,6 @@ class Requirement(Struct, frozen=True):
 
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
-    """The requirements of a specification in order."""
     ##= man/spec/trace.md#requirements
     ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
     stating = [
@@ -338,8 +306,7 @@ class Finished(Struct, frozen=True):
 
     trace: Trace
     requirements: tuple[Requirement, ...]
-    root: str = ""
-    """The folder that displayed paths are relative to."""
+    root: str = ""  # The folder that displayed paths are relative to.
     blob_link: str | None = None
     issue_link: str | None = None
     not_applicable: tuple[NotApplicable, ...] = ()

@@ -42,7 +42,15 @@ def compute_build_id() -> bytes:
     try:
         # An installed package changes as a whole, together with its folder.
         own = () if os.path.dirname(_PACKAGE).endswith(_INSTALLED) else _list_modules(_PACKAGE)
-        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own, *_list_libraries(), *_describe_user()]
+        parts = [VERSION, sys.version, sys.byteorder, _PACKAGE, *own]
+        # The folders that packages are installed into change with every package.
+        beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
+        for folder in dict.fromkeys([beside, *sys.path]):
+            if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
+                parts.append(f"{folder} {os.stat(folder).st_mtime_ns}")
+        parts.append(sys.getfilesystemencoding())
+        if sys.platform != "win32":
+            parts.append(f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}")
     except OSError:
         # An unknown build is equal to no other.
         return os.urandom(32)
@@ -61,21 +69,6 @@ def _list_modules(folder: str) -> Iterator[str]:
             yield from _list_modules(entry.path)
 
 
-def _list_libraries() -> Iterator[str]:
-    """Yield the folders that packages are installed into: they change with every package."""
-    beside = os.path.dirname(os.path.dirname(os.path.abspath(msgspec.__file__)))
-    for folder in dict.fromkeys([beside, *sys.path]):
-        if (folder == beside or folder.endswith(_INSTALLED)) and os.path.isdir(folder):
-            yield f"{folder} {os.stat(folder).st_mtime_ns}"
-
-
-def _describe_user() -> Iterator[str]:
-    """Yield the user, and the encoding of file names."""
-    yield sys.getfilesystemencoding()
-    if sys.platform != "win32":
-        yield f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
-
-
 BLOB_MAGIC = b"duvet cache\n"
 _DIGEST, _SIZE = 32, 8
 _HEAD = len(BLOB_MAGIC) + _DIGEST + _SIZE + _DIGEST
@@ -92,7 +85,6 @@ class BlobStore:
         self.folder = folder
 
     def load(self, name: str, kind: type[Value]) -> Value | None:
-        """Return the value that was saved under the name."""
         ##= man/spec/cache.md#storage
         ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
         with suppress(OSError, UnreadableError):
@@ -122,7 +114,11 @@ class BlobStore:
         ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
         # Names of files that are not UTF-8 can't be encoded, and times that are thousands of years away.
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
-            data = _encode_blob(name, value)
+            # Encoded into the file itself: a second copy might be many megabytes.
+            data = bytearray(_HEAD)
+            msgpack.Encoder().encode_into(value, data, _HEAD)
+            payload = memoryview(data)[_HEAD:]
+            data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
             # Anything but a regular file is left alone, and so is the target of a link.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
                 # Each file is replaced whole and names everything that it depends on, so that no file needs another.
@@ -151,8 +147,6 @@ class BlobStore:
 
 
 class NoBlobStore(BlobStore):
-    """A store that keeps nothing."""
-
     def __init__(self) -> None:
         super().__init__("")
 
@@ -166,15 +160,6 @@ class NoBlobStore(BlobStore):
 def make_blob_header(name: str) -> bytes:
     """Return the magic bytes and the digest of this build and the name."""
     return BLOB_MAGIC + digest_content(compute_build_id() + os.fsencode(name))
-
-
-def _encode_blob(name: str, value: object) -> bytearray:
-    """Return the whole file, without a second copy of what may be many megabytes."""
-    data = bytearray(_HEAD)
-    msgpack.Encoder().encode_into(value, data, _HEAD)
-    payload = memoryview(data)[_HEAD:]
-    data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
-    return data
 
 
 def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
@@ -200,7 +185,6 @@ class CacheFile(Struct, frozen=True):
 
 
 def list_cache_files(blobs: BlobStore) -> tuple[CacheFile, ...]:
-    """List every file of the cache by name."""
     return tuple(_inspect_file(blobs, name) for name in blobs.names())
 
 
@@ -209,15 +193,13 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
     if start:
         with suppress(OSError):
             size = os.stat(os.path.join(blobs.folder, name)).st_size
-    return CacheFile(name, size, _find_state(blobs, name, start))
-
-
-def _find_state(blobs: BlobStore, name: str, start: bytes) -> CacheFileState:
     if not start.startswith(BLOB_MAGIC):
-        return CacheFileState.FOREIGN
-    if not start.startswith(make_blob_header(name)):
-        return CacheFileState.OTHER_BUILD
-    return CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+        state = CacheFileState.FOREIGN
+    elif not start.startswith(make_blob_header(name)):
+        state = CacheFileState.OTHER_BUILD
+    else:
+        state = CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+    return CacheFile(name, size, state)
 
 
 def clear_cache(blobs: BlobStore) -> tuple[CacheFile, ...]:
@@ -361,7 +343,6 @@ class DiskCache(Cache):
             self.blobs.save(name, (make_cache_key(key), self.tree.now, record, value))
 
     def save(self) -> None:
-        """Save the files that this run has parsed."""
         self.settle()
         for parsed in self._parsed.values():
             parsed.save()
@@ -428,13 +409,10 @@ class DiskCache(Cache):
 
 
 _ParsedRows = dict[str, tuple[FileStamp, Value]]
-_SHARE = 50
-"""While fewer than one file in 50 is new, reading these again costs less than saving all."""
+_SHARE = 50  # While fewer than one file in 50 is new, reading these again costs less than saving all.
 
 
 class _ParsedFiles(Generic[Value]):
-    """The parsed files of one kind, by key and path."""
-
     def __init__(self, blobs: BlobStore, name: str, kind: type[Value], tree: RecordedTree) -> None:
         self.blobs = blobs
         self.name = name

@@ -22,20 +22,13 @@ from duvet.text import format_count
 if TYPE_CHECKING:
     from watchfiles._rust_notify import RustNotify
 
+FolderEvent = tuple[int, str]  # The kind of event, and the absolute path.
+UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()  # Something has changed, or may have.
+MODIFIED_EVENT = 2  # Neither added nor deleted.
 
-FolderEvent = tuple[int, str]
-"""The kind of event, and the absolute path."""
-UNKNOWN_EVENTS: tuple[FolderEvent, ...] = ()
-"""Something has changed, or may have."""
-MODIFIED_EVENT = 2
-"""Neither added nor deleted."""
-
-_QUIET = 25
-"""Milliseconds without an event after which the events so far count as one change."""
-_LONGEST = 400
-"""Milliseconds after which events that keep coming count as one change, too."""
+_QUIET = 25  # Milliseconds without an event after which the events so far count as one change.
+_LONGEST = 400  # Milliseconds after which events that keep coming count as one change, too.
 _BETWEEN_POLLS = 0.3
-_NO_POLLS = ("", "false", "disable", "disabled")
 _ATTEMPTS = 5
 
 
@@ -75,7 +68,20 @@ class FolderWatcher:
         except (FileNotFoundError, PermissionError):
             raise
         except (OSError, WatchfilesRustInternalError) as error:
-            raise _make_limit_error(str(error), len(folders)) from error
+            reason = str(error)
+            ##= man/spec/watch.md#noticing-changes
+            ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+            if "watch limit" in reason:
+                raise DuvetError(
+                    f"can't watch {format_count(len(folders), 'folder')}: the system allows no more",
+                    hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+                ) from error
+            if "os error 24" in reason:
+                raise DuvetError(
+                    "can't watch for changes: too many programs of this user do so, or too many files are open",
+                    hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+                ) from error
+            raise DuvetError(f"can't watch for changes: {reason}") from error
 
     def wait(self, stop: Stop) -> Iterable[FolderEvent] | None:
         """Wait for events; UNKNOWN_EVENTS if they can't be named, None after `stop`."""
@@ -107,9 +113,8 @@ class FolderWatcher:
 
 
 def wants_polling(environ: Mapping[str, str]) -> bool:
-    """Check whether the environment asks for polling."""
     # These are the variables of watchfiles, for file systems without notifications, such as network drives.
-    return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in _NO_POLLS
+    return environ.get("WATCHFILES_FORCE_POLLING", "").lower() not in ("", "false", "disable", "disabled")
 
 
 def _can_be_watched(folder: str) -> bool:
@@ -120,42 +125,21 @@ def _can_be_watched(folder: str) -> bool:
     return os.access(folder, os.R_OK)
 
 
-def _make_limit_error(reason: str, count: int) -> DuvetError:
-    ##= man/spec/watch.md#noticing-changes
-    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
-    if "watch limit" in reason:
-        return DuvetError(
-            f"can't watch {format_count(count, 'folder')}: the system allows no more",
-            hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
-        )
-    if "os error 24" in reason:
-        return DuvetError(
-            "can't watch for changes: too many programs of this user do so, or too many files are open",
-            hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
-        )
-    return DuvetError(f"can't watch for changes: {reason}")
-
-
 _BLIND = re.compile(
     r"(nfs\d?|9p|fuse.*|virtiofs|cifs|smb.*|vboxsf|vmhgfs|prl_fs|drvfs|ceph|afs|lustre|beegfs|ocfs2|gfs2?)\Z"
 )
 """File systems that other machines write to, or that this machine changes without notifications."""
 _LAYERS = re.compile(r"(?:\A|,)(?:lowerdir|upperdir)\+?=((?:\\.|[^,])*)")
 _ESCAPED = re.compile(r"\\(0[0-7]{2}|1[0-7]{2})")
-_MOUNTED = "/proc/self/mountinfo"
 
 
 class Mount(Struct, frozen=True):
-    """A mounted file system."""
-
     folder: str
     kind: str
     options: str = ""
 
 
 class MountTable:
-    """The mounted file systems."""
-
     def __init__(self, mounts: Iterable[Mount] = ()) -> None:
         # The last mount of a folder hides the earlier ones.
         self._mounts = {mount.folder: mount for mount in mounts}
@@ -178,7 +162,6 @@ class MountTable:
 
 
 def parse_mounts(table: str) -> MountTable:
-    """Parse the system's table of mounts."""
     rows = [[part.split(" ") for part in line.partition(" - ")[::2]] for line in table.splitlines()]
     return MountTable(
         Mount(_unescape(place[4]), kind[0], kind[2]) for place, kind in rows if len(place) > 4 and len(kind) > 2
@@ -192,7 +175,7 @@ def _unescape(written: str) -> str:
 def read_mounts() -> MountTable:
     """Read the mounts of this process; empty if the system has no such table."""
     try:
-        with open(_MOUNTED, encoding="utf-8", errors="surrogateescape") as table:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as table:
             return parse_mounts(table.read())
     except OSError:
         return MountTable()
@@ -206,7 +189,6 @@ _NAMES = _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
 _ADDED = 1
 _HEAD = struct.Struct("iIII")
 _SIZE = 1 << 16
-_GONE = (errno.ENOENT, errno.ENOTDIR)
 
 
 class InotifyDescriptor:
@@ -274,7 +256,7 @@ class InotifyDescriptor:
             # The system may have removed it already.
             if name == "inotify_rm_watch" and number == errno.EINVAL:
                 return 0
-            raise OSError(errno.ENOENT if number in _GONE else number, os.strerror(number))
+            raise OSError(errno.ENOENT if number in (errno.ENOENT, errno.ENOTDIR) else number, os.strerror(number))
         return answer
 
 

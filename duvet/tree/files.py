@@ -12,22 +12,18 @@ from typing import Protocol
 from duvet.errors import NotRegularError, UnreadableError, describe_os_error
 from duvet.text import quote_text, shorten_text
 
-IS_FOLDER = "Is a directory (os error 21)"
-"""The message for a folder in place of a file."""
+IS_FOLDER = "Is a directory (os error 21)"  # The message for a folder in place of a file.
 
 
 class TreeEntry(Protocol):
     """A name in a folder; os.DirEntry implements it."""
 
     @property
-    def name(self) -> str:
-        """The last part of the path."""
+    def name(self) -> str: ...
 
-    def is_dir(self) -> bool:
-        """Check for a folder, or a link to one."""
+    def is_dir(self) -> bool: ...
 
-    def is_symlink(self) -> bool:
-        """Check for a link."""
+    def is_symlink(self) -> bool: ...
 
 
 def is_folder(entry: TreeEntry) -> bool:
@@ -44,8 +40,7 @@ class Tree(Protocol):
     def read(self, path: str) -> bytes:
         """Return the bytes of a regular file; UnreadableError if there is none."""
 
-    def is_file(self, path: str) -> bool:
-        """Check for a regular file."""
+    def is_file(self, path: str) -> bool: ...
 
     def exists(self, path: str) -> bool:
         """Check for anything at all, even a broken link."""
@@ -58,12 +53,10 @@ class Tree(Protocol):
 
 
 CACHE_FOLDER, STORE_FOLDER = ".duvet/cache", ".duvet/knowledge"
-OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)
-"""The folders of duvet's own data, which no tree contains."""
+OWN_FOLDERS = (CACHE_FOLDER, STORE_FOLDER)  # The folders of duvet's own data, which no tree contains.
 
 _NAMES = frozenset(folder.rpartition("/")[2] for folder in OWN_FOLDERS)
 
-_CHUNK = 1 << 20
 # Without O_NONBLOCK, opening a FIFO waits for a writer for ever.
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -137,7 +130,6 @@ class DiskTree:
         return (info.st_dev, info.st_ino)
 
     def marks(self, path: str) -> os.stat_result:
-        """Return the status of a file or folder."""
         try:
             return os.stat(self.at(path))
         except (OSError, ValueError) as error:
@@ -168,16 +160,11 @@ def _read_all(handle: int, info: os.stat_result) -> bytes:
         return data
     parts = [data]
     while parts[-1]:
-        parts.append(os.read(handle, _CHUNK))
+        parts.append(os.read(handle, 1 << 20))
     return b"".join(parts)
 
 
-_NOTHING = "No such file or directory (os error 2)"
-
-
 class MemoryEntry:
-    """A name in a folder in memory."""
-
     def __init__(self, name: str, is_folder: bool) -> None:
         self.name = name
         self._is_folder = is_folder
@@ -197,16 +184,13 @@ class MemoryTree:
         self.below = below
         self._folders: dict[str, dict[str, bool]] = {"": {}}
         for path in self.files:
-            self._add_parents(path)
-
-    def _add_parents(self, path: str) -> None:
-        is_folder = False
-        while path not in ("", "/"):
-            folder, name = posixpath.split(path)
-            if name == "..":
-                return
-            self._folders.setdefault(folder, {})[name] = is_folder
-            path, is_folder = folder, True
+            at, is_folder = path, False
+            while at not in ("", "/"):
+                folder, name = posixpath.split(at)
+                if name == "..":
+                    break
+                self._folders.setdefault(folder, {})[name] = is_folder
+                at, is_folder = folder, True
 
     def read(self, path: str) -> bytes:
         plain = _normalise(path)
@@ -217,7 +201,7 @@ class MemoryTree:
             return self.below.read(path)
         if plain in self._folders:
             raise NotRegularError(IS_FOLDER, path=path)
-        raise UnreadableError(_NOTHING, path=path)
+        raise UnreadableError("No such file or directory (os error 2)", path=path)
 
     def is_file(self, path: str) -> bool:
         return _normalise(path) in self.files or (self.below is not None and self.below.is_file(path))
@@ -249,7 +233,6 @@ def _normalise(path: str) -> str:
 
 
 def leads_into_folder(root: str, path: str) -> bool:
-    """Check whether a path leads to a folder or into it."""
     top, real = os.path.realpath(root), os.path.realpath(path)
     return real == top or real.startswith(os.path.join(top, ""))
 
@@ -263,7 +246,6 @@ class FolderMembership:
         self._folders: dict[str, bool] = {}
 
     def has(self, path: str) -> bool:
-        """Check whether this path leads into the folder."""
         at = self.disk.at(path)
         return self.has_folder(posixpath.dirname(path)) and not (os.path.islink(at) and not self._is_inside(path))
 
@@ -288,7 +270,6 @@ _LONGEST, _LONGEST_NAME = 1024, 255
 
 
 def is_reserved(name: str) -> bool:
-    """Check for a name that some systems reserve."""
     return re.match(_RESERVED, name) is not None
 
 

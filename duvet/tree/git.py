@@ -19,7 +19,6 @@ from duvet.tree.files import IS_FOLDER, Tree, TreeEntry, is_own_folder
 if TYPE_CHECKING:
     from subprocess import Popen
 
-
 _READ_ONLY = {
     # Messages are parsed in English, and nobody can answer a prompt.
     "LC_ALL": "C",
@@ -38,8 +37,6 @@ _NO_PROGRAMS = (
 
 
 class GitCommand:
-    """Runs git in a folder."""
-
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self.folder = folder
         kept = {name: value for name, value in environ.items() if not name.startswith("GIT_TRACE")}
@@ -83,18 +80,14 @@ class GitCommand:
         try:
             return Popen(["git", *_NO_PROGRAMS, *args], cwd=self.folder or None, env=self.environ, **streams)
         except (OSError, ValueError) as error:
-            raise _make_start_error(error, self.folder) from error
-
-
-def _make_start_error(error: OSError | ValueError, folder: str) -> DuvetError:
-    if isinstance(error, ValueError):
-        return DuvetError("the name of a revision can't hold a NUL")
-    ##= man/spec/diff.md#output
-    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
-    ##% revision.
-    if isinstance(error, FileNotFoundError) and os.path.isdir(folder or "."):
-        return DuvetError("git was not found", hint="install git: earlier revisions are read with it")
-    return DuvetError(f"can't run git: {error.strerror}", path=folder)
+            if isinstance(error, ValueError):
+                raise DuvetError("the name of a revision can't hold a NUL") from error
+            ##= man/spec/diff.md#output
+            ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+            ##% revision.
+            if isinstance(error, FileNotFoundError) and os.path.isdir(self.folder or "."):
+                raise DuvetError("git was not found", hint="install git: earlier revisions are read with it") from error
+            raise DuvetError(f"can't run git: {error.strerror}", path=self.folder) from error
 
 
 _FOLDER, _LINK, _SUBMODULE = "40000", "120000", "160000"
@@ -288,7 +281,6 @@ class GitPaths:
         return data
 
     def child(self, place: GitPlace, name: str) -> GitPlace:
-        """Return the entry of a folder with this name."""
         if not place.node.is_folder:
             raise _make_os_error(errno.ENOTDIR)
         node = self.inside(place).get(name)
@@ -364,8 +356,6 @@ def _make_os_error(number: int) -> OSError:
 
 
 class GitEntry:
-    """A name in a folder of a commit."""
-
     def __init__(self, name: str, is_link: bool, is_folder: Callable[[], bool]) -> None:
         self.name = name
         self._is_link = is_link
@@ -511,25 +501,21 @@ def _open_git(folder: str, environ: Mapping[str, str]) -> GitCommand:
 
 
 class GitRevisions:
-    """The revisions of the repository around a folder."""
-
     def __init__(self, root: str, environ: Mapping[str, str]) -> None:
         self.root = root.rstrip("/")
         self.git = _open_git(root, environ)
         inside, _, prefix = self.git.require("rev-parse", "--is-inside-work-tree", "--show-prefix").partition("\n")
         self.prefix = prefix.rstrip("/")
         """The folder, from the top of the repository."""
-        self.tops = self._find_tops() if inside == "true" else ()
+        self.tops: tuple[str, ...] = ()
         """The top of the working tree, by each of its names."""
-
-    def _find_tops(self) -> tuple[str, ...]:
-        real = self.git.require("rev-parse", "--show-toplevel")
-        below = f"/{self.prefix}"
-        spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
-        return (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
+        if inside == "true":
+            real = self.git.require("rev-parse", "--show-toplevel")
+            below = f"/{self.prefix}"
+            spelt = self.root.removesuffix(below) if self.prefix and self.root.endswith(below) else self.root
+            self.tops = (spelt, real) if self.prefix == "" or spelt != self.root else (real,)
 
     def find(self, name: str) -> str | None:
-        """Return the commit with that name."""
         # A name such as `:/words` ends in free text, to which `^{commit}` can't be added.
         found = self._verify(name)
         return self._verify(f"{found}^{{commit}}") if found else None
@@ -539,21 +525,17 @@ class GitRevisions:
         return found if found and _COMMIT.fullmatch(found) else None
 
     def merge_base(self, one: str, other: str) -> str | None:
-        """Return the common ancestor of two commits."""
         return self.git.ask("merge-base", one, other)
 
     @property
     def has_origin(self) -> bool:
-        """True if this is a clone of another repository."""
         return "origin" in (self.git.ask("remote") or "").splitlines()
 
     @property
     def is_shallow(self) -> bool:
-        """True if this clone lacks earlier commits."""
         return self.git.ask("rev-parse", "--is-shallow-repository") == "true"
 
     def names(self) -> list[str]:
-        """List branches and tags."""
         return (self.git.ask("for-each-ref", "--format=%(refname:short)") or "").splitlines()
 
     def tree(self, commit: str, disk: Tree) -> GitTree:

@@ -16,8 +16,7 @@ from duvet.errors import OutputError, OutputExistsError, UnreadableError, descri
 from duvet.tree.files import DiskTree
 
 _UNFINISHED = r"\..*\.(?P<process>\d+)-(?P<place>[0-9a-f]{8})[0-9a-f]{8}\.new"
-_ABANDONED = 3600
-"""Seconds after which a temporary file counts as abandoned."""
+_ABANDONED = 3600  # Seconds after which a temporary file counts as abandoned.
 
 
 def make_unfinished_name(name: str) -> str:
@@ -36,7 +35,6 @@ def _make_place_digest() -> str:
 
 
 def is_unfinished(name: str) -> bool:
-    """Check for the name of a file that is being written."""
     return _match_unfinished(name) is not None
 
 
@@ -193,7 +191,6 @@ def sync_folder(folder: str) -> None:
 
 @contextmanager
 def _translate_errors(path: str) -> Iterator[None]:
-    """Raise errors as OutputError about this file."""
     try:
         yield
     except (OSError, ValueError) as error:

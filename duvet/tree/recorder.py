@@ -47,7 +47,6 @@ class FileStamp(Struct, frozen=True, array_like=True, gc=False):
 
 
 def make_file_stamp(info: os.stat_result, digest: bytes = b"") -> FileStamp:
-    """Return the stamp of a file with this status."""
     return FileStamp(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, digest)
 
 
@@ -70,34 +69,23 @@ Answer = TypeVar("Answer")
 class TreeRecord(Struct, array_like=True):
     """Questions with their answers; work has the same result while all answers are the same."""
 
-    files: dict[str, FileStamp] = {}
-    """Files that were read."""
-    folders: dict[str, FileStamp] = {}
-    """Folders that were listed."""
-    absent: dict[str, None] = {}
-    """Files that were to be read and did not exist."""
-    unlisted: dict[str, None] = {}
-    """Folders that were to be listed and did not exist."""
-    regular: dict[str, bool] = {}
-    """Whether the path is a regular file."""
-    present: dict[str, bool] = {}
-    """Whether anything has the path."""
-    links: dict[str, bool] = {}
-    """Whether a link leads to a folder."""
+    files: dict[str, FileStamp] = {}  # Files that were read.
+    folders: dict[str, FileStamp] = {}  # Folders that were listed.
+    absent: dict[str, None] = {}  # Files that were to be read and did not exist.
+    unlisted: dict[str, None] = {}  # Folders that were to be listed and did not exist.
+    regular: dict[str, bool] = {}  # Whether the path is a regular file.
+    present: dict[str, bool] = {}  # Whether anything has the path.
+    links: dict[str, bool] = {}  # Whether a link leads to a folder.
     identities: dict[str, tuple[int, int]] = {}
     variables: dict[str, bytes | None] = {}
     """Digests of environment variables, whose values may be secret; None if one is not set."""
-    days: dict[str, bool] = {}
-    """Whether these days, as `YYYY-MM-DD`, are over."""
-    faults: dict[str, str] = {}
-    """Why a path could not be read, other than by being absent."""
-    unsteady: dict[str, None] = {}
-    """Paths other than folders whose answer changed during the run."""
+    days: dict[str, bool] = {}  # Whether these days, as `YYYY-MM-DD`, are over.
+    faults: dict[str, str] = {}  # Why a path could not be read, other than by being absent.
+    unsteady: dict[str, None] = {}  # Paths other than folders whose answer changed during the run.
     settled: bool = True
     """False if no later state of the tree is sure to give the same answers: one was a fault, or two differed."""
 
     def note_stamp(self, stamps: dict[str, FileStamp], path: str, stamp: FileStamp) -> None:
-        """Record the stamp of a file or folder."""
         was = stamps.get(path)
         if was is not None and not was.agrees(stamp):
             ##= man/spec/cache.md#freshness
@@ -107,7 +95,6 @@ class TreeRecord(Struct, array_like=True):
         stamps[path] = stamp
 
     def note_answer(self, answers: dict[str, Answer], question: str, answer: Answer) -> Answer:
-        """Record an answer, and return it."""
         if answers.setdefault(question, answer) != answer:
             self._unsettle(answers, question)
         return answer
@@ -150,7 +137,6 @@ class TreeRecord(Struct, array_like=True):
         return any(path in answers for answers in self._list_all() if answers is not self.folders)
 
     def select(self, paths: Collection[str]) -> TreeRecord:
-        """Return the questions about these paths."""
         found = TreeRecord()
         for answers, own in zip(found._list_all(), self._list_all(), strict=True):
             answers.update({path: own[path] for path in paths if path in own})
@@ -171,15 +157,11 @@ def encode_listing(entries: Iterable[TreeEntry]) -> bytes:
 
 
 class FileContent(NamedTuple):
-    """The content and status of a file at one moment."""
-
     data: bytes
     info: os.stat_result
 
 
 class FileChangedError(UnreadableError):
-    """A file has changed since it was read."""
-
     def __init__(self, path: str, look: FileContent) -> None:
         super().__init__("it has changed meanwhile", path=path)
         self.look = look

@@ -20,7 +20,6 @@ from duvet.trace.records import Finished, State
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-
 _OWN = (
     "count filters help help-title keys keys-on main not-applicable notice overview panel panel-title problems "
     "requirements result settings source-count source-filter sources specifications theme totals"
@@ -51,25 +50,20 @@ class ReportData(Struct, frozen=True, kw_only=True):
     catalogue: Catalogue
     """The same trace as cards: its requirements are those of `finished`, in the same order."""
     problems: tuple[Problem, ...] = ()
-    title: str = ""
-    """Nothing where the configuration gives none."""
+    title: str = ""  # Nothing where the configuration gives none.
     logo: str = ""
     whole_text: bool = False
     """Whether the text of specifications without requirements is shown where nothing cites it."""
-    snippets: Mapping[int, str] = {}
-    """The code below citations, by their number in the catalogue."""
+    snippets: Mapping[int, str] = {}  # The code below citations, by their number in the catalogue.
     version: str = ""
     commit: str = ""
     config_path: str = ""
     next: tuple[PriorityRow, ...] = ()
     since: SnapshotDiff | None = None
     comments: tuple[CommentStyle, ...] = ()
-    notes: PageCollection | None = None
-    """The pages of the project, if it has any."""
-    texts: Mapping[str, str] = {}
-    """What they say, by their files."""
-    embedded: bytes | None = None
-    """JSON for those who look for it in the page."""
+    notes: PageCollection | None = None  # The pages of the project, if it has any.
+    texts: Mapping[str, str] = {}  # What they say, by their files.
+    embedded: bytes | None = None  # JSON for those who look for it in the page.
 
 
 def escape_html(text: str) -> str:
@@ -92,28 +86,21 @@ class AnchorLink(NamedTuple):
 class SectionPlace(Struct, frozen=True):
     """The place of a section in the report, with its requirements and other citations."""
 
-    name: str
-    """Its anchor as it is."""
+    name: str  # Its anchor as it is.
     spot: AnchorLink
     requirements: list[int]
-    others: list[int]
-    """The numbers of the citations of its text that is no requirement."""
-    cited: AnchorLink
-    """Where these are shown."""
+    others: list[int]  # The numbers of the citations of its text that is no requirement.
+    cited: AnchorLink  # Where these are shown.
 
 
 class ReportPlaces(Struct, frozen=True):
     """The places of specifications, of their sections on the page, and of requirements."""
 
-    specifications: dict[str, str]
-    """Their anchors as they are, by the ids of those that are cited."""
-    sections: list[dict[str, SectionPlace]]
-    """By the ids of the sections."""
+    specifications: dict[str, str]  # Their anchors as they are, by the ids of those that are cited.
+    sections: list[dict[str, SectionPlace]]  # By the ids of the sections.
     requirements: list[AnchorLink]
-    notes: dict[str, AnchorLink] = {}
-    """Of pages, by their slugs."""
-    notes_view: str = ""
-    """The anchor of all of them."""
+    notes: dict[str, AnchorLink] = {}  # Of pages, by their slugs.
+    notes_view: str = ""  # The anchor of all of them.
 
     def of(self, citation: CitationCard) -> AnchorLink | None:
         """Return the place of the text that a citation refers to, or None for an invalid citation."""
@@ -134,10 +121,17 @@ def assign_places(page: ReportData) -> ReportPlaces:
         {id: _section(names, f"{own}/{id}") for id in ids}
         for own, ids in zip(specifications.values(), _shown(page), strict=True)
     ]
-    for number, card in enumerate(page.catalogue.citations):
-        if card.is_valid and not card.requirements:
-            sections[card.specification][card.section].others.append(number)
-    requirements = _requirements(page, sections, names)
+    for number, citation in enumerate(page.catalogue.citations):
+        if citation.is_valid and not citation.requirements:
+            sections[citation.specification][citation.section].others.append(number)
+    requirements: list[AnchorLink] = []
+    for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
+        place = sections[card.specification][card.section]
+        place.requirements.append(index)
+        ##= man/spec/page.md#links
+        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+        ##% consists of its specification, its section and the first 12 digits of its id.
+        requirements.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
     if page.notes is None:
         return ReportPlaces(specifications, sections, requirements)
     view = names.new("pages")
@@ -170,18 +164,6 @@ def _section(names: AnchorNames, wanted: str) -> SectionPlace:
     name = names.new(wanted)
     spot = AnchorLink(escape_attribute(name), escape_attribute(make_fragment_link(name)))
     return SectionPlace(name, spot, [], [], _below(names, name, spot, "cited"))
-
-
-def _requirements(page: ReportData, sections: list[dict[str, SectionPlace]], names: AnchorNames) -> list[AnchorLink]:
-    spots: list[AnchorLink] = []
-    for index, (card, id) in enumerate(zip(page.catalogue.requirements, page.catalogue.ids, strict=True)):
-        place = sections[card.specification][card.section]
-        place.requirements.append(index)
-        ##= man/spec/page.md#links
-        ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
-        ##% consists of its specification, its section and the first 12 digits of its id.
-        spots.append(_below(names, place.name, place.spot, id[:SHORT_ID_DIGITS]))
-    return spots
 
 
 def _below(names: AnchorNames, name: str, spot: AnchorLink, wanted: str) -> AnchorLink:
@@ -228,8 +210,7 @@ class StateLook(Struct, frozen=True):
     sign: str
     words: str
     meaning: str
-    style: int
-    """The number of its classes in the style sheet."""
+    style: int  # The number of its classes in the style sheet.
 
     @property
     def mark(self) -> str:

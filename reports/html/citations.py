@@ -52,7 +52,9 @@ class ReferenceWriter:
             found.setdefault(self.citations[number].kind, []).append(number)
         words = [_counted(len(found[kind]), words) for kind, words in KIND_WORDS.items() if kind in found]
         first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
-        url = self._url(self.citations[first])
+        annotation = self.citations[first]
+        file_url, _ = self.file(annotation.path, annotation.blob_link)
+        url = file_url and file_url + _line(annotation.line)
         return ", ".join([f'<a href="{url}">{words[0]}</a>' if url else words[0], *words[1:]])
 
     def place(self, path: str, place: Place) -> str:
@@ -107,10 +109,6 @@ class ReferenceWriter:
             facts += f" <small>tagged {escape_html(', '.join(annotation.tags))}</small>"
         return facts
 
-    def _url(self, annotation: Annotation) -> str:
-        url, _ = self.file(annotation.path, annotation.blob_link)
-        return url and url + _line(annotation.line)
-
     def _issue(self, id: str) -> str:
         url = make_issue_url(self.issue_link, id)
         return f'<a href="{escape_attribute(url)}">{escape_html(id)}</a>' if url else escape_html(id)
@@ -132,8 +130,6 @@ def _reason(annotation: Annotation) -> str:
 
 
 class SourceWriter:
-    """Writes the files with their citations."""
-
     def __init__(
         self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
     ) -> None:

@@ -21,12 +21,10 @@ from duvet.trace.catalogue import SHORT_ID_DIGITS
 if TYPE_CHECKING:
     from pyromark import Markdown
 
-
 LinkLookup = Callable[[str], str]
 """Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
 
-NOWHERE = "nowhere:"
-"""What is written as a link to this is none; its title tells what was meant."""
+NOWHERE = "nowhere:"  # What is written as a link to this is none; its title tells what was meant.
 _HEAD_END = "</tr></thead>\n<tbody>\n"
 _PIECES = {
     "Paragraph": ("<p>", "</p>"),
@@ -39,15 +37,11 @@ _PIECES = {
 }
 _CELL, _HEAD_CELL = ("<td>", "</td>"), ('<th scope="col">', "</th>")
 _BREAKS = {"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}
-_SHIFT = 3
-"""Titles of pages are headings of level 3."""
-_LOWEST = 6
-_SAFE = ("#", "https://", "http://", "mailto:")
+_SHIFT = 3  # Titles of pages are headings of level 3.
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 
 
 def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
-    """The text as HTML."""
     return "".join(_written(_parser().events(text), leads))
 
 
@@ -70,7 +64,10 @@ def _written(events: Any, leads: LinkLookup) -> Iterator[str]:
             html.append(value)
         elif value == "HtmlBlock":
             # A comment may go over several lines, each of which is told alone.
-            yield _tagged("".join(html or ()))
+            block = "".join(html or ())
+            shown = _COMMENT.sub("", block)
+            opening, closing = _PIECES["HtmlBlock"]
+            yield (f"{opening}{escape_html(shown)}{closing}" if shown.strip() else "")
             html = [] if kind == "Start" else None
         elif kind == "Start":
             if value == "TableCell":
@@ -96,19 +93,13 @@ def _said(kind: str, value: Any) -> str:
     return escape_html(_COMMENT.sub("", value) if kind == "InlineHtml" else value)
 
 
-def _tagged(html: str) -> str:
-    shown = _COMMENT.sub("", html)
-    begin, end = _PIECES["HtmlBlock"]
-    return f"{begin}{escape_html(shown)}{end}" if shown.strip() else ""
-
-
 def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
     if isinstance(tag, str):
         return _PIECES.get(tag, ("", ""))
     ((kind, value),) = tag.items()
     match kind:
         case "Heading":
-            level = min(int(value["level"][1:]) + _SHIFT, _LOWEST)
+            level = min(int(value["level"][1:]) + _SHIFT, 6)
             return f"<h{level}>", f"</h{level}>\n"
         case "List":
             name = "ul" if value is None else "ol"
@@ -121,27 +112,20 @@ def _tags(tag: Any, leads: LinkLookup) -> tuple[str, str]:
         case "Table":
             return "<table>\n", "</tbody></table>\n"
         case "Link":
-            return _link(value, leads)
+            goal = value["dest_url"]
+            if goal == NOWHERE:
+                return f'<span title="{escape_attribute(value["title"])}">', "</span>"
+            href = escape_attribute(goal) if goal.startswith(("#", "https://", "http://", "mailto:")) else leads(goal)
+            return (f'<a href="{href}">', "</a>") if href else ("", "")
     return "", ""
 
 
-def _link(link: Any, leads: LinkLookup) -> tuple[str, str]:
-    goal = link["dest_url"]
-    if goal == NOWHERE:
-        return f'<span title="{escape_attribute(link["title"])}">', "</span>"
-    href = escape_attribute(goal) if goal.startswith(_SAFE) else leads(goal)
-    return (f'<a href="{href}">', "</a>") if href else ("", "")
-
-
-PAGES_VIEW = "pages"
 _MOST_TEXT = 1_000_000
 """So many characters of all pages are shown; what is more would make the report slow to load."""
 _MOST_NAMED = 20
 
 
 class PageWriter:
-    """Writes pages, and links to them."""
-
     def __init__(self, page: ReportData, places: ReportPlaces) -> None:
         assert page.notes is not None
         self.notes: PageCollection = page.notes

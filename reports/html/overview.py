@@ -35,8 +35,6 @@ _LOOKS = {state.words: STATE_LOOKS[state] for state in State}
 
 
 class NextView(NamedTuple):
-    """A requirement to see to."""
-
     look: StateLook
     href: str
     place: str
@@ -45,7 +43,6 @@ class NextView(NamedTuple):
 
 
 def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels) -> list[NextView]:
-    """The rows with their links."""
     wanted = {row.text for row in page.next}
     found = {
         (card.specification, card.section, card.text): Markup(spot.link)
@@ -68,8 +65,7 @@ def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels
     ]
 
 
-_MOST = 8
-"""So many changes of one sort are shown."""
+_MOST = 8  # So many changes of one sort are shown.
 
 _WORDS = {"gained": "Gained", "lost": "Lost", "added": "New", "removed": "Gone"}
 
@@ -78,8 +74,7 @@ class SnapshotChangeView(NamedTuple):
     """A line of the snapshot that is not what it was."""
 
     place: str
-    href: str
-    """Nothing where the section is gone."""
+    href: str  # Nothing where the section is gone.
     text: str
     change: str
 
@@ -91,8 +86,7 @@ class SnapshotChangeGroup(NamedTuple):
     words: str
     total: int
     changes: list[SnapshotChangeView]
-    rest: int
-    """How many more there are."""
+    rest: int  # How many more there are.
 
 
 def make_snapshot_groups(
@@ -120,8 +114,6 @@ def make_snapshot_groups(
 
 
 class _Sections:
-    """The sections by what the snapshot calls their specifications and themselves."""
-
     def __init__(self, page: ReportData, places: ReportPlaces, names: SectionLabels) -> None:
         self._places = places.sections
         self._names = names
@@ -147,33 +139,24 @@ def _change(change: SnapshotChange, sections: _Sections) -> SnapshotChangeView:
 
 _DONE = (State.COMPLETE, State.IMPLIED)
 _LEFT = (State.MISSING_TEST, State.MISSING_IMPLEMENTATION, State.PARTIAL, State.TO_DO, State.UNCITED)
-_MAX_DETAILED_SPECIFICATIONS = 40
-"""So many specifications are listed by level."""
+_MAX_DETAILED_SPECIFICATIONS = 40  # So many specifications are listed by level.
 
-COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)
-"""The states that have a column."""
+COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)  # The states that have a column.
 
 
 class TotalRow(Struct, frozen=True):
-    """The requirements of one level, or all of them."""
-
     name: str
     is_sum: bool
     done: LinkedNumber
     applicable: LinkedNumber
     percent: str
-    numbers: tuple[LinkedNumber, ...]
-    """By column."""
-    shares: tuple[tuple[str, int], ...]
-    """The classes and widths of the parts of the bar."""
+    numbers: tuple[LinkedNumber, ...]  # By column.
+    shares: tuple[tuple[str, int], ...]  # The classes and widths of the parts of the bar.
 
 
 class TotalGroup(Struct, frozen=True):
-    """The rows of a specification, or of all of them."""
-
     name: str
-    href: str
-    """Nothing for all of them."""
+    href: str  # Nothing for all of them.
     rows: tuple[TotalRow, ...]
 
 
@@ -194,7 +177,6 @@ def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> l
 
 
 def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> TotalRow:
-    """The numbers of one row."""
     counts = total.counts
 
     def linked(count: int, states: Iterable[State] = ()) -> LinkedNumber:
@@ -206,7 +188,7 @@ def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> 
         linked(total.done, _DONE),
         linked(total.applicable, (*_DONE, *_LEFT)),
         "-" if total.percent is None else f"{total.percent} %",
-        tuple(linked(counts[look.index], (State(look.index),)) for look in looks),
+        tuple(linked(counts[look.index], ([*State][look.index],)) for look in looks),
         tuple((look.mark, counts[look.index]) for look in looks if counts[look.index]),
     )
 
@@ -224,17 +206,13 @@ class LabelView(NamedTuple):
     """A feature or a tracking issue, and the requirements that it has to do with."""
 
     name: str
-    href: str
-    """Where it can be read, if anywhere."""
+    href: str  # Where it can be read, if anywhere.
     number: LinkedNumber
 
 
 class OverviewView(Struct, frozen=True):
-    """All of the overview."""
-
     verdict: RunVerdict
-    words: str
-    """What the verdict leaves out."""
+    words: str  # What the verdict leaves out.
     looks: tuple[StateLook, ...]
     whole: TotalRow
     groups: list[TotalGroup]
@@ -253,7 +231,14 @@ def make_overview_view(
     whole = counted[-1]
     looks = choose_state_columns(whole)
     outcome = judge_run(whole, page.problems)
-    labels = _labels(page)
+    citations = page.catalogue.citations
+    labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
+    features, issues = Counter[str](), Counter[str]()
+    for card in page.catalogue.requirements if labelled else ():
+        found = [citations[number] for number in card.citations if number in labelled]
+        features.update({escape_line_ends(one.feature) for one in found} - {""})
+        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
+    labels = (_most_first(features), _most_first(issues))
     counts = count_problems(page.problems)
     return OverviewView(
         outcome,
@@ -275,25 +260,11 @@ def make_overview_view(
     )
 
 
-def _labels(page: ReportData) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
-    """The features and the tracking issues with the numbers of their requirements, most first."""
-    citations = page.catalogue.citations
-    labelled = {number for number, one in enumerate(citations) if one.feature or one.tracking_issue}
-    features, issues = Counter[str](), Counter[str]()
-    for card in page.catalogue.requirements if labelled else ():
-        found = [citations[number] for number in card.citations if number in labelled]
-        features.update({escape_line_ends(one.feature) for one in found} - {""})
-        issues.update({escape_line_ends(one.tracking_issue) for one in found} - {""})
-    return _most_first(features), _most_first(issues)
-
-
 def _most_first(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
 class ProblemView(Struct, frozen=True):
-    """A problem with its places linked."""
-
     problem: Problem
     place: Markup
     notes: tuple[tuple[Markup, str], ...]

@@ -30,18 +30,13 @@ from duvet.templates import environment, page_file
 from duvet.text import escape_line_ends
 from duvet.trace.coverage import compute_totals
 
-_NAMED = 3
-"""The most specifications that a title names."""
+_NAMED = 3  # The most specifications that a title names.
 
 _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """What comes after the name of a repository in links to its files and issues."""
 
-_COMMIT = 12
-
 
 class HeaderView(Struct, frozen=True):
-    """The head of the page."""
-
     title: str
     logo: str
     provenance: str
@@ -51,7 +46,7 @@ class HeaderView(Struct, frozen=True):
 def make_header_view(page: ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
-    facts = {"commit": page.commit[:_COMMIT], "duvet": page.version, "configuration": page.config_path}
+    facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
     return HeaderView(
         make_report_title(page),
         page.logo,
@@ -95,7 +90,6 @@ def escape_json_island(data: bytes) -> Markup:
 
 
 def make_script_settings(page: ReportData) -> Markup:
-    """Return the settings of the page's scripts."""
     styles = [
         {
             "label": one.label,
@@ -177,8 +171,7 @@ def load_page_shell() -> dict[str, Markup]:
     }
 
 
-_MOST_PROBLEMS = 400
-"""So many are part of the page before they are asked for."""
+_MOST_PROBLEMS = 400  # So many are part of the page before they are asked for.
 
 # HTML can't carry these characters at all, whatever is done to escape them.
 _FORBIDDEN = bytes([*range(9), 11, 12, *range(14, 32), 127])

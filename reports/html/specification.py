@@ -32,21 +32,15 @@ if TYPE_CHECKING:
     from duvet.reports.html.notes import PageWriter
 
 
-_CITED_OPEN = f"<mark class={CITED_LOOK.mark}>"
-
-
 class TextOwner(NamedTuple):
     """The requirement that a stretch of text belongs to; the worst state sorts first."""
 
     state: State
     link: str
-    name: str
-    """What it is called within its section."""
+    name: str  # What it is called within its section.
 
 
 class SectionMarker:
-    """Writes a section's lines as HTML."""
-
     def __init__(self, section: Section, owners: Mapping[int, TextOwner]) -> None:
         self.section = section
         self.owners = owners
@@ -90,8 +84,11 @@ class SectionMarker:
         """Write a fragment; where a requirement begins it is a link, and the first one on a line shows its sign."""
         found = self._owners(segment.ids)
         if not found:
-            return f"{_CITED_OPEN}{text}</mark>"
-        mark = _mark(found[0].state, segment.flags)
+            return f"<mark class={CITED_LOOK.mark}>{text}</mark>"
+        # In a partly covered requirement, each part has its own style.
+        state = found[0].state
+        own = _own_state(segment.flags) if state is State.PARTIAL else state
+        mark = STATE_LOOKS[own if own <= State.TO_DO else state].mark
         begun = [owner for owner in found if owner not in self._linked]
         if begun:
             self._last = begun[0]
@@ -113,124 +110,19 @@ class SectionMarker:
         return "" if found[0] is self._last else f" data-r={found[0].name}"
 
 
-def _mark(state: State, flags: int) -> str:
-    """Return the style of a fragment; in a partly covered requirement each part has its own."""
-    own = _own_state(flags) if state is State.PARTIAL else state
-    return STATE_LOOKS[own if own <= State.TO_DO else state].mark
-
-
 @cache
 def _own_state(flags: int) -> State:
     return compute_state(Tally({flags: 1}, ()))
 
 
-_WORDS = 56
-"""The text is above the list."""
-
-
-class RequirementWriter:
-    """Writes the requirements below the text of a section."""
-
-    def __init__(
-        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
-    ) -> None:
-        self.cards = page.catalogue.requirements
-        self.excuses = page.catalogue.excuses
-        self.places = places
-        self.references = references
-        self.notes = notes
-
-    def of(self, section: SectionPlace) -> str:
-        written = ""
-        if section.requirements:
-            written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
-        return f"{written}{self._others(section)}" if section.others else written
-
-    def _requirement(self, index: int) -> str:
-        ##= man/spec/page.md#requirements-and-citations
-        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
-        ##% in its section and in a table that starts with the least finished.
-        card = self.cards[index]
-        look = STATE_LOOKS[card.state]
-        anchor, link = self.places.requirements[index]
-        level = f" {card.level.name}" if card.level else ""
-        words = escape_html(shorten_text(card.text, _WORDS))
-        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
-        held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
-        if not card.citations:
-            return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
-        counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
-        return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
-
-    def _lacks(self, index: int) -> str:
-        if index in self.excuses:
-            return f"<p class=lacks>{escape_html(describe_exemption(self.excuses[index]))}</p>"
-        card = self.cards[index]
-        words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
-        return f"<p class=lacks>{words}</p>" if words else ""
-
-    def _others(self, section: SectionPlace) -> str:
-        anchor, link = section.cited
-        counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
-        return (
-            f'<ul class=cited><li id="{anchor}" class={CITED_LOOK.mark}><a href="{link}">{CITED_LOOK.badge}</a> {counts}'
-            f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
-        )
-
-
-class SectionWriter:
-    def __init__(
-        self, page: ReportData, places: ReportPlaces, references: ReferenceWriter, notes: PageWriter | None = None
-    ) -> None:
-        self.stated = page.finished.requirements
-        self.places = places
-        self.items = RequirementWriter(page, places, references, notes)
-
-    def written(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
-        """Return a section's HTML and the most elements that it can have."""
-        section = coverage.specification.sections[index]
-        marking = SectionMarker(section, self._owners(place))
-        text = marking.text(coverage.sections.get(index, {}))
-        out = make_published_url(coverage.specification.url, section.id)
-        anchor, link = place.spot
-        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{escape_attribute(section.id)}"'
-        height = len(section.lines) + 2 * len(place.requirements)
-        outside = f' <a class=out href="{escape_attribute(out)}">published</a>' if out else ""
-        shown = f"<pre>{text}</pre>\n" if text else ""
-        written = (
-            f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
-            f'<h3><a href="{link}">{escape_html(format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
-            f"{shown}{self.items.of(place)}</section>\n"
-        )
-        return written, marking.marks + _elements(place)
-
-    def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
-        """Map annotation ids to the requirements that they state."""
-        owners: dict[int, TextOwner] = {}
-        for number in place.requirements:
-            requirement = self.stated[number]
-            anchor, link = self.places.requirements[number]
-            owner = TextOwner(requirement.state, link, anchor.rpartition("/")[2])
-            owners.update(dict.fromkeys(requirement.ids, owner))
-        return owners
-
-
-def _elements(place: SectionPlace) -> int:
-    """Return the most elements that a section can have without the marks in its text."""
-    return 6 + 4 * len(place.requirements) + (4 if place.others else 0)
-
-
+_WORDS = 56  # The text is above the list.
 _MOST_ELEMENTS = 12_000
 """So many the articles have at first; what is more a browser makes when it is asked for."""
-_MOST_IN_ALL = 19_000
-"""With what is around the articles."""
-_HEAD = 10
-"""So many an article has at the most without its sections."""
+_MOST_IN_ALL = 19_000  # With what is around the articles.
+_HEAD = 10  # So many an article has at the most without its sections.
 
 
 class ContentsEntry(Struct, frozen=True):
-    """An entry in the table of contents."""
-
     link: Markup
     title: str
     open: int
@@ -243,11 +135,9 @@ class Article(Struct, frozen=True):
     link: str
     total: Total | None
     contents: list[ContentsEntry]
-    left_out: int
-    """So many sections are not shown."""
+    left_out: int  # So many sections are not shown.
     sections: Markup
-    is_later: bool
-    """Whether it is no part of the page before it is asked for."""
+    is_later: bool  # Whether it is no part of the page before it is asked for.
 
 
 class ArticleWriter:
@@ -263,8 +153,9 @@ class ArticleWriter:
     ) -> None:
         self.page = page
         self.places = places
-        self.sections = SectionWriter(page, places, references, notes)
+        self.references = references
         self.sums = sums
+        self.notes = notes
         self.room = _MOST_ELEMENTS
 
     def written(self, around: int) -> Iterator[Article]:
@@ -283,7 +174,7 @@ class ArticleWriter:
         elements = _HEAD + 3 * len(contents)
         written: list[str] = []
         for index, place in found:
-            text, size = self.sections.written(coverage, index, place)
+            text, size = self._section(coverage, index, place)
             written.append(text)
             elements += size
         ##= man/spec/page.md#size-and-accessibility
@@ -308,6 +199,70 @@ class ArticleWriter:
         gaps = sum(cards[number].status is not Status.DONE for number in place.requirements)
         return ContentsEntry(
             Markup(place.spot.link), format_section_title(specification, index), gaps, len(place.requirements)
+        )
+
+    def _section(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
+        """Return a section's HTML and the most elements that it can have."""
+        section = coverage.specification.sections[index]
+        marking = SectionMarker(section, self._owners(place))
+        text = marking.text(coverage.sections.get(index, {}))
+        out = make_published_url(coverage.specification.url, section.id)
+        anchor, link = place.spot
+        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{escape_attribute(section.id)}"'
+        height = len(section.lines) + 2 * len(place.requirements)
+        outside = f' <a class=out href="{escape_attribute(out)}">published</a>' if out else ""
+        shown = f"<pre>{text}</pre>\n" if text else ""
+        written = (
+            f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
+            f'<h3><a href="{link}">{escape_html(format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
+            f"{shown}{self._items(place)}</section>\n"
+        )
+        return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
+
+    def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
+        owners: dict[int, TextOwner] = {}
+        for number in place.requirements:
+            requirement = self.page.finished.requirements[number]
+            anchor, link = self.places.requirements[number]
+            owner = TextOwner(requirement.state, link, anchor.rpartition("/")[2])
+            owners.update(dict.fromkeys(requirement.ids, owner))
+        return owners
+
+    def _items(self, section: SectionPlace) -> str:
+        written = ""
+        if section.requirements:
+            written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
+        return f"{written}{self._others(section)}" if section.others else written
+
+    def _requirement(self, index: int) -> str:
+        ##= man/spec/page.md#requirements-and-citations
+        ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
+        ##% in its section and in a table that starts with the least finished.
+        card = self.page.catalogue.requirements[index]
+        look = STATE_LOOKS[card.state]
+        anchor, link = self.places.requirements[index]
+        level = f" {card.level.name}" if card.level else ""
+        words = escape_html(shorten_text(card.text, _WORDS))
+        begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
+        held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
+        if not card.citations:
+            return f"{begun}<noscript>{held}</noscript>\n" if held else f"{begun}\n"
+        counts, lists = self.references.counts(card.citations), self.references.lists(card.citations)
+        return f"{begun} {counts}<noscript>{held}{lists}</noscript>\n"
+
+    def _lacks(self, index: int) -> str:
+        if index in self.page.catalogue.excuses:
+            return f"<p class=lacks>{escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
+        card = self.page.catalogue.requirements[index]
+        words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
+        return f"<p class=lacks>{words}</p>" if words else ""
+
+    def _others(self, section: SectionPlace) -> str:
+        anchor, link = section.cited
+        counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
+        return (
+            f'<ul class=cited><li id="{anchor}" class={CITED_LOOK.mark}><a href="{link}">{CITED_LOOK.badge}</a> {counts}'
+            f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from duvet.project.project import Options, Project
 from duvet.project.validation import fix_project, overlay_project
-from duvet.specs.fetch import Policy
+from duvet.specs.library import Policy
 from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler
 from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
 

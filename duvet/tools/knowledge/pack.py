@@ -8,7 +8,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from duvet.knowledge.reports import KnowledgeAnswer
-from duvet.templates import environment, knowledge_template
+from duvet.templates import KNOWLEDGE_TEMPLATE, environment
 from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import declare_knowledge_tool
@@ -39,7 +39,7 @@ def render_usage(tools: Sequence[Tool]) -> str:
         }
         for tool in tools
     ]
-    return environment().get_template(knowledge_template()).render(tools=described)
+    return environment().get_template(KNOWLEDGE_TEMPLATE).render(tools=described)
 
 
 class KmHelpInput(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from duvet import rules
 from duvet.model import Place, Problem
-from duvet.reports.github import render_github
+from duvet.reports.problem_formats import render_github
 from duvet.reports.problems import ProblemContext
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 

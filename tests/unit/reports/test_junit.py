@@ -8,7 +8,7 @@ from hypothesis import given
 
 from duvet import rules
 from duvet.model import Place, Problem, Severity
-from duvet.reports.junit import render_junit
+from duvet.reports.problem_formats import render_junit
 from duvet.reports.problems import ProblemContext
 from tests.unit.reports.test_problem_formats import HOSTILE, TEXT
 

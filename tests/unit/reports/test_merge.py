@@ -12,7 +12,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, ProblemsError
-from duvet.reports.json_v2_records import (
+from duvet.reports.json_v2 import (
     ByteRange,
     CiteRecord,
     InlineSource,

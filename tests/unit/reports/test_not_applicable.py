@@ -21,7 +21,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.project.project import Project
 from duvet.reports import json_v1, snapshot, summary
 from duvet.reports.html.anchors import STATE_LOOKS
-from duvet.reports.json_v2_records import decode_v2_report
+from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, NotApplicable, State

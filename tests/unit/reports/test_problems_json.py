@@ -10,8 +10,8 @@ from msgspec import json as strict
 
 from duvet import rules
 from duvet.model import Edit, Fix, Note, Place, Problem, Severity
+from duvet.reports.problem_formats import ProblemsRecord, render_problems_json
 from duvet.reports.problems import ProblemContext
-from duvet.reports.problems_json import ProblemsRecord, render_problems_json
 from tests.conftest import ROOT
 from tests.unit.reports.test_problem_formats import HOSTILE
 

@@ -14,7 +14,7 @@ from duvet import rules
 from duvet.model import Place, Problem
 from duvet.reports.problems import ProblemContext
 from duvet.reports.sarif import render_sarif
-from duvet.templates.rule_pages import load_rule_page
+from duvet.templates import load_rule_page
 from tests.unit.reports.sarif_schema import LOG
 from tests.unit.reports.test_problem_formats import FIX, HOSTILE, PROBLEMS, TEXT, VIEW
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from duvet.errors import DuvetError
-from duvet.reports.json_v2 import build_v2_report
-from duvet.reports.json_v2_records import (
+from duvet.reports.json_v2 import (
     InlineSource,
     V2Annotations,
     V2Report,
     V2Sources,
+    build_v2_report,
     decode_v2_report,
     encode_v2_report,
 )

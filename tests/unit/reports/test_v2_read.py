@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from duvet.errors import ProblemsError
-from duvet.reports.json_v2_records import V2Report, encode_v2_report, read_reports
+from duvet.reports.json_v2 import V2Report, encode_v2_report, read_reports
 from duvet.tree.files import MemoryTree
 
 

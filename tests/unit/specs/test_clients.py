@@ -7,8 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from duvet.specs.download import DownloadClients
-from duvet.specs.fetch import FetchRefusal, Policy
+from duvet.specs.download import DownloadClients, FetchRefusal
+from duvet.specs.library import Policy
 from tests.unit.specs.serving import at_work
 
 

@@ -10,7 +10,7 @@ import pytest
 from duvet.errors import FetchError, OutputError
 from duvet.progress import Downloads, Progress
 from duvet.specs.download import MAX_PARALLEL_DOWNLOADS, download_texts
-from duvet.specs.fetch import DownloadOutcome, Policy
+from duvet.specs.library import DownloadOutcome, Policy
 from tests.unit.specs.serving import Held, text
 
 HTTP = Policy(allow_http=True)

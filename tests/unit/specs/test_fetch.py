@@ -12,11 +12,11 @@ from threading import Event
 import httpx2
 import pytest
 
-import duvet.specs.fetch
+import duvet.specs.download
 from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Progress
-from duvet.specs.download import download_texts
-from duvet.specs.fetch import FetchRefusal, Policy
+from duvet.specs.download import FetchRefusal, download_texts
+from duvet.specs.library import Policy
 from tests.unit.specs.serving import at_work
 
 TEXT = b"1.  Tea\n\n   The pot MUST be warm.\n"
@@ -155,7 +155,7 @@ def test_a_redirect_never_leaves_https(policy: Policy) -> None:
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     first = client.get("https://safe.example/tea")
     with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which is not https"):
-        duvet.specs.fetch.fetch_text(client, first, policy, lambda size: None)
+        duvet.specs.download.fetch_text(client, first, policy, lambda size: None)
 
 
 def test_nobody_answers(server: Server, path: Path) -> None:

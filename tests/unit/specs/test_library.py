@@ -9,8 +9,7 @@ import pytest
 
 from duvet.errors import DuvetError, FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
-from duvet.specs.fetch import DownloadOutcome
-from duvet.specs.library import Library
+from duvet.specs.library import DownloadOutcome, Library
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import DiskTree, MemoryTree
 

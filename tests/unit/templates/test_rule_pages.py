@@ -12,7 +12,7 @@ from duvet.console.problems import list_error_problems
 from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.rules import list_rules
-from duvet.templates.rule_pages import load_rule_page
+from duvet.templates import load_rule_page
 from duvet.tree.files import MemoryTree
 from tests.cli.made import KETTLE
 from tests.conftest import ROOT

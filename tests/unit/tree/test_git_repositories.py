@@ -9,7 +9,7 @@ import pytest
 
 from duvet.errors import DuvetError
 from duvet.project.project import Options, Project
-from duvet.specs.fetch import Policy
+from duvet.specs.library import Policy
 from tests.cli.made import KETTLE
 from tests.histories import commit, git, history
 from tests.unit.tree.answering import listed, tree_of

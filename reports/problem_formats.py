@@ -1,0 +1,165 @@
+"""Problems as JSON for programs, as workflow commands for GitHub, and as test results in the XML of JUnit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from duvet.model import Fix, Place, Problem, Severity
+from duvet.reports import problems as text
+from duvet.reports.cells import escape_cell
+from duvet.reports.problems import ProblemContext, count_problems, make_root_relative
+from duvet.reports.tables import encode_json
+from duvet.rules import find_rule_name, format_rule_title
+
+PROBLEMS_VERSION = 1  # It goes up when a key goes or changes its meaning; a key that is new is no reason.
+
+
+class _Span(Struct, frozen=True, kw_only=True):
+    """Lines and columns count characters from 1; null is unknown, and without columns the whole line is meant."""
+
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None  # The column after the last character.
+
+
+class NoteRecord(_Span, frozen=True, kw_only=True):
+    """Something else in the file of a problem that belongs to it."""
+
+    label: str
+
+
+class ProblemRecord(Struct, frozen=True, kw_only=True):
+    """A problem; its path begins in the folder that the run began in."""
+
+    code: str
+    name: str
+    severity: str
+    message: str
+    path: str
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    label: str
+    hint: str
+    notes: tuple[NoteRecord, ...]
+    fix: Fix | None
+
+
+class ProblemsRecord(Struct, frozen=True):
+    """All problems of a run, by path and place."""
+
+    version: int
+    problems: tuple[ProblemRecord, ...]
+    errors: int
+    warnings: int
+
+
+def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
+    """One object with every problem."""
+    ##= man/spec/problems.md#json
+    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
+
+
+def _record(problem: Problem) -> ProblemRecord:
+    return ProblemRecord(
+        code=problem.code,
+        name=find_rule_name(problem.code),
+        severity=problem.severity.value,
+        message=problem.message,
+        path=problem.path,
+        **_span(problem.place),
+        label=problem.label,
+        hint=problem.hint,
+        notes=tuple(NoteRecord(**_span(note.place), label=note.label) for note in problem.notes),
+        fix=problem.fix,
+    )
+
+
+def _span(place: Place) -> dict[str, int | None]:
+    line = place.line or None
+    column = place.column if line and place.column else None
+    return {"line": line, "column": column, "end_line": line, "end_column": place.end_column if column else None}
+
+
+_IN_MESSAGES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
+
+
+def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
+    lines = []
+    for problem in problems:
+        properties = _properties(problem, view.folder)
+        values = ",".join(f"{key}={_escaped(value, _IN_VALUES)}" for key, value in properties)
+        # The lines of the source are not shown with the message, so it holds the notes and the hint.
+        notes = [f"line {note.place.line}: {note.label}" for note in problem.notes]
+        hints = [f"help: {problem.hint}"] if problem.hint else []
+        message = _escaped("\n".join([problem.message, *notes, *hints]), _IN_MESSAGES)
+        lines.append(f"::{problem.severity.value} {values}::{message}\n")
+    return "".join(lines).encode(errors="replace")
+
+
+def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
+    place = problem.place
+    if problem.path:
+        ##= man/spec/problems.md#github-and-junit
+        ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+        ##% expects.
+        yield "file", make_root_relative(problem.path, folder)
+        if place.line:
+            yield "line", str(place.line)
+            if place.column:
+                yield "col", str(place.column)
+                yield "endColumn", str(place.end_column)
+    yield "title", format_rule_title(problem.code)
+
+
+def _escaped(text: str, escapes: dict[int, str]) -> str:
+    return escape_cell(text.translate(escapes))
+
+
+def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
+    cases = [line for problem in problems for line in _case(problem, view)] or [
+        '<testcase classname="duvet" name="no problems" time="0"/>'
+    ]
+    errors, _ = count_problems(problems)
+    counts = f'tests="{max(1, len(problems))}" failures="{errors}" errors="0"'
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<testsuites name="duvet" {counts} time="0">',
+        f'<testsuite name="duvet" {counts} skipped="0" time="0">',
+        *cases,
+        "</testsuite>",
+        "</testsuites>",
+    ]
+    return "".join(f"{line}\n" for line in lines).encode(errors="replace")
+
+
+def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:
+    place = problem.place
+    where = ":".join(str(number) for number in (place.line, place.column) if number)
+    name = " ".join(part for part in (format_rule_title(problem.code), where and f"at {where}") if part)
+    facts = {"classname": problem.path or "duvet", "name": name}
+    if problem.path:
+        facts |= {"file": problem.path} | ({"line": str(place.line)} if place.line else {})
+    body = Markup("\n").join(text.format_problem(problem, view))
+    yield f'<testcase{_attributes(facts)} time="0">'
+    if problem.severity is Severity.ERROR:
+        yield f"<failure{_attributes({'type': problem.code or 'error', 'message': problem.message})}>{body}</failure>"
+    else:
+        yield f"<system-out>{body}</system-out>"
+    yield "</testcase>"
+
+
+def _attributes(facts: dict[str, str]) -> str:
+    ##= man/spec/problems.md#github-and-junit
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
+    ##% passing case without problems.
+    # What is visible may stand in XML; not even escaped may controls and lone surrogates.
+    lines = {key: Markup("&#10;").join(map(escape_cell, value.splitlines())) for key, value in facts.items()}
+    return Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in lines.items())
