@@ -1,11 +1,24 @@
-"""How well questions of developers find the sentences that answer them"""
+"""How well searches find requirements, and the sources of duvet itself."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.run import ingest_project
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import FoundChunk, parse_search_request
+from duvet.queries.embeddings import find_embedder
+from duvet.store.location import open_store
+from duvet.store.protocol import Store
+from tests.conftest import ROOT
+from tests.unit.knowledge.ingest.made import project
 from tests.unit.search.quality import Scores, read, scores, systems
 
 
@@ -29,3 +42,132 @@ def test_words_and_vectors_find_more_than_either(measured: dict[str, Scores]) ->
         assert both.recall_5 > alone.recall_5
         assert both.recall_20 > alone.recall_20
         assert both.reciprocal > alone.reciprocal
+
+
+SOURCES = (
+    "duvet",
+    "commands",
+    "reports",
+    "man/spec",
+    "man/build.py",
+    "tests/unit/knowledge",
+    "tests/unit/tools",
+    "pyproject.toml",
+    "README.md",
+)
+_THIS = Path(__file__).relative_to(ROOT).as_posix()
+SOME = 40
+"""So many names of each kind are looked for."""
+MODES = ("lexical", "hybrid")
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "which tests are missing for a subsystem": ("duvet/knowledge/reports.py",),
+    "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
+    "parse the front matter of a page": ("duvet/knowledge/pages/page.py", "duvet/knowledge/ingest/chunks.py"),
+    "download a specification from the web": ("duvet/specs/",),
+    "a quote that does not stand in its section to the letter": ("duvet/trace/", "duvet/project/fixes.py"),
+    "files that git ignores": ("duvet/sources/",),
+    "send a request to the model of a provider": ("duvet/llm/", "man/spec/ask.md"),
+    "compare two catalogues of requirements": ("duvet/queries/",),
+    "shell completion": ("duvet/console/completion.py", "duvet/console/completion_values.py", "commands/completion.py"),
+    "nearest vectors by cosine": (
+        "duvet/queries/vector_matrix.py",
+        "duvet/queries/embeddings.py",
+        "duvet/knowledge/relevance.py",
+        "duvet/knowledge/search.py",
+    ),
+    "render a man page in roff": ("man/build.py",),
+    "the steps of a workflow run one after the other": ("duvet/workflows/", "man/spec/workflows.md"),
+    "slug of a heading": ("duvet/specs/", "duvet/knowledge/pages/page.py"),
+    "where does a comment that cites go in a source file": ("duvet/sources/",),
+    "watch the folders of a project for changes": ("duvet/project/changes.py", "duvet/tree/file_events.py"),
+    "no API key is ever shown in a message": ("duvet/config/", "duvet/llm/"),
+}
+"""And where the answers stand."""
+Fits = Callable[[FoundChunk], bool]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = open_store(str(tmp_path_factory.mktemp("quality") / "store.db"), create=True)
+    # The questions themselves stand in this one.
+    ingest_project(project(ROOT), store, IngestRule(include=SOURCES, exclude=(_THIS,)))
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module", params=MODES)
+def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
+    return SearchEngine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
+
+
+def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
+    """How often the first result is what is meant, and how often one of the first five."""
+    places = []
+    for query, fits in cases.items():
+        results = engine.search(parse_search_request({"query": query, "limit": 5, "include_graph": False})).results
+        places.append(next((place for place, one in enumerate(results) if fits(one.chunk)), 5))
+    return places.count(0), sum(place < 5 for place in places)
+
+
+def some(names: Sequence[str]) -> Sequence[str]:
+    """The same ones each time, from all over."""
+    return names[:: max(1, len(names) // SOME)][:SOME]
+
+
+def paths(sources: Store) -> Sequence[str]:
+    return some([path for path, one in sources.artifacts().items() if one.chunk_count])
+
+
+def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
+    """Names of this form that are declared in one file alone."""
+    places = defaultdict[str, set[str]](set)
+    for path in sources.artifacts():
+        if path.endswith(".py"):
+            whole = ast.parse(Path(ROOT, path).read_text(encoding="utf-8"))
+            for one in whole.body:
+                if isinstance(one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    places[one.name].add(path)
+    found = some(sorted(name for name, files in places.items() if len(files) == 1 and re.fullmatch(form, name)))
+    assert len(found) == SOME
+    return {name: _declares(name, *places[name]) for name in found}
+
+
+def _declares(name: str, path: str) -> Fits:
+    # What is decorated begins where that is said, maybe a piece before its name.
+    return lambda chunk: chunk.artifact_path == path and any(one.name == name for one in chunk.symbols)
+
+
+def _is_at(*beginnings: str) -> Fits:
+    return lambda chunk: chunk.artifact_path.startswith(beginnings)
+
+
+def _ends(ending: str) -> Fits:
+    return lambda chunk: f"/{chunk.artifact_path}".endswith(f"/{ending}")
+
+
+CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
+
+
+@pytest.mark.parametrize("form", [CLASS, FUNCTION])
+def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form: str) -> None:
+    cases = definitions(sources, form)
+    first, among_five = ranks(engine, cases)
+    assert first >= SOME - 2 and among_five >= SOME - 1
+    first, among_five = ranks(engine, {f"where is {name} used?": fits for name, fits in cases.items()})
+    assert first >= SOME - 2 and among_five >= SOME - 1
+
+
+def test_paths_and_names_of_files(engine: SearchEngine, sources: Store) -> None:
+    whole = {path: _is_at(path) for path in paths(sources)}
+    assert ranks(engine, whole) == (SOME, SOME)
+    last = {path.rpartition("/")[2]: _ends(path.rpartition("/")[2]) for path in whole}
+    assert ranks(engine, last) == (len(last), len(last))
+    two = {"/".join(path.split("/")[-2:]): _ends("/".join(path.split("/")[-2:])) for path in whole}
+    assert ranks(engine, two) == (len(two), len(two))
+    asked = {f"what is {path} for": fits for path, fits in whole.items()}
+    assert ranks(engine, asked) == (SOME, SOME)
+
+
+def test_questions(engine: SearchEngine) -> None:
+    first, among_five = ranks(engine, {question: _is_at(*where) for question, where in QUESTIONS.items()})
+    assert first >= len(QUESTIONS) // 2 and among_five >= len(QUESTIONS) - 3

@@ -33,10 +33,6 @@ KNOWN = range(1, 4)
     ],
 )
 def test_numbers(text: str, shown: str, named: set[int], made_up: tuple[str, ...]) -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% `duvet ask` MUST remove references to sources that do not exist, warn about them, and flag an answer that names
-    ##% no source.
     found = check_source_numbers(text, KNOWN)
     assert (found.text, set(found.named), found.made_up) == (shown, named, made_up)
 

@@ -92,10 +92,6 @@ async def test_models_of_anthropic(wire: Wire) -> None:
 
 
 async def test_a_model_that_is_not_listed(wire: Wire) -> None:
-    ##= man/spec/ask.md#discovery
-    ##= type=test
-    ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not list the
-    ##% model.
     wire.files = {"/v1/models": models("small", "large")}
     wire.plan(openai_says("Hi"))
     async with routing({"providers": {"one": at(wire, discover=True)}}) as made:
@@ -120,10 +116,6 @@ BAD: list[Reply] = [
 
 @pytest.mark.parametrize("reply", BAD)
 async def test_what_goes_wrong(reply: Reply, wire: Wire) -> None:
-    ##= man/spec/ask.md#discovery
-    ##= type=test
-    ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not list the
-    ##% model.
     wire.files = {"/v1/models": reply, "/llms.txt": Reply(404)}
     wire.plan(openai_says("Hi"))
     async with routing({"providers": {"one": at(wire, discover=True, llmsTxt=True)}}) as made:
@@ -139,10 +131,6 @@ async def test_what_goes_wrong(reply: Reply, wire: Wire) -> None:
 
 @pytest.mark.parametrize("size", [64 * 1024 + 1, 10_000_000])
 async def test_hints_without_end(size: int, wire: Wire) -> None:
-    ##= man/spec/ask.md#discovery
-    ##= type=test
-    ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and keep
-    ##% the hints in it out of prompts.
     wire.files = {"/llms.txt": Reply(body=LLMS.encode().ljust(size))}
     async with routing({"providers": {"one": at(wire, llmsTxt=True)}}) as made:
         await made.router.discover()

@@ -27,10 +27,6 @@ def test_links(text: str, found: tuple[ModelHint, ...]) -> None:
 
 
 def test_what_is_long_is_cut() -> None:
-    ##= man/spec/ask.md#discovery
-    ##= type=test
-    ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and keep
-    ##% the hints in it out of prompts.
     long = f"## Models\n- [{'n' * 300}]({'u' * 900}): {'t' * 9000}\x00\n"
     assert parse_model_hints(long) == (ModelHint("n" * 99 + "…", "u" * 199 + "…", "t" * 199 + "…"),)
     assert len(parse_model_hints("## Models\n" + "- [a](b)\n" * 1000)) == 100

@@ -90,9 +90,6 @@ async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
 
 @pytest.mark.parametrize("size", [MAX_RESPONSE_BYTES + 1, 3 * MAX_RESPONSE_BYTES])
 async def test_huge(size: int, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     wire.plan(Reply(body=b" " * size))
     error, _ = await fails(at(wire))
     assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
@@ -106,9 +103,6 @@ async def test_as_large_as_it_may_be(wire: Wire) -> None:
 
 @pytest.mark.parametrize("status", [200, 400, 500])
 async def test_a_bomb(status: int, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     bomb = gzip.compress(json.encode({"error": "x" * 20_000_000}))
     wire.plan(Reply(status, bomb, {"content-encoding": "gzip"}))
     error, _ = await fails(at(wire, retries=0))

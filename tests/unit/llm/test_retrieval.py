@@ -95,10 +95,6 @@ def test_sources() -> None:
     "question", ["pot", "which errors are logged?", "tea.md#serving", "src/server.rs:3", "server water"]
 )
 def test_requirements_are_those_of_the_search(question: str) -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
-    ##% sections, and the code that cites them.
     project = project_of(FILES)
     found = search_requirements(project.catalogue, SearchQuery(question), Cache(), ProjectFiles(project.tree, ""))
     sources = retrieval_of(FILES).sources(question)
@@ -114,10 +110,6 @@ def test_nothing() -> None:
 
 
 def test_a_large_project() -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% `duvet ask` MUST give the model about 3,000 tokens of sources: the requirements that `duvet search` finds, their
-    ##% sections, and the code that cites them.
     long = "word \u00e4\u00f6\u00fc " * 40
     sentences = "".join(f"The pot {number} MUST be {long}.\n\n" for number in range(40))
     tea = "# Tea\n\n" + "".join(f"## Part {number}\n\n{sentences}" for number in range(5))

@@ -76,14 +76,6 @@ async def test_by_name_that_can_not_be_asked(name: str, trouble: str, hint: str)
 
 
 async def test_by_task() -> None:
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
-    ##% task's route, otherwise the default model of the first usable provider.
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-    ##% when there is none.
     assert picked(task="ask") == ResolvedModel(
         "claude",
         "opus",
@@ -101,10 +93,6 @@ async def test_by_task_without_anybody() -> None:
 
 @pytest.mark.parametrize("task", [None, "summarize", ""])
 async def test_the_first(task: str | None) -> None:
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
-    ##% task's route, otherwise the default model of the first usable provider.
     assert picked(task=task) == ResolvedModel(
         "local", "small", "its provider is the first that can be used", warnings=PASSED
     )
@@ -138,9 +126,6 @@ async def test_nobody(config: dict[str, Any]) -> None:
     ],
 )
 async def test_a_base_that_nothing_is_sent_to(base: str, trouble: str) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     with pytest.raises(NoModelError) as caught:
         picked({"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}})
     assert caught.value.message == f"no model can be asked: one: {trouble}"

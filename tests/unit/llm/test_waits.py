@@ -46,10 +46,6 @@ async def test_a_connection_that_is_cut(reply: Reply, wire: Wire) -> None:
     ("after", "waits"), [("3", [3.0]), ("0", [0.0]), ("1.5", [1.5]), (DATE, [7.0]), ("soon", [0.5]), ("-5", [0.5])]
 )
 async def test_a_provider_is_waited_for(after: str, waits: list[float], wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
-    ##% reason, and give up when the provider's time limit is over.
     wire.plan(refuses(429, "slow down", retry_after=after), FINE)
     async with routing({"providers": {"one": at(wire)}}) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", waits)
@@ -83,10 +79,6 @@ async def test_a_wait_that_makes_no_sense(after: str, wire: Wire) -> None:
 @pytest.mark.parametrize("place", ["headers", "body"])
 @pytest.mark.parametrize("status", [200, 500])
 async def test_slow(place: str, status: int, wire: Wire) -> None:
-    ##= man/spec/ask.md#calls
-    ##= type=test
-    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
-    ##% reason, and give up when the provider's time limit is over.
     wire.plan(Reply(status, FINE.body, stops_before=place))
     error, _ = await fails(at(wire, timeout=0.5))
     assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.5 seconds")

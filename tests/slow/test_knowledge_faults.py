@@ -1,0 +1,167 @@
+"""Damaged stores, killed writers of feedback, and feedback that compresses well."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from duvet.config.settings import IngestRule, StoreSection
+from duvet.errors import NotFoundError
+from duvet.knowledge.feedback import append_line, read_lines
+from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.reports import (
+    COVERAGE_NAME,
+    LIFECYCLE_NAME,
+    PastCoverage,
+    PastLifecycle,
+    load_facts,
+    make_coverage_report,
+    make_lifecycle_report,
+    make_run_row,
+    read_report_history,
+)
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.search_query import SearchRequest
+from duvet.knowledge.settings import KnowledgeSettings
+from duvet.store.errors import StoreError
+from tests.unit.knowledge.ingest.made import LEDGER, taken, written
+from tests.unit.knowledge.stored import CLOCK, fill, first_lines, make_backup, places, run_program
+from tests.unit.knowledge.test_feedback import WRITE
+
+WANTED = IngestRule()
+Question = Callable[[OpenStore], object]
+Damage = Callable[[bytes, random.Random], bytes]
+
+
+def in_each_block(whole: bytes, chance: random.Random) -> bytes:
+    """Overwrite much of each block."""
+    data = bytearray(whole)
+    for at in range(100, len(data), 4096):
+        data[at : at + 800] = chance.randbytes(len(data[at : at + 800]))
+    return bytes(data)
+
+
+def here_and_there(whole: bytes, chance: random.Random) -> bytes:
+    """Overwrite a few bytes that are not zero."""
+    data, full = bytearray(whole), [at for at, byte in enumerate(whole) if byte]
+    for _ in range(chance.choice([1, 3, 30])):
+        at, length = chance.choice(full), chance.choice([1, 1, 2, 16, 300])
+        data[at : at + length] = chance.randbytes(len(data[at : at + length]))
+    return bytes(data)
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = written(tmp_path_factory.mktemp("ledger"), LEDGER)
+    taken(folder, WANTED)
+    return folder
+
+
+def _facts(known: OpenStore) -> object:
+    now, facts = time.time(), load_facts(known.store, WANTED)
+    return make_lifecycle_report(facts, now), make_coverage_report(facts, now)
+
+
+def _past(known: OpenStore) -> object:
+    store = known.store
+    reports = (
+        read_report_history(store, COVERAGE_NAME, PastCoverage, 9),
+        read_report_history(store, LIFECYCLE_NAME, PastLifecycle, 9),
+    )
+    return reports, [make_run_row(run) for run in store.runs()]
+
+
+def _node(name: str) -> Question:
+    return lambda known: find_node_edges(known.store, name, EdgeSelection.ALL, 50)
+
+
+QUESTIONS: tuple[Question, ...] = (
+    lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
+    _facts,
+    _past,
+    lambda known: search_nodes(known.store, "book", 9),
+    lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
+    *map(_node, ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")),
+)
+
+
+def ask_everything(folder: Path) -> bool:
+    """Whether every question is answered or about something that does not exist."""
+    is_well = True
+    knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreSection()))
+    for question in QUESTIONS:
+        try:
+            with suppress(NotFoundError):
+                json.encode(knowledge.ask(question))
+        except StoreError as error:
+            assert error.path and error.hint
+            is_well = False
+    knowledge.close()
+    return is_well
+
+
+@pytest.mark.parametrize(("damage", "count"), [(in_each_block, 6), (here_and_there, 60)])
+def test_damage_anywhere_is_a_store_error(damage: Damage, count: int, ledger: Path) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
+    file = ledger / StoreSection().path
+    whole, found = file.read_bytes(), 0
+    try:
+        for seed in range(count):
+            for end in ("-wal", "-shm"):
+                Path(f"{file}{end}").unlink(missing_ok=True)
+            file.write_bytes(damage(whole, random.Random(seed)))
+            # Numbers that are damaged must not reach a calculation.
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                found += not ask_everything(ledger)
+                with suppress(StoreError):
+                    taken(ledger, WANTED)
+    finally:
+        file.write_bytes(whole)
+    assert found * 4 > count
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
+    path = tmp_path / "a.jsonl"
+    acknowledged: set[str] = set()
+    for _ in range(3):
+        with run_program(WRITE, path, "one") as one, run_program(WRITE, path, "two") as two:
+            for process in (one, two):
+                acknowledged |= set(first_lines(process, 40))
+            for process in (one, two):
+                process.kill()
+                rest = process.communicate()[0]
+                acknowledged |= set(rest.splitlines() if rest.endswith("\n") else rest.splitlines()[:-1])
+    append_line(str(path), {"who": "me", "number": 0})
+    lines = path.read_bytes().splitlines()
+    found = [json.decode(line) for line in lines]
+    assert acknowledged <= {f"{one['who']} {one['number']}" for one in found}
+    assert read_lines(str(path)) == lines
+
+
+def test_feedback_that_compresses_well_is_restored(tmp_path: Path) -> None:
+    paths = places(fill(tmp_path / "tea"))
+    line = b'{"request_id": "%d", "note": "%s"}\n'
+    with open(paths.feedback, "wb") as file:
+        file.writelines(line % (number, "🍵".encode() * 20_000) for number in range(900))
+    archive = make_backup(paths)
+    assert os.path.getsize(archive) * 200 < os.path.getsize(paths.feedback)
+    os.unlink(paths.feedback)
+    assert restore_backup(paths, archive, CLOCK).votes == 900
