@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 from contextlib import closing
@@ -14,7 +13,6 @@ import pytest
 
 from tests.cli.ingesting import WITHOUT_VECTORS, known, ledger, started
 from tests.cli.running import files, run
-from tests.conftest import ROOT
 from tests.histories import ENVIRON, git
 from tests.unit.knowledge.generated import written_tree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, written
@@ -23,8 +21,6 @@ from tests.unit.specs.serving import LONGEST
 DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
 NOW: dict[str, str] = {}
 OLD = dict.fromkeys(DATES, "2020-01-01T00:00:00Z")
-LARGE = [int(os.environ["DUVET_FILES"])] if "DUVET_FILES" in os.environ else []
-"""Another size of the project, such as 20000, which takes minutes."""
 
 
 class Tree:
@@ -56,9 +52,9 @@ class Tree:
         }
 
 
-@pytest.fixture(params=[160, *LARGE])
-def generated(tmp_path: Path, duvet_command: str, request: pytest.FixtureRequest) -> Tree:
-    folder = written_tree(tmp_path / "tree", request.param)
+@pytest.fixture
+def generated(tmp_path: Path, duvet_command: str) -> Tree:
+    folder = written_tree(tmp_path / "tree", 160)
     git(folder, "init", "--quiet", "--initial-branch=main")
     return Tree(duvet_command, written(folder, WITHOUT_VECTORS))
 
@@ -96,30 +92,6 @@ def test_the_lifecycle_report_follows_changes(generated: Tree) -> None:
     assert mended["removed"] == {"src/gateway/moved.txt": "renamed"}
     generated.commit(NOW)
     assert generated.lifecycle() == {"isolated": {}, "stale": [], "untested": untested, "removed": {}}
-
-
-@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="this is no clone")
-def test_the_lifecycle_report_of_this_repository(tmp_path: Path, duvet_command: str) -> None:
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(tmp_path / "duvet")], check=True)
-    tree = Tree(duvet_command, written(tmp_path / "duvet", WITHOUT_VECTORS))
-    before = tree.lifecycle()
-    assert before["removed"] == {}
-    added = {"duvet/lonely/a.py": "x = 1\n", "bin/stray.sh": "echo\n", "docs/old.md": "# Old\n"}
-    written(tree.folder, added)
-    tree.commit(OLD)
-    (tree.folder / "duvet/errors.py").rename(tree.folder / "duvet/faults.py")
-    (tree.folder / "LICENSE").unlink()
-    after = tree.lifecycle()
-    assert set(after["untested"]) - set(before["untested"]) == {"lonely"}
-    assert set(after["stale"]) - set(before["stale"]) == {"docs/old.md"}
-    assert set(after["isolated"]["SourceFile"]) - set(before["isolated"].get("SourceFile", ())) == {"bin/stray.sh"}
-    assert after["removed"] == {"LICENSE": "deleted", "duvet/errors.py": "renamed"}
-    git(tree.folder, "checkout", "--quiet", "--", ".")
-    for path in ("duvet/faults.py", *added):
-        (tree.folder / path).unlink()
-    removed = tree.lifecycle()["removed"]
-    assert removed == {**dict.fromkeys(added, "deleted"), "duvet/faults.py": "renamed"}
-    assert tree.lifecycle() == before
 
 
 __all__ = ["ledger"]  # fixtures, which tests ask for by name

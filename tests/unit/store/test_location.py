@@ -30,12 +30,9 @@ def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     open_store("knowledge.db", create=True).close()
     open_store("knowledge.db").close()
     assert sorted(os.listdir()) == [".gitignore", "knowledge.db"]
-
-
-def test_a_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / ".duvet").write_text("")
     with pytest.raises(StoreError, match="os error"):
-        open_store(store_path(tmp_path), create=True)
+        open_store(path, create=True)
 
 
 @pytest.mark.parametrize("name", ["a?b#c", "50%25 &=", "a'b\"c", "ä\udcff"])
@@ -55,67 +52,54 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
     assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
 
 
-@pytest.mark.parametrize("name", ["store.db", "my [1].db", "#!*"])
-def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path, name: str) -> None:
+def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
     (tmp_path / "notes.md").touch()
-    open_store(str(tmp_path / name), create=True).close()
+    for name in ("store.db", "my [1].db", "#!*"):
+        open_store(str(tmp_path / name), create=True).close()
     git(tmp_path, "init", "--quiet")
     assert git(tmp_path, "ls-files", "--others", "--exclude-standard").split() == ["notes.md"]
-
-
-def test_the_gitignore_file_grows_unless_somebody_else_wrote_it(tmp_path: Path) -> None:
-    path, ignore = tmp_path / "store.db", tmp_path / ".gitignore"
-    make_store_folder(str(path), "notes.txt")
-    open_store(str(path), create=True).close()
-    make_store_folder(str(path), "notes.txt")
+    # The file grows unless somebody else wrote it.
+    path, ignore = str(tmp_path / "a/store.db"), tmp_path / "a/.gitignore"
+    for _ in range(2):
+        make_store_folder(path, "notes.txt")
+        open_store(path, create=True).close()
     assert ignore.read_text() == "/.gitignore\n/notes.txt\n/store.db*\n"
     ignore.write_text("mine\n")
-    make_store_folder(str(path), "more.txt")
+    make_store_folder(path, "more.txt")
     assert ignore.read_text() == "mine\n"
 
 
-def test_a_store_of_an_older_version_is_replaced_by_a_writer(file: Path) -> None:
+OLDER = "take everything in again: that replaces it, and it holds nothing else"
+NEWER = "use that one; or remove store.db"
+
+
+@pytest.mark.parametrize(
+    ("version", "create", "maker", "hint"),
+    [(1, False, "an older", OLDER), (99, False, "a newer", NEWER), (99, True, "a newer", NEWER)],
+)
+def test_only_a_store_of_an_older_version_is_replaced(
+    file: Path, version: int, create: bool, maker: str, hint: str
+) -> None:
     ##= man/spec/knowledge.md#storage
     ##= type=test
     ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
     ##% and not the index of a newer version.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
-        connection.execute("PRAGMA user_version=1")
-    before = file.read_bytes()
-    with pytest.raises(StoreVersionError) as caught:
-        open_store(str(file))
-    made = f"{file}: an older duvet has made it: its schema is 1, and this one reads {SCHEMA_VERSION}"
-    assert str(caught.value) == made
-    assert caught.value.hint == "take everything in again: that replaces it, and it holds nothing else"
-    assert file.read_bytes() == before
-    with closing(open_store(str(file), create=True)) as store:
-        assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
-        fill(store)
-    with closing(open_store(str(file))) as store:
-        assert store.chunk_total() == 7
-
-
-@pytest.mark.parametrize("create", [True, False])
-def test_a_store_of_a_newer_version_is_refused(file: Path, create: bool) -> None:
-    with by_hand(file) as connection:
-        connection.execute("PRAGMA user_version=99")
+        connection.execute(f"PRAGMA user_version={version}")
     before = file.read_bytes()
     with pytest.raises(StoreVersionError) as caught:
         open_store(str(file), create=create)
-    made = f"{file}: a newer duvet has made it: its schema is 99, and this one reads {SCHEMA_VERSION}"
-    assert str(caught.value) == made
-    assert caught.value.hint.startswith("use that one; or remove store.db")
+    schemas = f"its schema is {version}, and this one reads {SCHEMA_VERSION}"
+    assert str(caught.value) == f"{file}: {maker} duvet has made it: {schemas}"
+    assert caught.value.hint.startswith(hint)
     assert file.read_bytes() == before
-
-
-def test_an_empty_file_is_damaged_for_readers_and_filled_by_writers(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    path.touch()
-    with pytest.raises(StoreDamagedError, match="it is empty"):
-        open_store(str(path))
-    with closing(open_store(str(path), create=True)) as store:
-        assert store.artifacts() == {}
+    if version == 1:
+        with closing(open_store(str(file), create=True)) as store:
+            assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
+            fill(store)
+        with closing(open_store(str(file))) as store:
+            assert store.chunk_total() == 7
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -134,10 +118,15 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, c
     assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
 
 
-def test_a_dangling_link_and_a_folder_in_the_place_of_the_store(tmp_path: Path) -> None:
-    link, folder = tmp_path / "link.db", tmp_path / "folder.db"
+def test_an_empty_file_a_dangling_link_and_a_folder(tmp_path: Path) -> None:
+    file, link, folder = (tmp_path / name for name in ("empty.db", "link.db", "folder.db"))
+    file.touch()
     link.symlink_to(tmp_path / "nowhere")
     folder.mkdir()
+    with pytest.raises(StoreDamagedError, match="it is empty"):
+        open_store(str(file))
+    with closing(open_store(str(file), create=True)) as store:
+        assert store.artifacts() == {}
     with pytest.raises(StoreError, match="it is a link"):
         open_store(str(link), create=True)
     assert not (tmp_path / "nowhere").exists()

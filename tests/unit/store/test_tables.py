@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -74,32 +73,40 @@ def test_records_that_are_stored_as_they_are(empty: Store) -> None:
     assert [texts(empty, word) for word in ("first", "second", "third")] == [[], [], ["third\n"]]
 
 
-def test_a_file_replaces_its_former_state(kitchen: Store) -> None:
+def test_a_file_is_replaced_and_removed(kitchen: Store) -> None:
     with kitchen.writing() as writing:
         writing.put(taken("src/kettle.py", "whistle\n", kind=FileKind.TEST))
     assert kitchen.artifacts()["src/kettle.py"].kind is FileKind.TEST
     assert [one.text for one in kitchen.chunks(kitchen.chunk_numbers("src/kettle.py"))] == ["whistle\n"]
     assert (kitchen.chunk_total(), texts(kitchen, "pour"), texts(kitchen, "whistle")) == (4, [], ["whistle\n"])
-
-
-def test_a_removed_file_is_not_found(kitchen: Store) -> None:
+    assert kitchen.allowed(ChunkFilters(symbol_kinds=("method",))) == []
     with kitchen.writing() as writing:
         for path in ("src/kettle.py", "src/kettle.py", "nowhere"):
             writing.remove(path)
     assert sorted(kitchen.artifacts()) == ["docs/guide.md", "tests/test_kettle.py"]
-    assert (kitchen.chunk_total(), texts(kitchen, "heat"), frequencies(kitchen, "heat")) == (3, [], {"heat": 0})
-    assert kitchen.allowed(ChunkFilters(symbol_kinds=("method",))) == []
+    assert (kitchen.chunk_total(), texts(kitchen, "whistle"), frequencies(kitchen, "whistle")) == (
+        3,
+        [],
+        {"whistle": 0},
+    )
 
 
 def test_a_touched_file_keeps_its_chunks(kitchen: Store) -> None:
+    assert kitchen.lacks_times()
     numbers = kitchen.chunk_numbers("src/kettle.py")
-    other = replace(KITCHEN[0].artifact, subsystem="Scullery", tags=("Cold",), git_timestamp=None)
+    other = replace(KITCHEN[0].artifact, subsystem="Scullery", tags=("Cold",))
     with kitchen.writing() as writing:
         writing.touch(other)
+        writing.remove("tests/test_kettle.py")
+        writing.put(IngestedFile(artifact=Artifact(path="empty", kind=FileKind.OTHER, skipped="empty")))
     assert kitchen.artifacts()["src/kettle.py"] == other
     assert kitchen.chunk_numbers("src/kettle.py") == numbers
     assert kitchen.allowed(ChunkFilters(tags=("cold",))) == list(numbers)
     assert kitchen.allowed(ChunkFilters(tags=("hot",))) == []
+    assert not kitchen.lacks_times()
+    with kitchen.writing() as writing:
+        writing.touch(replace(other, git_timestamp=None))
+    assert kitchen.lacks_times()
 
 
 def test_vectors_belong_to_the_chunks_of_their_file(kitchen: Store) -> None:
@@ -110,14 +117,6 @@ def test_vectors_belong_to_the_chunks_of_their_file(kitchen: Store) -> None:
         writing.replace_vectors("docs/guide.md", b"")
         writing.replace_vectors("nowhere", b"zz")
     assert list(kitchen.segments()) == [VectorSegment(code, b"efgh")]
-
-
-def test_times_are_lacking_if_a_file_with_chunks_has_none(kitchen: Store) -> None:
-    assert kitchen.lacks_times()
-    with kitchen.writing() as writing:
-        writing.remove("tests/test_kettle.py")
-        writing.put(IngestedFile(artifact=Artifact(path="empty", kind=FileKind.OTHER, skipped="empty")))
-    assert not kitchen.lacks_times()
 
 
 def test_many_similar_texts(empty: Store) -> None:
@@ -199,6 +198,13 @@ def test_edges_of_a_node(kitchen: Store) -> None:
     for id in ("", "nothing", "Nothing:a", "SourceFile:", "Subsystem:\ud800\0", ":", "Chunk:a"):
         assert [kitchen.edges(id, out=out, limit=9) for out in (True, False)] == [[], []]
         assert (kitchen.neighbours([id]), kitchen.around(id, 3)) == ({id: []}, [])
+    with kitchen.writing() as writing:
+        # Edges that lead to nothing are left out.
+        far = edge(GUIDE, Relation.LINKS_TO, "SourceFile:far")
+        odd = edge(GUIDE, Relation.LINKS_TO, "nothing")
+        piece = edge(GUIDE, Relation.HAS_CHUNK, "Chunk:a::0")
+        writing.replace_graph([node(GUIDE), node("Chunk:a::0")], [far, odd, piece])
+    assert [end.label for _, end in kitchen.edges(GUIDE, out=True, limit=9)] == [NodeLabel.CHUNK] * 2
 
 
 def test_neighbours_are_found_in_both_directions_without_chunks(kitchen: Store) -> None:
@@ -213,29 +219,14 @@ def test_neighbours_are_found_in_both_directions_without_chunks(kitchen: Store) 
     }
 
 
-def test_an_edge_to_nothing_is_left_out(empty: Store) -> None:
-    with empty.writing() as writing:
-        far = edge("SourceFile:a", Relation.LINKS_TO, "SourceFile:far")
-        odd = edge("SourceFile:a", Relation.LINKS_TO, "nothing")
-        piece = edge("SourceFile:a", Relation.HAS_CHUNK, "Chunk:a::0")
-        writing.replace_graph([node("SourceFile:a"), node("Chunk:a::0")], [far, odd, piece])
-    assert empty.edges("SourceFile:a", out=True, limit=9) == []
+def test_isolated_nodes(kitchen: Store) -> None:
+    def isolated(labels: Sequence[NodeLabel], *relations: Relation) -> list[str]:
+        return [one.id for one in kitchen.isolated(labels, relations)]
 
-
-@pytest.mark.parametrize(
-    ("labels", "relations", "ids"),
-    [
-        (
-            [NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.CHUNK],
-            [Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES],
-            ["TestCase:tests/test_kettle.py", GUIDE],
-        ),
-        ([NodeLabel.DESIGN_DOC], [Relation.LINKS_TO], []),
-        ([], [], []),
-    ],
-)
-def test_isolated_nodes(kitchen: Store, labels: Any, relations: Any, ids: list[str]) -> None:
-    assert [one.id for one in kitchen.isolated(labels, relations)] == ids
+    files = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE, NodeLabel.CHUNK)
+    owned = isolated(files, Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
+    assert owned == ["TestCase:tests/test_kettle.py", GUIDE]
+    assert isolated([NodeLabel.DESIGN_DOC], Relation.LINKS_TO) == isolated([]) == []
 
 
 def test_each_node_around_comes_once_with_a_shortest_path(kitchen: Store) -> None:
