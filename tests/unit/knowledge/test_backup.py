@@ -78,7 +78,9 @@ def test_the_content_of_a_backup(paths: StorePaths) -> None:
     assert sorted(os.listdir(paths.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
 
 
-def test_an_existing_file_is_not_replaced(paths: StorePaths, tmp_path: Path) -> None:
+def test_nothing_is_backed_up_without_an_index_and_no_file_is_replaced(paths: StorePaths, tmp_path: Path) -> None:
+    with pytest.raises(StoreMissingError):
+        make_backup(places(tmp_path / "empty"))
     path = str(tmp_path / "a.tar.gz")
     assert create_backup(paths, path, CLOCK).path == path
     with pytest.raises(DuvetError, match="already"):
@@ -87,12 +89,6 @@ def test_an_existing_file_is_not_replaced(paths: StorePaths, tmp_path: Path) -> 
     with pytest.raises(DuvetError, match="can't be called so"):
         create_backup(paths, str(tmp_path / "notes.md"), CLOCK)
     assert sorted(os.listdir(tmp_path)) == ["a.tar.gz", "notes.md", "tea"]
-
-
-def test_a_project_without_an_index_has_nothing_to_back_up(tmp_path: Path) -> None:
-    with pytest.raises(StoreMissingError):
-        make_backup(places(tmp_path))
-    assert list(tmp_path.iterdir()) == []
 
 
 def damage_report(path: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
@@ -17,6 +16,7 @@ from duvet.knowledge.reports import (
 )
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, Relation
 from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
+from tests.unit.store.made import edge
 
 BRIEF = {"run_id": "r1", "profile": "local", "repo_head": "c1"}
 REMOVED = [
@@ -105,25 +105,20 @@ def test_small_and_empty_files_need_no_tests_and_connections() -> None:
     }
 
 
-def test_what_is_fixed_leaves_the_report() -> None:
+def test_what_is_fixed_or_not_stale_leaves_the_report() -> None:
     fresh = [replace(one, git_timestamp=NEW) for one in ARTIFACTS]
     fresh.append(artifact("tests/test_tea.py", FileKind.TEST, "tea", chunk_count=1))
     links = [
-        GraphEdge(source="DesignDoc:README.md", relation=Relation.LINKS_TO, target="DesignDoc:docs/tea.md"),
-        GraphEdge(source="SourceFile:src/odd::name:1.py", relation=Relation.CITES, target=MUST_BOIL.id),
+        edge("DesignDoc:README.md", Relation.LINKS_TO, "DesignDoc:docs/tea.md"),
+        edge("SourceFile:src/odd::name:1.py", Relation.CITES, MUST_BOIL.id),
     ]
-    found = lifecycle(fresh, NODES, [*EDGES, *links])
-    assert set(plain(found.summary).values()) == {0}
-    assert (*found.stale_docs, *found.missing_tests, *found.stale_requirements, *found.isolated) == ()
-
-
-@pytest.mark.parametrize("time", [NEW, None])
-def test_one_new_file_keeps_a_requirement_from_being_stale(time: float | None) -> None:
-    tested = [replace(one, git_timestamp=time) if one.kind is FileKind.TEST else one for one in ARTIFACTS]
-    assert lifecycle(tested).stale_requirements == ()
-
-
-def test_the_configuration_says_when_a_file_is_stale() -> None:
+    for found in (lifecycle(fresh, NODES, [*EDGES, *links]), lifecycle((), (), ())):
+        assert set(plain(found.summary).values()) == {0}
+        assert (*found.stale_docs, *found.missing_tests, *found.stale_requirements, *found.isolated) == ()
+    # One new file, or one without a date, keeps a requirement from being stale.
+    for time in (NEW, None):
+        tested = [replace(one, git_timestamp=time) if one.kind is FileKind.TEST else one for one in ARTIFACTS]
+        assert lifecycle(tested).stale_requirements == ()
     found = make_lifecycle_report(facts(IngestRule(stale_days=100)), NOW)
     assert (found.thresholds.stale_days, found.stale_docs, found.stale_requirements) == (100, (), ())
     assert len(make_lifecycle_report(facts(IngestRule(stale_days=99)), NOW).stale_docs) == 2
@@ -172,9 +167,5 @@ def test_coverage() -> None:
         "removed_artifacts": REMOVED,
     }
     assert (rows[4]["path"], rows[4]["skipped"]) == ("src/kettle/empty.py", "empty")
-
-
-def test_an_empty_project() -> None:
     nothing = gather_facts(IngestRun(run_id="r", profile="p", started_at=1.0), {}, (), (), IngestRule())
     assert make_coverage_report(nothing, NOW).summary.artifact_total == 0
-    assert make_lifecycle_report(nothing, NOW).summary.isolated_nodes == 0

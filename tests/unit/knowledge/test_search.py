@@ -471,37 +471,32 @@ def test_profiles_of_weights() -> None:
     assert [name.value for name in ProfileName] == [*PROFILES]
 
 
-@pytest.mark.parametrize(
-    ("template", "uri"),
-    [
-        ("vscode://file/{abs_path}:{line_start}", "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4"),
-        ("x://{path}?from={line_start}&to={line_end}#{name}", "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E"),
-        ("x://{{{path}}}", "x://{src/a%23b%20c.py}"),
-        ("x://nothing", "x://nothing"),
-    ],
-)
-def test_editor_uris(template: str, uri: str) -> None:
-    made = make_editor_uri_formatter(template, "/home/me/my tea/")
-    assert made is not None
-    assert made("src/a#b c.py", symbol("Spout.pour<T>", "method", 4, 9)) == uri
-    assert make_editor_uri_formatter(None, "/") is make_editor_uri_formatter("", "/") is None
+POUR_METHOD = symbol("Spout.pour<T>", "method", 4, 9)
+REFUSED = {
+    "x://{file}": "no field {file}",
+    "x://{}": "no field {}",
+    "x://{path.__class__}": "no field {path.__class__}",
+    "x://{path!r}": "no field {path}",
+    "x://{line_start:>100000000}": "no field {line_start}",
+    "x://{path": "expected '}' before end of string",
+}
 
 
-@pytest.mark.parametrize(
-    ("template", "reason"),
-    [
-        ("x://{file}", "no field {file}"),
-        ("x://{}", "no field {}"),
-        ("x://{path.__class__}", "no field {path.__class__}"),
-        ("x://{path!r}", "no field {path}"),
-        ("x://{line_start:>100000000}", "no field {line_start}"),
-        ("x://{path", "expected '}' before end of string"),
-    ],
-)
-def test_a_template_with_other_fields_is_refused(template: str, reason: str) -> None:
+def test_editor_uris() -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
-    with pytest.raises(DuvetError) as raised:
-        make_editor_uri_formatter(template, "/")
-    assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"
+    uris = {
+        "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
+        "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",
+        "x://{{{path}}}": "x://{src/a%23b%20c.py}",
+        "x://nothing": "x://nothing",
+    }
+    for template, uri in uris.items():
+        made = make_editor_uri_formatter(template, "/home/me/my tea/")
+        assert made and made("src/a#b c.py", POUR_METHOD) == uri
+    assert make_editor_uri_formatter(None, "/") is make_editor_uri_formatter("", "/") is None
+    for template, reason in REFUSED.items():
+        with pytest.raises(DuvetError) as raised:
+            make_editor_uri_formatter(template, "/")
+        assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"

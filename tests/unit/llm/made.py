@@ -72,7 +72,7 @@ class Made:
 @asynccontextmanager
 async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]:
     """A router that is closed in the end."""
-    made = Made(config, {"K": KEY}, **more)
+    made = Made(config, {"K": KEY, "SLASH": "ab/cdef"}, **more)
     try:
         yield made
     finally:

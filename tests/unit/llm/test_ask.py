@@ -92,9 +92,6 @@ def test_requirements_are_those_of_the_search(question: str) -> None:
     sources = find_sources(question)
     assert [one.text for one in sources if one.kind == "requirement"] == [row.text for row in found.rows]
     assert [one.number for one in sources] == [*range(1, len(sources) + 1)]
-
-
-def test_a_question_without_sources() -> None:
     assert find_sources("coffee") == find_sources("what is the") == ()
     with pytest.raises(QueryError):
         find_sources("?!")
@@ -141,11 +138,6 @@ def source(number: int, text: str, title: str = "t") -> AnswerSource:
     )
 
 
-def test_control_characters_are_removed_from_sources() -> None:
-    (found,) = fit_sources([source(0, "\x1b[31mred\x00\n\tx\udcff", "a\nb\x07")])
-    assert (found.number, found.title, found.text) == (1, "a b", "[31mred\n\tx")
-
-
 @pytest.mark.parametrize(
     ("texts", "room", "expected"),
     [
@@ -158,6 +150,8 @@ def test_control_characters_are_removed_from_sources() -> None:
 )
 def test_sources_are_cut_to_the_room(texts: list[str], room: int, expected: list[str]) -> None:
     assert [one.text for one in fit_sources([source(0, text) for text in texts], room)] == expected
+    (found,) = fit_sources([source(0, "\x1b[31mred\x00\n\tx\udcff", "a\nb\x07")])
+    assert (found.number, found.title, found.text) == (1, "a b", "[31mred\n\tx")
 
 
 FLAG = "the answer names no source: hold it against them before you believe it"
@@ -303,18 +297,6 @@ def test_numbers_of_sources(text: str, shown: str, named: set[int], made_up: tup
     assert (found.text, set(found.named), found.made_up) == (shown, named, made_up)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[1," * 100_000,
-        "[" * 300_000,
-        "[1" + ",1" * 100_000,
-        "`" * 300_000,
-        "[1](" * 100_000,
-        " " * 300_000,
-        "[1-999]" * 900,
-    ],
-    ids=range(7),
-)
-def test_hostile_answers_are_checked_in_time(text: str) -> None:
-    check_source_numbers(text, KNOWN)
+@pytest.mark.parametrize("part", ["[1,", "[[[", "1,1", "```", "[1](", "   ", "[1-999]"])
+def test_hostile_answers_are_checked_in_time(part: str) -> None:
+    check_source_numbers("[" * (part == "1,1") + part * (900 if "-" in part else 100_000), KNOWN)

@@ -11,7 +11,7 @@ from msgspec import json
 
 from duvet.llm.endpoint import MAX_RESPONSE_BYTES
 from duvet.llm.records import ModelError, ModelFault, strip_invisible
-from tests.unit.llm.made import FINE, KEY, Made, at, fails, one, routing
+from tests.unit.llm.made import FINE, KEY, fails, one, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
 pytestmark = pytest.mark.anyio
@@ -19,6 +19,15 @@ CHECK_KEY = "check the key that `providers.one.apiKey` names"
 CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
+NO_MESSAGE = (
+    b"",
+    b"<html>",
+    b"[1]",
+    b'{"error": {"message": 7}}',
+    b"[" * 100_000,
+    b'"\xff"',
+    b'{"error": "' + b"x" * 10_000_000,
+)
 SHORT = "a ]0;title b " + "c" * 186 + "…"
 
 
@@ -31,29 +40,14 @@ SHORT = "a ]0;title b " + "c" * 186 + "…"
         (Reply(400, RED), ModelFault.REFUSED, "one refuses the request (400): so [31mred", CHECK_MODEL),
         (Reply(204), ModelFault.REFUSED, "one refuses the request (204)", CHECK_MODEL),
         (refuses(400, LONG), ModelFault.REFUSED, f"one refuses the request (400): {SHORT}", CHECK_MODEL),
+        *((Reply(400, body), ModelFault.REFUSED, "one refuses the request (400)", CHECK_MODEL) for body in NO_MESSAGE),
     ],
+    ids=range(13),
 )
 async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire) -> None:
     error, waits = await fails(wire, reply)
     assert (error.code, error.message, error.hint, waits) == (code, message, hint, [])
     assert len(wire.asked) == 1
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        b"",
-        b"<html>",
-        b"[1]",
-        b'{"error": {"message": 7}}',
-        b"[" * 100_000,
-        b'"\xff"',
-        b'{"error": "' + b"x" * 10_000_000,
-    ],
-    ids=range(7),
-)
-async def test_refusals_without_a_message(body: bytes, wire: Wire) -> None:
-    assert (await fails(wire, Reply(400, body)))[0].message == "one refuses the request (400)"
 
 
 async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
@@ -96,21 +90,19 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
-async def test_server_errors_are_retried(status: int, wire: Wire) -> None:
-    async with one(wire, refuses(status, "overloaded"), refuses(status, "overloaded"), FINE) as made:
-        assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
-    error, waits = await fails(wire, refuses(status, "overloaded"), retries=0)
-    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
-    assert waits == []
-
-
-async def test_the_configuration_says_how_often_calls_are_retried(wire: Wire) -> None:
+async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
     ##= type=test
     ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
     ##% reason, and give up when the provider's time limit is over.
-    error, waits = await fails(wire, Reply(500), retries=7)
-    assert (error.code, waits, len(wire.asked)) == (ModelFault.UNAVAILABLE, [0.5, 1, 2, 4, 8, 8, 8], 8)
+    refusal = refuses(status, "overloaded")
+    async with one(wire, refusal, refusal, FINE) as made:
+        assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
+    for retries, expected in ((0, []), (7, [0.5, 1, 2, 4, 8, 8, 8])):
+        wire.asked.clear()
+        error, waits = await fails(wire, refusal, retries=retries)
+        assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
+        assert (waits, len(wire.asked)) == (expected, retries + 1)
 
 
 AFTER_7_SECONDS = "Tue, 14 Nov 2023 22:13:27 GMT"
@@ -184,16 +176,10 @@ async def test_a_key_in_an_answer_is_not_shown(
         assert (await made.ask()).text == "Your key is ***."
         assert made.models() == ["small", "model-***"]
         assert KEY not in strip_invisible("".join(made.log))
+    assert wire.asked[0].headers["authorization" if kind == "openai" else "x-api-key"].endswith(KEY)
 
 
-async def test_a_key_with_an_escaped_slash_is_not_shown(wire: Wire) -> None:
-    wire.plan(Reply(body=openai_says("KEY").body.replace(b"KEY", rb"Bearer ab\/cdef")))
-    made = Made({"providers": {"one": at(wire, apiKey="$K")}}, {"K": "ab/cdef"})
-    assert (await made.ask()).text == "Bearer ***"
-    await made.router.aclose()
-
-
-async def test_a_key_in_llms_txt_is_not_shown(wire: Wire) -> None:
+async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wire) -> None:
     hidden = f"{KEY[:5]}\x00{KEY[5:]}"
     text = f"## Models\n- [model {KEY}](https://h/{KEY}): {'x' * 190} {KEY}\n- [{hidden}](u): {hidden}\n"
     wire.files = {"/llms.txt": Reply(body=text.encode())}
@@ -204,6 +190,9 @@ async def test_a_key_in_llms_txt_is_not_shown(wire: Wire) -> None:
             ("model ***", "https://h/***", f"{'x' * 190} ***"),
             ("***", "u", "***"),
         ]
+    slash = openai_says("KEY").body.replace(b"KEY", rb"Bearer ab\/cdef")
+    async with one(wire, Reply(body=slash), apiKey="$SLASH") as made:
+        assert (await made.ask()).text == "Bearer ***"
 
 
 async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:

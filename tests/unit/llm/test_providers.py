@@ -40,38 +40,35 @@ LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
 LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
 
 
-async def test_openai(wire: Wire) -> None:
-    async with one(wire, openai_says("Warm it."), apiKey="$K") as made:
-        assert await made.ask(**FULL) == ModelResponse("Warm it.", "one", "small", USAGE)
-    (asked,) = wire.asked
-    assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
-    assert asked.body == {**LIMITS, "messages": [{"role": "system", "content": "Be brief."}, *SAID]}
-    headers = {
+HEADERS: dict[str, dict[str, str | None]] = {
+    "openai": {
         "authorization": f"Bearer {KEY}",
         "content-type": "application/json",
         "accept-encoding": "identity",
         "user-agent": f"duvet/{VERSION}",
-    }
-    assert {name: asked.headers[name] for name in headers} == headers
+        "x-api-key": None,
+    },
+    "anthropic": {"x-api-key": KEY, "anthropic-version": "2023-06-01", "authorization": None},
+}
 
 
-async def test_anthropic(wire: Wire) -> None:
-    async with one(wire, anthropic_says("Warm it."), kind="anthropic", apiKey="${K}") as made:
-        assert await made.ask(**FULL) == ModelResponse("Warm it.", "one", "small", USAGE)
-    (asked,) = wire.asked
-    assert (asked.method, asked.path) == ("POST", "/v1/messages")
-    assert asked.body == {**LIMITS, "system": "Be brief.", "messages": SAID}
-    assert (asked.headers["x-api-key"], asked.headers["anthropic-version"]) == (KEY, "2023-06-01")
-    assert "authorization" not in asked.headers
-
-
-@pytest.mark.parametrize(("kind", "reply"), [("openai", FINE), ("anthropic", anthropic_says("Hi"))])
-async def test_a_short_request_without_a_key(kind: str, reply: Reply, wire: Wire) -> None:
+@pytest.mark.parametrize(
+    ("kind", "path", "reply", "body"),
+    [
+        ("openai", "/v1/chat/completions", FINE, {"messages": [{"role": "system", "content": "Be brief."}, *SAID]}),
+        ("anthropic", "/v1/messages", anthropic_says("Hi"), {"system": "Be brief.", "messages": SAID}),
+    ],
+)
+async def test_requests(kind: str, path: str, reply: Reply, body: dict[str, Any], wire: Wire) -> None:
+    async with one(wire, reply, kind=kind, apiKey="$K") as made:
+        assert await made.ask(**FULL) == ModelResponse("Hi", "one", "small", USAGE)
     async with one(wire, reply, kind=kind) as made:
         await made.ask("Hi")
-    (asked,) = wire.asked
-    assert asked.body == LITTLE
-    assert {"authorization", "x-api-key", "cookie"}.isdisjoint(asked.headers)
+    full, little = wire.asked
+    assert (full.method, full.path, full.body) == ("POST", path, {**LIMITS, **body})
+    assert {name: full.headers.get(name) for name in HEADERS[kind]} == HEADERS[kind]
+    assert little.body == LITTLE
+    assert {"authorization", "x-api-key", "cookie"}.isdisjoint(little.headers)
 
 
 class RecordingClient(ProviderClient):

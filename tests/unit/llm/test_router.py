@@ -56,10 +56,6 @@ def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, 
     return caught.value.message, caught.value.hint
 
 
-def provider(base: str) -> dict[str, Any]:
-    return {"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}
-
-
 ASKED = "it is asked for"
 ROUTED = ResolvedModel(
     "claude",
@@ -116,37 +112,34 @@ def test_no_model_can_be_used() -> None:
     assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
 
 
-@pytest.mark.parametrize(
-    "host", ["http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1"]
-)
-def test_a_provider_elsewhere_needs_https(host: str) -> None:
-    message, hint = fail_to_pick(provider(f"{host}/v1"))
-    assert message == "no model can be asked: one: the baseUrl of one is not https" and hint
+HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
+ELSEWHERE = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1")
+INVALID = ("ftp://example.com", "example.com", "https://[::1", "https://example.com:99999", "https://exa mple.com")
+UNSAFE = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
 
 
-BASES = ("ftp://example.com", "example.com/v1", "https://[::1", "https://example.com:99999/", "https://exa mple.com/")
-KEYS = (f"https://me:{KEY}@example.com/v1", f"https://example.com/v1?key={KEY}", "https://example.com/v1#x")
+def test_base_urls() -> None:
+    def section(base: str) -> dict[str, Any]:
+        return {"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}
+
+    for host in HERE:
+        assert pick(section(f"http://{host}/v1/")).provider == "one"
+    troubles = [
+        *((f"{base}/v1", "not https") for base in ELSEWHERE),
+        *((base, "not one") for base in (*INVALID, *UNSAFE, "https://example.com/\n")),
+    ]
+    for base, trouble in troubles:
+        message, hint = fail_to_pick(section(base))
+        assert message == f"no model can be asked: one: the baseUrl of one is {trouble}"
+        assert hint and KEY not in f"{message} {hint}"
 
 
-@pytest.mark.parametrize("base", [*BASES, *KEYS, "https://example.com/\n", "https://"])
-def test_an_invalid_base_url(base: str) -> None:
-    message, hint = fail_to_pick(provider(base))
-    assert message == "no model can be asked: one: the baseUrl of one is not one"
-    assert hint and KEY not in f"{message} {hint}"
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9"])
-def test_a_provider_on_this_machine_needs_no_https(host: str) -> None:
-    assert pick(provider(f"http://{host}/v1/")).provider == "one"
-
-
-@pytest.mark.parametrize("key", ["two words", "line\nline", "k\u00e9y", "\x00\x01"])
-def test_a_key_that_no_header_can_contain(key: str) -> None:
-    config = {"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}
-    with pytest.raises(NoModelError) as caught:
-        Made(config, {"K": key}).router.pick(ModelRequest())
-    assert key not in caught.value.message
-    assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
+def test_a_key_that_no_header_can_contain() -> None:
+    for key in ("two words", "line\nline", "k\u00e9y", "\x00\x01"):
+        with pytest.raises(NoModelError) as caught:
+            Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
+        assert key not in caught.value.message
+        assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
 
 
 @pytest.mark.parametrize(

@@ -56,29 +56,19 @@ def test_chunks_cover_the_whole_text(text: str) -> None:
         assert other.start not in headings or one.end <= other.start or one.start < other.start
 
 
-def test_chunks_end_with_a_line() -> None:
-    text = LINE * 30
-    cut = list(cut_pieces(text))
-    assert {text[one.start - 1 : one.start] for one in cut[1:]} == {"\n"} == {text[one.end - 1] for one in cut}
-    assert [(one.line_start, one.line_end) for one in cut] == [(1, 12), (11, 22), (21, 30)]
-    assert all(one.end - next_one.start <= OVERLAP for one, next_one in pairwise(cut))
+def test_texts_are_cut_at_headings_line_ends_and_words() -> None:
+    def cut(text: str) -> list[tuple[int, int]]:
+        return [(one.start, one.end) for one in cut_pieces(text)]
 
-
-def test_a_heading_begins_a_chunk_without_overlap() -> None:
+    assert [(one.line_start, one.line_end) for one in cut_pieces(LINE * 30)] == [(1, 12), (11, 22), (21, 30)]
+    assert all(place % len(LINE) == 0 for chunk in cut(LINE * 30) for place in chunk)
+    assert cut("word " * 500)[:3] == [(0, 1000), (800, 1800), (1600, 2500)]
+    assert cut("x" * 1500) == [(0, 1000), (800, 1500)]
+    assert cut("") == cut("\n \n" * 1000) == []
     text = LINE * 8 + "# Heading\n" + LINE * 3
     first, second = cut_pieces(text, [len(LINE) * 8], lambda start, end: f"{start}-{end}")
     assert first.end == second.start == len(LINE) * 8
     assert second == TextPiece(start=632, end=len(text), line_start=9, line_end=12, title=f"632-{len(text)}")
-
-
-def test_a_long_line_is_cut_between_words() -> None:
-    cut = list(cut_pieces("word " * 500))
-    assert [(one.start, one.end) for one in cut[:3]] == [(0, 1000), (800, 1800), (1600, 2500)]
-    assert [(one.start, one.end) for one in cut_pieces("x" * 1500)] == [(0, 1000), (800, 1500)]
-
-
-def test_blank_texts_have_no_chunks() -> None:
-    assert [*cut_pieces(""), *cut_pieces("\n \n" * 1000)] == []
 
 
 DOCUMENT = """# Top `code` #

@@ -5,8 +5,9 @@ from __future__ import annotations
 from contextlib import closing
 from pathlib import Path
 
-from duvet.store.records import GraphNode, NodeLabel, Relation
+from duvet.store.records import NodeLabel, Relation
 from tests.unit.knowledge.ingest.made import LEDGER, LONG_AGO, opened, project, taken, written
+from tests.unit.store.made import node
 
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
 
@@ -63,48 +64,36 @@ def test_the_edges_of_a_project(tmp_path: Path) -> None:
 
 def test_the_nodes_of_a_project(tmp_path: Path) -> None:
     folder = written_ledger(tmp_path)
-    card = project(folder).catalogue.requirements[0]
+    key = f"spec#booking/{project(folder).catalogue.ids[0][:12]}"
     taken(folder)
     with closing(opened(folder)) as store:
         assert [*store.nodes(NodeLabel.SUBSYSTEM)] == [
-            GraphNode(label=NodeLabel.SUBSYSTEM, key="Outside"),
-            GraphNode(
-                label=NodeLabel.SUBSYSTEM, key="ledger", properties={"description": "Books", "criticality": "high"}
-            ),
-            GraphNode(label=NodeLabel.SUBSYSTEM, key="mail"),
+            node("Subsystem:Outside"),
+            node("Subsystem:ledger", description="Books", criticality="high"),
+            node("Subsystem:mail"),
         ]
-        assert store.node(NodeLabel.REQUIREMENT, f"spec#booking/{card.id[:12]}") == GraphNode(
-            label=NodeLabel.REQUIREMENT,
-            key=f"spec#booking/{card.id[:12]}",
-            name="An entry MUST balance.",
-            properties={
-                "text": "An entry MUST balance.",
-                "level": "MUST",
-                "status": "done",
-                "target": "docs/spec.md#booking",
-                "full_path": f"/specifications/spec/sections/booking/requirements/{card.id[:12]}",
-                "line": 5,
-            },
+        assert store.node(NodeLabel.REQUIREMENT, key) == node(
+            f"Requirement:{key}",
+            "An entry MUST balance.",
+            text="An entry MUST balance.",
+            level="MUST",
+            status="done",
+            target="docs/spec.md#booking",
+            full_path=f"/specifications/spec/sections/booking/requirements/{key[-12:]}",
+            line=5,
         )
-        assert store.node(NodeLabel.SPECIFICATION, "spec") == GraphNode(
-            label=NodeLabel.SPECIFICATION,
-            key="spec",
-            name="Ledger",
-            properties={"url": "docs/spec.md", "path": "docs/spec.md"},
-        )
-        assert store.node(NodeLabel.DESIGN_DOC, "docs/ledger/design.md") == GraphNode(
-            label=NodeLabel.DESIGN_DOC,
-            key="docs/ledger/design.md",
-            name="Design",
-            properties={
-                "path": "docs/ledger/design.md",
-                "artifact_type": "doc",
-                "subsystem": "ledger",
-                "namespace": "docs",
-                "tags": ["money"],
-                "git_timestamp": LONG_AGO,
-                "chunk_count": 1,
-            },
+        spec = node("Specification:spec", "Ledger", url="docs/spec.md", path="docs/spec.md")
+        assert store.node(NodeLabel.SPECIFICATION, "spec") == spec
+        assert store.node(NodeLabel.DESIGN_DOC, "docs/ledger/design.md") == node(
+            "DesignDoc:docs/ledger/design.md",
+            "Design",
+            path="docs/ledger/design.md",
+            artifact_type="doc",
+            subsystem="ledger",
+            namespace="docs",
+            tags=["money"],
+            git_timestamp=LONG_AGO,
+            chunk_count=1,
         )
 
 

@@ -27,13 +27,10 @@ def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[Catal
     return read_subsystem_catalogue(MemoryTree({path: text, "docs/subsystems.json": b'{"b": {}}'}))
 
 
-@pytest.mark.parametrize("path", ["subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"])
-def test_places_of_the_catalogue(path: str) -> None:
-    assert [one.name for one in read_catalogue(b'{"a": {"paths": "x"}}', path)] == ["a"]
-    assert [one.name for one in read_catalogue(b'{"subsystems": {"c": {}}}', path)] == ["c"]
-
-
-def test_criticality_is_read_in_any_case() -> None:
+def test_the_catalogue_is_read_from_several_places() -> None:
+    for path in ("subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"):
+        assert [one.name for one in read_catalogue(b'{"a": {"paths": "x"}}', path)] == ["a"]
+        assert [one.name for one in read_catalogue(b'{"subsystems": {"c": {}}}', path)] == ["c"]
     text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
     assert [one.criticality for one in read_catalogue(text)] == ["low", "high", "", ""]
     with pytest.raises(ProblemsError) as error:
@@ -184,30 +181,26 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), IMPORTS.items())
-def test_the_imports_of_a_test_name_its_subsystem(text: str, expected: str) -> None:
+OTHER_LANGUAGES = [
+    ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
+    ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
+    ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
+    ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
+    ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
+]
+
+
+def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##= type=test
     ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
     ##% otherwise to that of its imports or of the requirements that it cites.
-    path = "tests/test_all.py"
-    found = index_of(tree(*HTTP, path)).of(path, detect_kind(path), imports=find_imports(path, text))
-    assert found.subsystem == expected
+    def find(path: str, text: str, *code: str) -> str:
+        found = index_of(tree(*code, path))
+        return found.of(path, detect_kind(path), imports=find_imports(path, text)).subsystem
 
-
-@pytest.mark.parametrize(
-    ("path", "text", "code"),
-    [
-        ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
-        ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
-        ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
-        ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
-        ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
-    ],
-)
-def test_imports_in_other_languages(path: str, text: str, code: str) -> None:
-    found = index_of(tree(code, "src/db/x.py", path)).of(path, detect_kind(path), imports=find_imports(path, text))
-    assert found.subsystem == "http"
+    assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
+    assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
 
 
 def test_the_requirements_that_a_test_cites_name_its_subsystem(tmp_path: Path) -> None:

@@ -62,11 +62,6 @@ def test_links(text: str, expected: list[str]) -> None:
     assert outlinks(text) == expected
 
 
-def test_backlinks() -> None:
-    notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
-    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ()}
-
-
 def test_links_to_requirements() -> None:
     ##= man/spec/pages.md#links
     ##= type=test
@@ -125,11 +120,19 @@ def test_the_graph_of_pages() -> None:
     edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
     assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
     assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
+    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {
+        "a": ("c",),
+        "b": ("a",),
+        "c": ("b",),
+        "d": (),
+    }
     # Links in both directions are one edge.
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
     nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
     assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
     assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"),)
+    notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
+    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ()}
 
 
 @pytest.fixture
@@ -182,6 +185,10 @@ def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
     third, read = index_of(tea, second, index)
     assert read == ["c", "new"]
     assert search_pages(third, "about") == search_pages(index, "about")
+    # After many changes all pages are indexed again.
+    make(tea, {f"docs/new/{number}.md": "more" for number in range(201)})
+    index, read = index_of(tea, load(tea, second), base)
+    assert (len(read), len(search_pages(index, "more"))) == (206, 20)
 
 
 def test_pages_are_cached_between_runs(tea: Path) -> None:
@@ -191,12 +198,3 @@ def test_pages_are_cached_between_runs(tea: Path) -> None:
     again = load(tea, kept=True)
     assert again.read_paths == {"docs/c.md"}
     assert titles(again) == titles(load(tea))
-
-
-def test_all_pages_are_indexed_again_after_many_changes(tea: Path) -> None:
-    first = load(tea)
-    base, _ = index_of(tea, first)
-    make(tea, {f"docs/new/{number}.md": "more" for number in range(201)})
-    index, read = index_of(tea, load(tea, first), base)
-    assert len(read) == 206
-    assert len(search_pages(index, "more")) == 20
