@@ -27,18 +27,15 @@ from duvet.store.protocol import Store
 from duvet.store.records import (
     Artifact,
     FileKind,
-    GraphEdge,
     GraphNode,
     IngestedFile,
     IngestRun,
-    NodeLabel,
     Relation,
     RemovedFile,
-    Symbol,
     TextPiece,
 )
 from tests.cli.running import environment
-from tests.unit.store.made import everything
+from tests.unit.store.made import edge, everything, node, symbol
 
 DAY = 86_400
 NOW = 1_800_000_000.0
@@ -66,34 +63,24 @@ ARTIFACTS = (
 )
 TEXT = "def boil() -> None:\n    heat()\n"
 _OF_KIND = {FileKind.CODE: Relation.BELONGS_TO, FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
-KETTLE = GraphNode(
-    label=NodeLabel.SUBSYSTEM, key="Kettle", properties={"description": "Heats water.", "criticality": "high"}
-)
-TEA = GraphNode(label=NodeLabel.SUBSYSTEM, key="Tea")
-SPEC = GraphNode(
-    label=NodeLabel.SPECIFICATION,
-    key="spec",
-    name="The Kettle",
-    properties={"url": "docs/spec.md", "path": "docs/spec.md"},
-)
-HEATING = GraphNode(label=NodeLabel.SECTION, key="spec#heating", name="Heating")
-POURING = GraphNode(label=NodeLabel.SECTION, key="spec#pouring", name="Pouring")
+KETTLE = node("Subsystem:Kettle", description="Heats water.", criticality="high")
+TEA = node("Subsystem:Tea")
+SPEC = node("Specification:spec", "The Kettle", url="docs/spec.md", path="docs/spec.md")
+HEATING = node("Section:spec#heating", "Heating")
+POURING = node("Section:spec#pouring", "Pouring")
 
 
 def requirement(key: str, text: str, status: str) -> GraphNode:
     section, _, digits = key.partition("#")[2].partition("/")
-    return GraphNode(
-        label=NodeLabel.REQUIREMENT,
-        key=key,
-        name=text[:80],
-        properties={
-            "text": text,
-            "level": "MUST",
-            "status": status,
-            "target": f"docs/spec.md#{section}",
-            "full_path": f"/specifications/spec/sections/{section}/requirements/{digits}",
-            "line": 3,
-        },
+    return node(
+        f"Requirement:{key}",
+        text[:80],
+        text=text,
+        level="MUST",
+        status=status,
+        target=f"docs/spec.md#{section}",
+        full_path=f"/specifications/spec/sections/{section}/requirements/{digits}",
+        line=3,
     )
 
 
@@ -103,36 +90,24 @@ MUST_BOIL = requirement(
 MUST_POUR = requirement(POUR, "The kettle MUST pour.", "not started")
 
 
-def _nodes() -> list[GraphNode]:
-    files = [GraphNode(label=one.label, key=one.path) for one in ARTIFACTS]
-    return [KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR, *files]
-
-
-def _edges() -> list[GraphEdge]:
-    known = {one.key: one.id for one in NODES}
-    owned = [
-        GraphEdge(source=known[one.path], relation=_OF_KIND[one.kind], target=f"Subsystem:{one.subsystem}")
+NODES = [
+    *(KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR),
+    *(GraphNode(label=one.label, key=one.path) for one in ARTIFACTS),
+]
+EDGES = [
+    *(
+        edge(f"{one.label}:{one.path}", _OF_KIND[one.kind], f"Subsystem:{one.subsystem}")
         for one in ARTIFACTS
         if one.subsystem
-    ]
-    cites = [
-        GraphEdge(
-            source=known[path],
-            relation=Relation.CITES,
-            target=MUST_BOIL.id,
-            properties={"kinds": [kind], "lines": [1]},
-        )
-        for path, kind in (("src/kettle/boil.py", "implementation"), ("tests/test_kettle.py", "test"))
-    ]
-    parts = [
-        GraphEdge(source=child.id, relation=Relation.PART_OF, target=parent.id)
+    ),
+    edge("SourceFile:src/kettle/boil.py", Relation.CITES, MUST_BOIL.id, kinds=["implementation"], lines=[1]),
+    edge("TestCase:tests/test_kettle.py", Relation.CITES, MUST_BOIL.id, kinds=["test"], lines=[1]),
+    *(
+        edge(child.id, Relation.PART_OF, parent.id)
         for child, parent in ((MUST_BOIL, HEATING), (MUST_POUR, POURING), (HEATING, SPEC), (POURING, SPEC))
-    ]
-    return [*owned, *cites, *parts, GraphEdge(source=TEA.id, relation=Relation.DEPENDS_ON, target=KETTLE.id)]
-
-
-NODES = _nodes()
-EDGES = _edges()
+    ),
+    edge(TEA.id, Relation.DEPENDS_ON, KETTLE.id),
+]
 RUN = IngestRun(
     run_id="r1",
     profile="local",
@@ -161,16 +136,16 @@ def plain(value: object) -> Any:
 
 def taken(one: Artifact) -> IngestedFile:
     """The file with its text, chunks and symbols."""
-    pieces = [
+    has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
+    pieces = (
         TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
         TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
-    ]
-    symbol = Symbol(name="boil", qualified_name="boil", kind="function", language="python", line_start=1, line_end=2)
+    )
     return IngestedFile(
         artifact=one,
         text=TEXT if one.chunk_count else "",
-        pieces=tuple(pieces[: one.chunk_count]),
-        symbols=(symbol,) if one.kind is FileKind.CODE and one.chunk_count else (),
+        pieces=pieces[: one.chunk_count],
+        symbols=(symbol("boil", "function", 1, 2),) if has_symbols else (),
     )
 
 
