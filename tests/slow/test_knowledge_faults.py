@@ -40,58 +40,32 @@ from tests.unit.knowledge.test_feedback import WRITE
 
 WANTED = IngestRule()
 Question = Callable[[OpenStore], object]
-Damage = Callable[[bytes, random.Random], bytes]
 
 
-def in_each_block(whole: bytes, chance: random.Random) -> bytes:
-    """Overwrite much of each block."""
+def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
+    """Overwrite much of each block, or a few bytes that are not zero."""
+    full = [at for at, byte in enumerate(whole) if byte]
+    places = [(at, 800) for at in range(100, len(whole), 4096)]
+    if not heavily:
+        count = chance.choice([1, 3, 30])
+        places = [(chance.choice(full), chance.choice([1, 1, 2, 16, 300])) for _ in range(count)]
     data = bytearray(whole)
-    for at in range(100, len(data), 4096):
-        data[at : at + 800] = chance.randbytes(len(data[at : at + 800]))
-    return bytes(data)
-
-
-def here_and_there(whole: bytes, chance: random.Random) -> bytes:
-    """Overwrite a few bytes that are not zero."""
-    data, full = bytearray(whole), [at for at, byte in enumerate(whole) if byte]
-    for _ in range(chance.choice([1, 3, 30])):
-        at, length = chance.choice(full), chance.choice([1, 1, 2, 16, 300])
+    for at, length in places:
         data[at : at + length] = chance.randbytes(len(data[at : at + length]))
     return bytes(data)
 
 
-@pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = written(tmp_path_factory.mktemp("ledger"), LEDGER)
-    taken(folder, WANTED)
-    return folder
-
-
-def _facts(known: OpenStore) -> object:
-    now, facts = time.time(), load_facts(known.store, WANTED)
-    return make_lifecycle_report(facts, now), make_coverage_report(facts, now)
-
-
-def _past(known: OpenStore) -> object:
-    store = known.store
-    reports = (
-        read_report_history(store, COVERAGE_NAME, PastCoverage, 9),
-        read_report_history(store, LIFECYCLE_NAME, PastLifecycle, 9),
-    )
-    return reports, [make_run_row(run) for run in store.runs()]
-
-
-def _node(name: str) -> Question:
-    return lambda known: find_node_edges(known.store, name, EdgeSelection.ALL, 50)
-
-
+NODES = ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")
 QUESTIONS: tuple[Question, ...] = (
     lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
-    _facts,
-    _past,
+    lambda known: make_lifecycle_report(load_facts(known.store, WANTED), time.time()),
+    lambda known: make_coverage_report(load_facts(known.store, WANTED), time.time()),
+    lambda known: read_report_history(known.store, COVERAGE_NAME, PastCoverage, 9),
+    lambda known: read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, 9),
+    lambda known: [make_run_row(run) for run in known.store.runs()],
     lambda known: search_nodes(known.store, "book", 9),
     lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
-    *map(_node, ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")),
+    lambda known: [find_node_edges(known.store, name, EdgeSelection.ALL, 50) for name in NODES],
 )
 
 
@@ -110,26 +84,21 @@ def ask_everything(folder: Path) -> bool:
     return is_well
 
 
-@pytest.mark.parametrize(("damage", "count"), [(in_each_block, 6), (here_and_there, 60)])
-def test_damage_anywhere_is_a_store_error(damage: Damage, count: int, ledger: Path) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##= type=test
-    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
-    file = ledger / StoreSection().path
+@pytest.mark.parametrize(("heavily", "count"), [(True, 6), (False, 60)])
+def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: Path) -> None:
+    taken(written(tmp_path, LEDGER), WANTED)
+    file = tmp_path / StoreSection().path
     whole, found = file.read_bytes(), 0
-    try:
-        for seed in range(count):
-            for end in ("-wal", "-shm"):
-                Path(f"{file}{end}").unlink(missing_ok=True)
-            file.write_bytes(damage(whole, random.Random(seed)))
-            # Numbers that are damaged must not reach a calculation.
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found += not ask_everything(ledger)
-                with suppress(StoreError):
-                    taken(ledger, WANTED)
-    finally:
-        file.write_bytes(whole)
+    for seed in range(count):
+        for end in ("-wal", "-shm"):
+            Path(f"{file}{end}").unlink(missing_ok=True)
+        file.write_bytes(damage(whole, random.Random(seed), heavily=heavily))
+        # Numbers that are damaged must not reach a calculation.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found += not ask_everything(tmp_path)
+            with suppress(StoreError):
+                taken(tmp_path, WANTED)
     assert found * 4 > count
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -89,7 +89,7 @@ Fits = Callable[[FoundChunk], bool]
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store = open_store(str(tmp_path_factory.mktemp("quality") / "store.db"), create=True)
-    # The questions themselves stand in this one.
+    # This file contains the questions themselves.
     ingest_project(project(ROOT), store, IngestRule(include=SOURCES, exclude=(_THIS,)))
     yield store
     store.close()
@@ -109,40 +109,27 @@ def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
     return places.count(0), sum(place < 5 for place in places)
 
 
-def some(names: Sequence[str]) -> Sequence[str]:
-    """The same ones each time, from all over."""
-    return names[:: max(1, len(names) // SOME)][:SOME]
-
-
-def paths(sources: Store) -> Sequence[str]:
-    return some([path for path, one in sources.artifacts().items() if one.chunk_count])
-
-
 def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
-    """Names of this form that are declared in one file alone."""
+    """Some names of this form that are declared in one file alone."""
     places = defaultdict[str, set[str]](set)
     for path in sources.artifacts():
         if path.endswith(".py"):
-            whole = ast.parse(Path(ROOT, path).read_text(encoding="utf-8"))
-            for one in whole.body:
+            for one in ast.parse(Path(ROOT, path).read_text(encoding="utf-8")).body:
                 if isinstance(one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                     places[one.name].add(path)
-    found = some(sorted(name for name, files in places.items() if len(files) == 1 and re.fullmatch(form, name)))
+    names = sorted(name for name, files in places.items() if len(files) == 1 and re.fullmatch(form, name))
+    found = names[:: max(1, len(names) // SOME)][:SOME]
     assert len(found) == SOME
     return {name: _declares(name, *places[name]) for name in found}
 
 
 def _declares(name: str, path: str) -> Fits:
-    # What is decorated begins where that is said, maybe a piece before its name.
+    # A chunk may begin after the decorators of a function, or end before its name.
     return lambda chunk: chunk.artifact_path == path and any(one.name == name for one in chunk.symbols)
 
 
 def _is_at(*beginnings: str) -> Fits:
     return lambda chunk: chunk.artifact_path.startswith(beginnings)
-
-
-def _ends(ending: str) -> Fits:
-    return lambda chunk: f"/{chunk.artifact_path}".endswith(f"/{ending}")
 
 
 CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
@@ -155,17 +142,6 @@ def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form:
     assert first >= SOME - 2 and among_five >= SOME - 1
     first, among_five = ranks(engine, {f"where is {name} used?": fits for name, fits in cases.items()})
     assert first >= SOME - 2 and among_five >= SOME - 1
-
-
-def test_paths_and_names_of_files(engine: SearchEngine, sources: Store) -> None:
-    whole = {path: _is_at(path) for path in paths(sources)}
-    assert ranks(engine, whole) == (SOME, SOME)
-    last = {path.rpartition("/")[2]: _ends(path.rpartition("/")[2]) for path in whole}
-    assert ranks(engine, last) == (len(last), len(last))
-    two = {"/".join(path.split("/")[-2:]): _ends("/".join(path.split("/")[-2:])) for path in whole}
-    assert ranks(engine, two) == (len(two), len(two))
-    asked = {f"what is {path} for": fits for path, fits in whole.items()}
-    assert ranks(engine, asked) == (SOME, SOME)
 
 
 def test_questions(engine: SearchEngine) -> None:

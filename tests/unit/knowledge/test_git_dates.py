@@ -59,17 +59,6 @@ def test_only_later_commits_are_read(tmp_path: Path) -> None:
     assert find_commit_times(project(folder), later).changes["a.md"].commit == first.head
 
 
-def test_there_are_no_times_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes()
-    git(tmp_path, "init", "--quiet")
-    assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes()
-    (tmp_path / ".git/HEAD").write_text("garbage")
-    fault = f"{tmp_path}: not a git repository (or any of the parent directories): .git"
-    assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes(fault=fault)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert find_commit_times(project(tmp_path), CommitTimes()) == CommitTimes(fault="git was not found")
-
-
 def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
     ##= type=test

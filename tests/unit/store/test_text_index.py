@@ -134,23 +134,6 @@ def test_hostile_texts_and_names(empty: Store) -> None:
     assert (empty.artifacts(), found(empty, ["coffee"])) == ({}, "")
 
 
-@pytest.fixture
-def named(empty: Store) -> Store:
-    symbols = (
-        symbol("boil", "function", 1, 2),
-        symbol("Spout", "class", 5, 7),
-        symbol("Spout.pourSlowly", "method", 6, 7),
-    )
-    with empty.writing() as writing:
-        writing.put(taken("src/kettle.py", KETTLE, symbols=symbols))
-        writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
-        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
-        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
-        writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
-        writing.put(taken("empty/kettle.py", ""))
-    return empty
-
-
 CALLED = {
     "src/kettle.py": ["src/kettle.py::0"],
     "SRC/Kettle.py": ["src/kettle.py::0"],
@@ -175,24 +158,36 @@ DECLARED = {
 }
 
 
-def test_files_are_found_by_path_and_symbols_by_name(named: Store) -> None:
+def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
-    assert {path: ids(named, named.called(path, ANY)) for path in CALLED} == CALLED
-    assert {name: ids(named, named.declaring(name, ANY)) for name in DECLARED} == DECLARED
+    symbols = (
+        symbol("boil", "function", 1, 2),
+        symbol("Spout", "class", 5, 7),
+        symbol("Spout.pourSlowly", "method", 6, 7),
+    )
+    with empty.writing() as writing:
+        writing.put(taken("src/kettle.py", KETTLE, symbols=symbols))
+        writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
+        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
+        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
+        writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
+        writing.put(taken("empty/kettle.py", ""))
+    assert {path: ids(empty, empty.called(path, ANY)) for path in CALLED} == CALLED
+    assert {name: ids(empty, empty.declaring(name, ANY)) for name in DECLARED} == DECLARED
     docs = ChunkFilters(kinds=("doc",))
-    assert ids(named, named.called("kettle", docs)) == ["docs/Kettle.md::0"]
-    assert named.called("src/kettle.py", docs) == named.declaring("boil", docs) == []
-    assert named.has_symbols()
-    with named.writing() as writing:
-        for path in [*named.artifacts()]:
+    assert ids(empty, empty.called("kettle", docs)) == ["docs/Kettle.md::0"]
+    assert empty.called("src/kettle.py", docs) == empty.declaring("boil", docs) == []
+    assert empty.has_symbols()
+    with empty.writing() as writing:
+        for path in [*empty.artifacts()]:
             writing.remove(path)
-        assert named.called("kettle", ANY) == named.declaring("boil", ANY) == []
+        assert empty.called("kettle", ANY) == empty.declaring("boil", ANY) == []
         writing.put(taken("src/kettle.py", KETTLE))
-    assert ids(named, named.called("kettle.py", ANY)) == ["src/kettle.py::0"]
-    assert (named.declaring("boil", ANY), named.has_symbols()) == ([], False)
+    assert ids(empty, empty.called("kettle.py", ANY)) == ["src/kettle.py::0"]
+    assert (empty.declaring("boil", ANY), empty.has_symbols()) == ([], False)
 
 
 CODE = [f"src/kettle.py::{number}" for number in range(4)]
@@ -232,31 +227,25 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
     assert kitchen.allowed(ANY) is None
 
 
-def test_filters_for_symbols_apply_to_one_symbol(kitchen: Store) -> None:
+def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
     ##% apply to one symbol.
-    with kitchen.writing() as writing:
-        symbols = (symbol("run", "method", 1, 1, "go"), symbol("Run", "type", 3, 4, "tsx"))
-        writing.put(taken("a.go", "1\n2\n3\n4\n", symbols=symbols))
-    assert allowed(kitchen, symbols=("RUN",)) == ["a.go::0", "a.go::1"]
-    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",)) == ["a.go::1"]
-    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",), symbol_languages=("go",)) == []
-
-
-def test_filters_follow_changes(kitchen: Store) -> None:
     assert allowed(kitchen, kinds=("doc",)) == DOC
     with kitchen.writing() as writing:
         nodes = [node("Subsystem:Cellar"), node("TestCase:tests/test_kettle.py"), node("DesignDoc:docs/guide.md")]
-        links = [edge("TestCase:tests/test_kettle.py", Relation.VALIDATES, "Subsystem:Cellar")]
-        writing.replace_graph(nodes, links)
-    assert allowed(kitchen, subsystems=("Cellar",)) == TEST
-    assert allowed(kitchen, subsystems=("Kitchen", "Cellar"), kinds=("test", "code")) == CODE + TEST
-    with kitchen.writing() as writing:
+        writing.replace_graph(nodes, [edge("TestCase:tests/test_kettle.py", Relation.VALIDATES, "Subsystem:Cellar")])
         writing.remove("docs/guide.md")
         assert allowed(kitchen, kinds=("doc",)) == []
+        symbols = (symbol("run", "method", 1, 1, "go"), symbol("Run", "type", 3, 4, "tsx"))
+        writing.put(taken("a.go", "1\n2\n3\n4\n", symbols=symbols))
     assert allowed(kitchen, kinds=("doc",)) == []
+    assert allowed(kitchen, subsystems=("Cellar",)) == TEST
+    assert allowed(kitchen, subsystems=("Kitchen", "Cellar"), kinds=("test", "code")) == CODE + TEST
+    assert allowed(kitchen, symbols=("RUN",)) == ["a.go::0", "a.go::1"]
+    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",)) == ["a.go::1"]
+    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",), symbol_languages=("go",)) == []
 
 
 def test_filters_apply_before_ranking(empty: Store) -> None:

@@ -131,15 +131,24 @@ def test_dates_are_those_of_the_files_without_git(tmp_path: Path, monkeypatch: p
     ##= man/spec/knowledge.md#ingest-runs
     ##= type=test
     ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
-    plain, bare, repository = (tmp_path / name for name in ("plain", "bare", "repository"))
-    bare.mkdir()
-    git(bare, "init", "--quiet")
-    warning = "without times of commits, those of the files count: git was not found"
-    history(repository, {"b.md": "2"})
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for folder, warnings in ((plain, ()), (bare, (warning,)), (repository, (warning,))):
+    def check(folder: Path, *faults: str) -> None:
+        warnings = tuple(f"without times of commits, those of the files count: {fault}" for fault in faults)
         assert taken(written(folder, {"a.md": "1"})).run.warnings == warnings
         assert artifacts(folder)["a.md"].git_timestamp == LONG_AGO
+
+    plain, bare, broken, repository = (tmp_path / name for name in ("plain", "bare", "broken", "repository"))
+    for folder in (bare, broken):
+        folder.mkdir()
+        git(folder, "init", "--quiet")
+    (broken / ".git/HEAD").write_text("garbage")
+    history(repository, {"b.md": "2"})
+    for folder in (plain, bare):
+        check(folder)
+    check(broken, f"{broken}: not a git repository (or any of the parent directories): .git")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for folder in (bare, repository):
+        check(folder, "git was not found")
+    check(plain)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")

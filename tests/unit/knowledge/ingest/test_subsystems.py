@@ -95,75 +95,45 @@ packages = ['other.part']
 'other.commands' = 'commands'
 """
 HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/pkg/__init__.py")
-LAYOUTS: dict[str, tuple[dict[str, bytes], dict[str, str]]] = {
+LAYOUTS: dict[str, tuple[dict[str, bytes], str]] = {
     "folders of one package in src": (
         {},
-        {
-            "src/app/ledger/a.py": "ledger",
-            "src/app/mail/x/b.py": "mail",
-            "src/app/main.py": "app",
-            "src/top.txt": "",
-            "x.py": "",
-        },
+        "src/app/ledger/a.py=ledger src/app/mail/x/b.py=mail src/app/main.py=app src/top.txt= x.py=",
     ),
-    "several packages in src": ({}, {"src/ledger/core/a.py": "ledger", "src/mail/b.py": "mail"}),
+    "several packages in src": ({}, "src/ledger/core/a.py=ledger src/mail/b.py=mail"),
     "packages that pyproject.toml names": (
         {"pyproject.toml": PROJECT},
-        {
-            "commands/d.py": "commands",
-            "my_tool/b.py": "my_tool",
-            "my_tool/ledger/a.py": "ledger",
-            "other/x/c.py": "x",
-            "pyproject.toml": "",
-        },
+        "commands/d.py=commands my_tool/b.py=my_tool my_tool/ledger/a.py=ledger other/x/c.py=x pyproject.toml=",
     ),
-    "a broken pyproject.toml": ({"pyproject.toml": b"project = ["}, {"src/a/b.py": "a"}),
-    "crates, modules and packages": (
+    "a broken pyproject.toml": ({"pyproject.toml": b"project = ["}, "src/a/b.py=a"),
+    "crates": (
         {"Cargo.toml": b"[workspace]\nmembers = ['quic/*', 'tool']\n"},
-        {
-            "Cargo.toml": "",
-            "internal/store/e.go": "store",
-            "other/src/c.rs": "",
-            "packages/README.md": "",
-            "packages/web/f.ts": "web",
-            "quic/core/Cargo.toml": "core",
-            "quic/core/src/a.rs": "core",
-            "sub/go.mod": "sub",
-            "sub/inner/d.go": "sub",
-            "tool/Cargo.toml": "tool",
-            "tool/src/x/b.rs": "tool",
-        },
+        "Cargo.toml= quic/core/Cargo.toml=core quic/core/src/a.rs=core tool/Cargo.toml=tool tool/src/x/b.rs=tool other/c.rs=",
+    ),
+    "modules and packages": (
+        {},
+        "sub/go.mod=sub sub/inner/d.go=sub internal/store/e.go=store packages/web/f.ts=web packages/README.md=",
     ),
     "tests and documents": (
         {"src/app/ledger/a.py": b"x", "src/app/mail/b.py": b"x"},
-        {
-            "docs/Mail.md": "mail",
-            "docs/mail/x.md": "mail",
-            "tests/ledger/test_a.py": "ledger",
-            "tests/other/test_c.py": "",
-            "tests/test_mail.py": "mail",
-        },
+        "docs/Mail.md=mail docs/mail/x.md=mail tests/ledger/test_a.py=ledger tests/other/test_c.py= tests/test_mail.py=mail",
     ),
-    "usual layouts of tests and documents": (
+    "layouts of documents": (tree(*HTTP), "docs/cli.md=pkg docs/guides/http/intro.md=http docs/guides/intro.md="),
+    "layouts of tests": (
         tree(*HTTP),
-        {
-            "docs/cli.md": "pkg",
-            "docs/guides/http/intro.md": "http",
-            "docs/guides/intro.md": "",
-            "tests/http/db/test_x.py": "db",
-            "tests/integration/db/test_pool.py": "db",
-            "tests/test_cli.py": "pkg",
-            "tests/test_http_client.py": "http",
-            "tests/test_other.py": "",
-            "tests/unit/test_http.py": "http",
-            "web/http.client.test.ts": "http",
-        },
+        "tests/http/db/test_x.py=db tests/integration/db/test_pool.py=db tests/test_cli.py=pkg tests/test_other.py=",
+    ),
+    "layouts of tests of a folder": (
+        tree(*HTTP),
+        "tests/test_http_client.py=http tests/unit/test_http.py=http web/http.client.test.ts=http",
     ),
 }
+"""Files, and paths with their subsystems."""
 
 
-@pytest.mark.parametrize(("files", "expected"), LAYOUTS.values(), ids=LAYOUTS)
-def test_the_path_of_a_file_names_its_subsystem(files: dict[str, bytes], expected: dict[str, str]) -> None:
+@pytest.mark.parametrize(("files", "paths"), LAYOUTS.values(), ids=LAYOUTS)
+def test_the_path_of_a_file_names_its_subsystem(files: dict[str, bytes], paths: str) -> None:
+    expected = dict(part.split("=") for part in paths.split())
     found = find_subsystems({**tree(*expected), **files})
     assert {path: found[path] for path in expected} == expected
 
