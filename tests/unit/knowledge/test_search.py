@@ -371,34 +371,34 @@ def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: Searc
     assert warnings[1:] == ("there are no vectors to sort by",)
 
 
+STAND_INS = "the vectors are stand-ins that tell nothing of meaning"
+
+
 @pytest.mark.parametrize(
-    ("stored_with", "model", "reason"),
+    ("stored_with", "model", "mode", "warning"),
     [
-        (MODEL, None, "the extra `semantic` is not installed, or not wanted"),
-        (None, MODEL, "no vectors were made of what was taken in"),
-        (MODEL, DummyEmbedder(), "the vectors were made by another model; they have to be made again"),
+        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is not installed, or not wanted"),
+        (None, MODEL, "lexical", f"{ALONE}no vectors were made of what was taken in"),
+        (
+            MODEL,
+            DummyEmbedder(),
+            "lexical",
+            f"{ALONE}the vectors were made by another model; they have to be made again",
+        ),
+        *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
     ],
+    ids=range(6),
 )
-def test_a_search_without_usable_vectors(
-    stored_with: Embedder | None, model: Embedder | None, reason: str, tmp_path: Path
+def test_a_search_without_usable_vectors_and_with_dummies(
+    stored_with: Embedder | None, model: Embedder | None, mode: str, warning: str, tmp_path: Path
 ) -> None:
     ##= man/spec/knowledge.md#search
     ##= type=test
     ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     with closing(filled(tmp_path, stored_with)) as store:
-        answer = ask(engine(store, model), "boil water")
-    assert answer.metadata.warnings == (ALONE + reason,)
-    assert answer.metadata.scoring_mode == "lexical"
-    assert ids(answer)[0] in (GUIDE_MD, BOIL_PY)
-
-
-@pytest.mark.parametrize("model", [MODEL, DummyEmbedder(), None])
-def test_dummy_vectors_are_used_with_a_warning(model: Embedder | None, tmp_path: Path) -> None:
-    with closing(filled(tmp_path, DummyEmbedder())) as store:
         answer = engine(store, model).search(SearchRequest(query=GUIDE))
-    assert answer.metadata.warnings == ("the vectors are stand-ins that tell nothing of meaning",)
-    assert answer.metadata.scoring_mode == "hybrid"
-    assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, 1.0)
+    assert (answer.metadata.warnings, answer.metadata.scoring_mode) == ((warning,), mode)
+    assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, float(mode == "hybrid"))
 
 
 SPOUT = ("src/kettle/boil.py::1", "a.py::0", "b.py::0")

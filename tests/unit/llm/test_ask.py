@@ -160,10 +160,10 @@ SOURCES = (source(1, "Warm the pot.", "tea.md#brewing"), source(2, "Boil once.",
 
 
 class FakeRouter:
-    """Gives one answer, and records the requests."""
+    """Gives one answer or none, and records the requests."""
 
-    def __init__(self, text: str = "", warnings: tuple[str, ...] = ()) -> None:
-        self.response = ModelResponse(text, "one", "small", warnings=warnings)
+    def __init__(self, text: str | None, *warnings: str) -> None:
+        self.text, self.warnings = text, warnings
         self.asked: list[ModelRequest] = []
 
     def pick(self, request: ModelRequest) -> ResolvedModel:
@@ -171,12 +171,9 @@ class FakeRouter:
 
     async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
         self.asked.append(request)
-        return self.response
-
-
-class FailingRouter(FakeRouter):
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
-        raise NoModelError()
+        if self.text is None:
+            raise NoModelError()
+        return ModelResponse(self.text, "one", "small", warnings=self.warnings)
 
 
 @pytest.mark.anyio
@@ -191,7 +188,7 @@ class FailingRouter(FakeRouter):
     ],
 )
 async def test_answers(text: str, answer: str, warnings: tuple[str, ...]) -> None:
-    router = FakeRouter(text, ("beware",))
+    router = FakeRouter(text, "beware")
     found = await answer_question("When?", SOURCES, router, model="one/small")
     assert found == ModelAnswer(answer, SOURCES, "one/small", ("beware", *warnings))
     (asked,) = router.asked
@@ -208,7 +205,7 @@ async def test_a_question_without_sources_or_a_model() -> None:
     assert await answer_question("When?", (), router) == ModelAnswer(NOTHING_FOUND, ())
     assert (NOTHING_FOUND, router.asked) == ("No relevant information found", [])
     with pytest.raises(NoModelError):
-        await answer_question("When?", SOURCES, FailingRouter())
+        await answer_question("When?", SOURCES, FakeRouter(None))
 
 
 PROMPT = """\

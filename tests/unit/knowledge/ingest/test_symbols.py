@@ -8,7 +8,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.ingest import symbols
 from duvet.knowledge.ingest.chunks import SymbolTrails
 from duvet.knowledge.ingest.symbols import find_symbols, wants_symbols
-from duvet.store.records import Symbol
+from tests.unit.store.made import symbol
 
 PYTHON = """import x
 type A = int
@@ -66,13 +66,6 @@ def test_symbols(path: str) -> None:
     assert ", ".join(shown) == ", ".join(lines)
 
 
-def test_languages_of_symbols() -> None:
-    assert find_symbols("a.pyi", b"class A: ...") == (
-        Symbol(name="A", qualified_name="A", kind="class", language="python", line_start=1, line_end=1),
-    )
-    assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
-
-
 @pytest.mark.parametrize(
     ("path", "text", "least"),
     [
@@ -91,11 +84,12 @@ def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -
     assert len(find_symbols(path, text.encode())) >= least
 
 
-def test_chunks_of_code_are_titled_by_their_symbols() -> None:
+def test_languages_of_symbols_and_titles_of_chunks() -> None:
+    assert find_symbols("a.pyi", b"class A: ...") == (symbol("A", "class", 1, 1),)
+    assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
     declared = SymbolTrails(PYTHON, find_symbols("a.py", PYTHON.encode()))
     start, end = PYTHON.index("def m"), PYTHON.index("async")
-    assert declared.at(start, end) == "K.m, K.In, K.In.n"
-    assert declared.at(0, 5) == ""
+    assert (declared.at(start, end), declared.at(0, 5)) == ("K.m, K.In, K.In.n", "")
 
 
 def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
