@@ -87,7 +87,7 @@ def test_a_cut_or_extended_archive_is_refused(unchanged: StorePaths, tmp_path: P
         restore_backup(unchanged, archive, CLOCK)
 
 
-def test_bombs_are_refused(unchanged: StorePaths, tmp_path: Path) -> None:
+def test_bombs_and_long_headers_are_refused(unchanged: StorePaths, tmp_path: Path) -> None:
     zeros = bytes(80 << 20)
     for parts in (
         [GOOD, member("store.db", zeros)],
@@ -101,16 +101,13 @@ def test_bombs_are_refused(unchanged: StorePaths, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="there is no room for the 1,152,921,504,606,846,976 bytes") as caught:
         restore_backup(unchanged, packed(tmp_path / "a.tgz", [member("manifest.json", claims)]), CLOCK)
     assert caught.value.path == unchanged.folder
-
-
-@pytest.mark.parametrize("kind", HEADERS.values(), ids=HEADERS)
-def test_further_headers_are_not_read(unchanged: StorePaths, tmp_path: Path, kind: bytes) -> None:
-    # The header claims a length that the archive doesn't have: a reader would report that it is cut off.
-    header = tarfile.TarInfo("x")
-    header.type, header.size = kind, 1 << 33
-    (tmp_path / "a.tgz").write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
-    with pytest.raises(ArchiveError, match="something that is no file"):
-        restore_backup(unchanged, str(tmp_path / "a.tgz"), CLOCK)
+    # These headers claim a length that the archive doesn't have: a reader would report that it is cut off.
+    for kind in HEADERS.values():
+        header = tarfile.TarInfo("x")
+        header.type, header.size = kind, 1 << 33
+        (tmp_path / "a.tgz").write_bytes(gzip.compress(header.tobuf(tarfile.GNU_FORMAT)))
+        with pytest.raises(ArchiveError, match="something that is no file"):
+            restore_backup(unchanged, str(tmp_path / "a.tgz"), CLOCK)
 
 
 def test_a_missing_file_a_folder_and_a_pipe_are_refused(unchanged: StorePaths, tmp_path: Path) -> None:

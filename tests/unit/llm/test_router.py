@@ -165,31 +165,27 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
     assert (endpoint.key and endpoint.key.reveal()) == (f"key-{section['kind']}" if sent else None)
 
 
-def two(wire: Wire, other: Wire, **route: Any) -> dict[str, Any]:
-    providers = {"one": at(wire), "two": at(other, "anthropic")}
-    return {"providers": providers, "routing": {"ask": {"fallbacks": ["two", "one"], **route}}}
-
-
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##= type=test
     ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
     ##% when there is none.
     wire.plan(refuses(401, "no"))
-    other.plan(anthropic_says("Hi"))
-    async with routing(two(wire, other, model="one/big")) as made:
+    other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
+    config = {
+        "providers": {"one": at(wire), "two": at(other, "anthropic")},
+        "routing": {
+            "ask": {"model": "one/big", "fallbacks": ["two", "one"]},
+            "sum": {"model": "one", "fallbacks": ["two"]},
+        },
+    }
+    async with routing(config) as made:
         words = "two/small answers instead: one refuses the key (401): no"
         assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", TokenUsage(12, 3), (words,))
         assert made.log == [words]
-    assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
-
-
-async def test_the_error_names_every_provider_that_failed(wire: Wire, other: Wire) -> None:
-    wire.plan(refuses(401, "no"))
-    other.plan(Reply(body=b"{}"))
-    async with routing(two(wire, other, model="one", fallbacks=["two"])) as made:
+        assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
         with pytest.raises(ModelError) as caught:
-            await made.ask(task="ask")
+            await made.ask(task="sum")
     missing = "two answers not what the protocol has: Object missing required field `content`"
     assert caught.value.code is ModelFault.MALFORMED
     assert caught.value.message == f"one refuses the key (401): no; {missing}"

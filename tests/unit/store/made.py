@@ -59,21 +59,18 @@ def edge(source: str, relation: Relation, target: str, **properties: Any) -> Gra
     return GraphEdge(source=source, relation=relation, target=target, properties=properties)
 
 
-CODE: dict[str, Any] = {
-    "vectors": b"abcd",
-    "subsystem": "Kitchen",
-    "criticality": "high",
-    "namespace": "src",
-    "tags": ("Hot", "Water"),
-}
 KITCHEN = (
     taken(
         "src/kettle.py",
         KETTLE,
         symbols=(symbol("boil", "function", 1, 2), symbol("Spout.pourSlowly", "method", 6, 7)),
+        vectors=b"abcd",
+        subsystem="Kitchen",
+        criticality="high",
+        namespace="src",
+        tags=("Hot", "Water"),
         git_commit="c0" * 20,
         git_timestamp=200.0,
-        **CODE,
     ),
     taken(
         "docs/guide.md",

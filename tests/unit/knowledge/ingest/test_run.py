@@ -53,6 +53,11 @@ def test_a_run_is_recorded(tmp_path: Path) -> None:
     )
     assert set(outcome.added) == LEDGER.keys() and outcome.changed == () and outcome.problems == ()
     assert found(folder, "echo") == ["tool.sh::0"]
+    tree = MemoryTree({path: text.encode() for path, text in LEDGER.items()})
+    with closing(opened(tmp_path / "memory")) as store:
+        outcome = ingest_project(Project(tree=tree), store, PLAIN)
+        assert outcome.run.chunk_count == 7 and outcome.run.repo_head == ""
+        assert ingest_project(Project(tree=tree), store, PLAIN).run.changed == 0
 
 
 def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
@@ -172,14 +177,6 @@ def test_a_changed_catalogue_updates_files_that_are_not_read_again(ledger: Path)
     tool = artifacts(ledger)["tool.sh"]
     assert (tool.subsystem, tool.criticality, tool.tags) == ("Tools", "low", ("t",))
     assert artifacts(ledger)["docs/ledger/design.md"].subsystem == "LEDGER"
-
-
-def test_files_in_memory_are_indexed(tmp_path: Path) -> None:
-    tree = MemoryTree({path: text.encode() for path, text in LEDGER.items()})
-    with closing(opened(tmp_path)) as store:
-        outcome = ingest_project(Project(tree=tree), store, PLAIN)
-        assert outcome.run.chunk_count == 7 and outcome.run.repo_head == ""
-        assert ingest_project(Project(tree=tree), store, PLAIN).run.changed == 0
 
 
 def test_vectors_are_computed_again_for_another_model(tmp_path: Path) -> None:
