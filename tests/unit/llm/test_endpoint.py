@@ -143,7 +143,8 @@ async def test_waits_that_are_too_long(after: str, timeout: int, hint: str, wire
 async def test_a_slow_answer_times_out(place: str, status: int, wire: Wire) -> None:
     error, _ = await fails(wire, Reply(status, FINE.body, stops_before=place), timeout=0.5)
     assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.5 seconds")
-    assert len(wire.asked) == 1
+    # On a busy machine the time may be over before the request arrives; it is never sent twice.
+    assert len(wire.asked) <= 1
 
 
 @pytest.mark.parametrize("said", [f"key {KEY} is wrong", f"{KEY[:5]}\x00{KEY[5:]}", f"{KEY}{KEY}", "x" * 190 + KEY])
