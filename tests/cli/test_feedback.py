@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from duvet.knowledge.feedback import submit_vote
 from tests.cli.made import make
 from tests.cli.running import Run, runner
-from tests.unit.knowledge.upkeep.made import CLOCK, places, vote
+from tests.unit.knowledge.stored import CLOCK, places, vote
 from tests.unit.tools.made import FILES
 
 FIRST = {

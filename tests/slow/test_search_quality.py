@@ -1,31 +1,139 @@
-"""How well questions of developers find the sentences that answer them"""
+"""How well searches find requirements, and the sources of duvet itself."""
 
 from __future__ import annotations
 
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from duvet.config.settings import IngestRule
+from duvet.knowledge.ingest.run import ingest_project
+from duvet.knowledge.search import SearchEngine
+from duvet.knowledge.search_query import FoundChunk, parse_search_request
+from duvet.queries.embeddings import find_embedder
+from duvet.store.location import open_store
+from duvet.store.records import Store
+from tests.conftest import ROOT
+from tests.unit.knowledge.ingest.made import project
 from tests.unit.search.quality import Scores, read, scores, systems
 
 
-@pytest.fixture(scope="module")
-def measured(shared: Path) -> dict[str, Scores]:
-    lines = read(shared / "retrieval" / "corpus.jsonl")
-    questions = read(shared / "retrieval" / "queries.jsonl")
-    return {name: scores(rank, questions) for name, rank in systems(lines).items()}
-
-
-def test_words(measured: dict[str, Scores]) -> None:
-    """Half the sentences that answer stand among the first five; a difference of less than 0.06 is noise."""
-    words = measured["words"]
-    assert words.recall_5 >= 0.46
-    assert words.reciprocal >= 0.47
-
-
-def test_words_and_vectors_find_more_than_either(measured: dict[str, Scores]) -> None:
-    both = measured["both"]
-    for alone in (measured["words"], measured["vectors"]):
+def test_words_and_vectors_find_more_than_either(shared: Path) -> None:
+    lines, questions = (read(shared / "retrieval" / f"{name}.jsonl") for name in ("corpus", "queries"))
+    measured: dict[str, Scores] = {name: scores(rank, questions) for name, rank in systems(lines).items()}
+    words, both = measured["words"], measured["both"]
+    # Half the sentences that answer are among the first five; a difference of less than 0.06 is noise.
+    assert words.recall_5 >= 0.46 and words.reciprocal >= 0.47
+    for alone in (words, measured["vectors"]):
         assert both.recall_5 > alone.recall_5
         assert both.recall_20 > alone.recall_20
         assert both.reciprocal > alone.reciprocal
+
+
+SOURCES = (
+    "duvet",
+    "commands",
+    "reports",
+    "man/spec",
+    "man/build.py",
+    "tests/unit/knowledge",
+    "tests/unit/tools",
+    "pyproject.toml",
+    "README.md",
+)
+_THIS = Path(__file__).relative_to(ROOT).as_posix()
+SOME = 40
+"""So many names of each kind are looked for."""
+MODES = ("lexical", "hybrid")
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
+    "which tests are missing for a subsystem": ("duvet/knowledge/reports.py",),
+    "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
+    "parse the front matter of a page": ("duvet/knowledge/pages/page.py", "duvet/knowledge/ingest/chunks.py"),
+    "download a specification from the web": ("duvet/specs/",),
+    "a quote that does not stand in its section to the letter": ("duvet/trace/", "duvet/project/fixes.py"),
+    "files that git ignores": ("duvet/sources/",),
+    "send a request to the model of a provider": ("duvet/llm/", "man/spec/ask.md"),
+    "compare two catalogues of requirements": ("duvet/queries/",),
+    "shell completion": ("duvet/console/completion.py", "duvet/console/completion_values.py", "commands/completion.py"),
+    "nearest vectors by cosine": (
+        "duvet/queries/vector_matrix.py",
+        "duvet/queries/embeddings.py",
+        "duvet/knowledge/relevance.py",
+        "duvet/knowledge/search.py",
+    ),
+    "render a man page in roff": ("man/build.py",),
+    "the steps of a workflow run one after the other": ("duvet/workflows/", "man/spec/workflows.md"),
+    "slug of a heading": ("duvet/specs/", "duvet/knowledge/pages/page.py"),
+    "where does a comment that cites go in a source file": ("duvet/sources/",),
+    "watch the folders of a project for changes": ("duvet/project/changes.py", "duvet/tree/file_events.py"),
+    "no API key is ever shown in a message": ("duvet/config/", "duvet/llm/"),
+}
+"""And where the answers stand."""
+Fits = Callable[[FoundChunk], bool]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    store = open_store(str(tmp_path_factory.mktemp("quality") / "store.db"), create=True)
+    # This file contains the questions themselves.
+    ingest_project(project(ROOT), store, IngestRule(include=SOURCES, exclude=(_THIS,)))
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="module", params=MODES)
+def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
+    return SearchEngine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
+
+
+def ranks(engine: SearchEngine, cases: Mapping[str, Fits]) -> tuple[int, int]:
+    """How often the first result is what is meant, and how often one of the first five."""
+    places = []
+    for query, fits in cases.items():
+        results = engine.search(parse_search_request({"query": query, "limit": 5, "include_graph": False})).results
+        places.append(next((place for place, one in enumerate(results) if fits(one.chunk)), 5))
+    return places.count(0), sum(place < 5 for place in places)
+
+
+def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
+    """Some names of this form that are declared in one file alone."""
+    places = defaultdict[str, set[str]](set)
+    for path in sources.artifacts():
+        if path.endswith(".py"):
+            for one in ast.parse(Path(ROOT, path).read_text(encoding="utf-8")).body:
+                if isinstance(one, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    places[one.name].add(path)
+    names = sorted(name for name, files in places.items() if len(files) == 1 and re.fullmatch(form, name))
+    found = names[:: max(1, len(names) // SOME)][:SOME]
+    assert len(found) == SOME
+    return {name: _declares(name, *places[name]) for name in found}
+
+
+def _declares(name: str, path: str) -> Fits:
+    # A chunk may begin after the decorators of a function, or end before its name.
+    return lambda chunk: chunk.artifact_path == path and any(one.name == name for one in chunk.symbols)
+
+
+def _is_at(*beginnings: str) -> Fits:
+    return lambda chunk: chunk.artifact_path.startswith(beginnings)
+
+
+CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
+
+
+@pytest.mark.parametrize("form", [CLASS, FUNCTION])
+def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form: str) -> None:
+    cases = definitions(sources, form)
+    first, among_five = ranks(engine, cases)
+    assert first >= SOME - 2 and among_five >= SOME - 1
+    first, among_five = ranks(engine, {f"where is {name} used?": fits for name, fits in cases.items()})
+    assert first >= SOME - 2 and among_five >= SOME - 1
+
+
+def test_questions(engine: SearchEngine) -> None:
+    first, among_five = ranks(engine, {question: _is_at(*where) for question, where in QUESTIONS.items()})
+    assert first >= len(QUESTIONS) // 2 and among_five >= len(QUESTIONS) - 3

@@ -1,4 +1,4 @@
-"""A tree of files that is the same each time: several subsystems, code in five languages, tests and documents."""
+"""A reproducible tree of files: several subsystems, code in five languages, tests and documents."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LANGUAGES = {
     "js": ("export function {f}({a}) {{\n", "  // {s}\n  {a} += {n};\n", "  return {a};\n}}\n\n"),
     "go": ("func {c}({a} int) int {{\n", "\t// {s}\n\t{a} += {n}\n", "\treturn {a}\n}}\n\n"),
 }
-"""How something that is declared begins, one of its lines, and how it ends."""
+"""The beginning of a declaration, one of its lines, and its end."""
 _LINES = 5
 _CATALOGUE = """ledger:
   description: What was paid, and by whom
@@ -47,16 +47,16 @@ billing:
 
 
 Say = Callable[[random.Random], str]
-"""Makes up a sentence."""
+"""Returns a random sentence."""
 
 
 def sentence(made: random.Random) -> str:
-    """Words in no order."""
+    """A sentence of random words."""
     return f"The {' '.join(made.choices(_WORDS, k=made.randint(6, 14)))}."
 
 
 def tree(count: int, pieces: int = 1, say: Say = sentence) -> Iterator[tuple[str, str]]:
-    """The paths and texts of about so many files, each of about so many pieces."""
+    """The paths and texts of about `count` files, each of about `pieces` chunks."""
     made = random.Random(20_000)
     yield "subsystems.yaml", _CATALOGUE
     endings = [*_LANGUAGES]
@@ -73,7 +73,7 @@ def tree(count: int, pieces: int = 1, say: Say = sentence) -> Iterator[tuple[str
 
 
 def written_tree(folder: Path, count: int, pieces: int = 1, say: Say = sentence) -> Path:
-    """The same on disk."""
+    """Write the tree to disk."""
     for path, text in tree(count, pieces, say):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

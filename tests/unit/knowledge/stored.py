@@ -1,30 +1,41 @@
-"""A project with two subsystems as it was taken in, and stores that hold it."""
+"""A project with two subsystems as it is indexed, stores that contain it, and their backups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule
+from duvet.config.settings import IngestRule, StoreSection
+from duvet.knowledge.backup import create_backup
+from duvet.knowledge.feedback import Vote
+from duvet.knowledge.index import OpenedProject
 from duvet.knowledge.reports import ProjectFacts, gather_facts, save_reports
+from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
+from duvet.progress import Progress
+from duvet.project.project import Project
 from duvet.store.location import open_store
 from duvet.store.records import (
     Artifact,
     FileKind,
-    GraphEdge,
     GraphNode,
     IngestedFile,
     IngestRun,
-    NodeLabel,
     Relation,
     RemovedFile,
-    Symbol,
+    Store,
     TextPiece,
 )
+from tests.cli.running import environment
+from tests.unit.store.made import edge, everything, node, symbol
 
 DAY = 86_400
 NOW = 1_800_000_000.0
@@ -35,10 +46,9 @@ STORE = ".duvet/knowledge/store.db"
 
 
 def artifact(path: str, kind: FileKind, subsystem: str = "", time: float | None = NEW, **more: object) -> Artifact:
-    return replace(
-        Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=f"d-{path}", git_commit="c1"),
-        **more,
-    )
+    digest = f"d-{path}"
+    one = Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=digest, git_commit="c1")
+    return replace(one, **more)
 
 
 ARTIFACTS = (
@@ -53,35 +63,24 @@ ARTIFACTS = (
 )
 TEXT = "def boil() -> None:\n    heat()\n"
 _OF_KIND = {FileKind.CODE: Relation.BELONGS_TO, FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
-
-KETTLE = GraphNode(
-    label=NodeLabel.SUBSYSTEM, key="Kettle", properties={"description": "Heats water.", "criticality": "high"}
-)
-TEA = GraphNode(label=NodeLabel.SUBSYSTEM, key="Tea")
-SPEC = GraphNode(
-    label=NodeLabel.SPECIFICATION,
-    key="spec",
-    name="The Kettle",
-    properties={"url": "docs/spec.md", "path": "docs/spec.md"},
-)
-HEATING = GraphNode(label=NodeLabel.SECTION, key="spec#heating", name="Heating")
-POURING = GraphNode(label=NodeLabel.SECTION, key="spec#pouring", name="Pouring")
+KETTLE = node("Subsystem:Kettle", description="Heats water.", criticality="high")
+TEA = node("Subsystem:Tea")
+SPEC = node("Specification:spec", "The Kettle", url="docs/spec.md", path="docs/spec.md")
+HEATING = node("Section:spec#heating", "Heating")
+POURING = node("Section:spec#pouring", "Pouring")
 
 
 def requirement(key: str, text: str, status: str) -> GraphNode:
     section, _, digits = key.partition("#")[2].partition("/")
-    return GraphNode(
-        label=NodeLabel.REQUIREMENT,
-        key=key,
-        name=text[:80],
-        properties={
-            "text": text,
-            "level": "MUST",
-            "status": status,
-            "target": f"docs/spec.md#{section}",
-            "full_path": f"/specifications/spec/sections/{section}/requirements/{digits}",
-            "line": 3,
-        },
+    return node(
+        f"Requirement:{key}",
+        text[:80],
+        text=text,
+        level="MUST",
+        status=status,
+        target=f"docs/spec.md#{section}",
+        full_path=f"/specifications/spec/sections/{section}/requirements/{digits}",
+        line=3,
     )
 
 
@@ -91,36 +90,24 @@ MUST_BOIL = requirement(
 MUST_POUR = requirement(POUR, "The kettle MUST pour.", "not started")
 
 
-def _nodes() -> list[GraphNode]:
-    files = [GraphNode(label=one.label, key=one.path) for one in ARTIFACTS]
-    return [KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR, *files]
-
-
-def _edges() -> list[GraphEdge]:
-    known = {one.key: one.id for one in NODES}
-    owned = [
-        GraphEdge(source=known[one.path], relation=_OF_KIND[one.kind], target=f"Subsystem:{one.subsystem}")
+NODES = [
+    *(KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR),
+    *(GraphNode(label=one.label, key=one.path) for one in ARTIFACTS),
+]
+EDGES = [
+    *(
+        edge(f"{one.label}:{one.path}", _OF_KIND[one.kind], f"Subsystem:{one.subsystem}")
         for one in ARTIFACTS
         if one.subsystem
-    ]
-    cites = [
-        GraphEdge(
-            source=known[path],
-            relation=Relation.CITES,
-            target=MUST_BOIL.id,
-            properties={"kinds": [kind], "lines": [1]},
-        )
-        for path, kind in (("src/kettle/boil.py", "implementation"), ("tests/test_kettle.py", "test"))
-    ]
-    parts = [
-        GraphEdge(source=child.id, relation=Relation.PART_OF, target=parent.id)
+    ),
+    edge("SourceFile:src/kettle/boil.py", Relation.CITES, MUST_BOIL.id, kinds=["implementation"], lines=[1]),
+    edge("TestCase:tests/test_kettle.py", Relation.CITES, MUST_BOIL.id, kinds=["test"], lines=[1]),
+    *(
+        edge(child.id, Relation.PART_OF, parent.id)
         for child, parent in ((MUST_BOIL, HEATING), (MUST_POUR, POURING), (HEATING, SPEC), (POURING, SPEC))
-    ]
-    return [*owned, *cites, *parts, GraphEdge(source=TEA.id, relation=Relation.DEPENDS_ON, target=KETTLE.id)]
-
-
-NODES = _nodes()
-EDGES = _edges()
+    ),
+    edge(TEA.id, Relation.DEPENDS_ON, KETTLE.id),
+]
 RUN = IngestRun(
     run_id="r1",
     profile="local",
@@ -138,36 +125,35 @@ RUN = IngestRun(
 
 
 def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - frozen
-    """What reports are made of, before it is stored."""
+    """The facts of this project that reports are made of."""
     return gather_facts(RUN, {one.path: one for one in ARTIFACTS}, NODES, EDGES, rule)
 
 
 def plain(value: object) -> Any:
-    """As JSON has it."""
+    """The value as JSON."""
     return json.decode(json.encode(value))
 
 
 def taken(one: Artifact) -> IngestedFile:
-    """A file with its pieces, each a line or the whole."""
-    pieces = [
+    """The file with its text, chunks and symbols."""
+    has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
+    pieces = (
         TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
         TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
-    ]
-    symbol = Symbol(name="boil", qualified_name="boil", kind="function", language="python", line_start=1, line_end=2)
+    )
     return IngestedFile(
         artifact=one,
         text=TEXT if one.chunk_count else "",
-        pieces=tuple(pieces[: one.chunk_count]),
-        symbols=(symbol,) if one.kind is FileKind.CODE and one.chunk_count else (),
+        pieces=pieces[: one.chunk_count],
+        symbols=(symbol("boil", "function", 1, 2),) if has_symbols else (),
     )
 
 
 def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
-    """Take the project in, once for each run; the folder."""
+    """Index the project, once for each run; return the folder."""
     path = folder / STORE
     path.parent.mkdir(parents=True, exist_ok=True)
-    store = open_store(str(path), create=True)
-    try:
+    with closing(open_store(str(path), create=True)) as store:
         for number, run in enumerate(runs):
             with store.writing() as writing:
                 for one in ARTIFACTS:
@@ -175,6 +161,52 @@ def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
                 writing.replace_graph(NODES, EDGES)
                 writing.put_run(run)
                 save_reports(writing, replace(facts(), run=run), NOW + number)
-    finally:
-        store.close()
     return folder
+
+
+CLOCK = datetime.fromtimestamp(NOW, UTC)
+STAMP = "20270115T080000"
+"""The same in the name of a backup."""
+
+
+def opener(folder: Path) -> Callable[[Progress], OpenedProject]:
+    def opened(progress: Progress) -> OpenedProject:
+        project = Project(str(folder), environ={"PATH": os.environ["PATH"]}, progress=progress)
+        return OpenedProject(project, lambda: project.catalogue)
+
+    return opened
+
+
+def places(folder: Path, backups: str = "") -> StorePaths:
+    return find_store_paths(KnowledgeSettings(str(folder), IngestRule(), StoreSection(backups=backups)))
+
+
+def vote(chunk: str, given: float | None, request: str = "r", note: str | None = None) -> Vote:
+    return Vote(request_id=request, chunk_id=chunk, vote=given, note=note, timestamp=CLOCK.isoformat())
+
+
+def run_program(text: str, *args: object) -> subprocess.Popen[str]:
+    """Run a program in another process."""
+    command = [sys.executable, "-c", text, *map(str, args)]
+    return subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+
+
+def first_lines(process: subprocess.Popen[str], count: int = 1) -> list[str]:
+    """The first lines of its output."""
+    assert process.stdout
+    return [process.stdout.readline().strip() for _ in range(count)]
+
+
+def make_backup(paths: StorePaths) -> str:
+    return create_backup(paths, paths.backups, CLOCK).path
+
+
+def ask_store(path: str, question: Callable[[Store], Any] = everything) -> Any:
+    with closing(open_store(path)) as store:
+        return question(store)
+
+
+def change_store(path: str, removed: str) -> None:
+    """Remove a file from the index."""
+    with closing(open_store(path)) as store, store.writing() as writing:
+        writing.remove(removed)

@@ -1,4 +1,4 @@
-"""A provider on loopback, routers to it, and a clock that nobody waits for."""
+"""Two providers on loopback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from tests.unit.specs.serving import at_work
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """What asynchronous tests run on."""
     return "asyncio"
 
 
@@ -23,9 +22,5 @@ def wire() -> Iterator[Wire]:
         server.over.set()
 
 
-@pytest.fixture
-def other() -> Iterator[Wire]:
-    """Another host."""
-    with at_work(Wire()) as server:
-        yield server
-        server.over.set()
+other = wire
+"""Another host."""

@@ -1,4 +1,4 @@
-"""Routers for tests, and what they need."""
+"""Routers to providers on loopback, and a clock that nobody waits for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
 from duvet.tree.cache import BlobStore
-from tests.unit.llm.wire import Wire, openai_says
+from tests.unit.llm.wire import Reply, Wire, openai_says
 
 KEY = "sk-very-secret-1234"
 NOW = 1_700_000_000.0
@@ -23,7 +23,7 @@ FINE = openai_says("Hi")
 
 
 class FakeClock:
-    """Time that passes where somebody waits."""
+    """Time that passes only while somebody waits."""
 
     def __init__(self) -> None:
         self.time = NOW
@@ -38,7 +38,7 @@ class FakeClock:
 
 
 class Made:
-    """A router, and what it has told and waited for."""
+    """A router, its log and its clock."""
 
     def __init__(
         self,
@@ -65,13 +65,14 @@ class Made:
     async def ask(self, prompt: str = "Hi", **more: Any) -> ModelResponse:
         return await self.router.invoke(ModelRequest(prompt=prompt, **more))
 
+    def models(self) -> list[str]:
+        return [one.model for one in self.router.known_models()]
+
 
 @asynccontextmanager
-async def routing(
-    config: Mapping[str, Any], environ: Mapping[str, str] | None = None, **more: Any
-) -> AsyncIterator[Made]:
-    """A router that hangs up in the end."""
-    made = Made(config, environ, **more)
+async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]:
+    """A router that is closed in the end."""
+    made = Made(config, {"K": KEY, "SLASH": "ab/cdef"}, **more)
     try:
         yield made
     finally:
@@ -83,9 +84,19 @@ def at(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
     return {"kind": kind, "baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}
 
 
-async def fails(section: dict[str, Any], environ: dict[str, str] | None = None) -> tuple[ModelError, list[float]]:
-    """Why there is no answer, and what was waited for until then."""
-    async with routing({"providers": {"one": section}}, environ) as made:
+@asynccontextmanager
+async def one(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any) -> AsyncIterator[Made]:
+    """A router to one provider that gives these replies."""
+    if replies:
+        wire.replies.clear()
+        wire.plan(*replies)
+    async with routing({"providers": {"one": at(wire, kind, **section)}}) as made:
+        yield made
+
+
+async def fails(wire: Wire, *replies: Reply, kind: str = "openai", **section: Any) -> tuple[ModelError, list[float]]:
+    """The error of a call to a provider that gives these replies, and the waits before it."""
+    async with one(wire, *replies, kind=kind, **section) as made:
         with pytest.raises(ModelError) as caught:
             await made.ask()
         return caught.value, made.clock.waits

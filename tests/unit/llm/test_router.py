@@ -1,4 +1,4 @@
-"""Which model is picked"""
+"""Which provider and model is picked, and which one answers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,21 @@ from typing import Any
 
 import pytest
 
-from duvet.llm.records import SETUP_HINT, ModelChoice, ModelRequest, NoModelError, ResolvedModel
-from tests.unit.llm.made import KEY, Made
+from duvet.llm.providers import Sampler
+from duvet.llm.records import (
+    SETUP_HINT,
+    ModelChoice,
+    ModelError,
+    ModelFault,
+    ModelRequest,
+    ModelResponse,
+    NoModelError,
+    ProviderAnswer,
+    ResolvedModel,
+    TokenUsage,
+)
+from tests.unit.llm.made import FINE, KEY, Made, at, one, routing
+from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
 pytestmark = pytest.mark.anyio
 LOCAL = {"baseUrl": "http://localhost:1/v1"}
@@ -25,8 +38,7 @@ CONFIG: dict[str, Any] = {
         "hopeless": {"model": "off", "fallbacks": ["keyless/gpt"]},
     },
 }
-ENVIRON = {"ANTHROPIC_API_KEY": KEY}
-PASSED = (
+SKIPPED = (
     "off is passed over: it is disabled",
     "keyless is passed over: it has no key",
     "bare is passed over: it has no `defaultModel`",
@@ -34,25 +46,44 @@ PASSED = (
 )
 
 
-def picked(config: dict[str, Any] = CONFIG, **asked: Any) -> ResolvedModel:
-    return Made(config, ENVIRON).router.pick(ModelRequest(**asked))
+def pick(config: dict[str, Any] = CONFIG, **request: Any) -> ResolvedModel:
+    return Made(config, {"ANTHROPIC_API_KEY": KEY}).router.pick(ModelRequest(**request))
+
+
+def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, str]:
+    with pytest.raises(NoModelError) as caught:
+        pick(config, **request)
+    return caught.value.message, caught.value.hint
+
+
+ASKED = "it is asked for"
+ROUTED = ResolvedModel(
+    "claude",
+    "opus",
+    "`routing.ask` says so",
+    (ModelChoice("local", "large/v2"), ModelChoice("local", "small")),
+    ("keyless is passed over: it has no key",),
+)
+FIRST = ResolvedModel("local", "small", "its provider is the first that can be used", warnings=SKIPPED)
 
 
 @pytest.mark.parametrize(
-    ("name", "provider", "model"),
+    ("request_", "expected"),
     [
-        ("local", "local", "small"),
-        ("local/large", "local", "large"),
-        ("local/meta/large:8b", "local", "meta/large:8b"),
-        ("bare/tiny", "bare", "tiny"),
+        ({"model": "local", "task": "ask"}, ResolvedModel("local", "small", ASKED)),
+        ({"model": "local/large", "task": "ask"}, ResolvedModel("local", "large", ASKED)),
+        ({"model": "local/meta/large:8b", "task": "ask"}, ResolvedModel("local", "meta/large:8b", ASKED)),
+        ({"model": "bare/tiny", "task": "ask"}, ResolvedModel("bare", "tiny", ASKED)),
+        ({"task": "ask"}, ROUTED),
+        *(({"task": task}, FIRST) for task in (None, "summarize", "")),
     ],
 )
-async def test_by_name(name: str, provider: str, model: str) -> None:
+def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##= type=test
     ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
     ##% task's route, otherwise the default model of the first usable provider.
-    assert picked(model=name, task="ask") == ResolvedModel(provider, model, "it is asked for")
+    assert pick(**request_) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,99 +97,49 @@ async def test_by_name(name: str, provider: str, model: str) -> None:
         ("zzz", "there is no such provider", "there are off, keyless, bare, own, local, claude"),
     ],
 )
-async def test_by_name_that_can_not_be_asked(name: str, trouble: str, hint: str) -> None:
+def test_a_named_model_that_cannot_be_used(name: str, trouble: str, hint: str) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##= type=test
     ##% duvet MUST call only the providers that the configuration names.
-    with pytest.raises(NoModelError) as caught:
-        picked(model=name)
-    assert (caught.value.message, caught.value.hint) == (f"no model can be asked: {name}: {trouble}", hint)
+    assert fail_to_pick(model=name) == (f"no model can be asked: {name}: {trouble}", hint)
 
 
-async def test_by_task() -> None:
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
-    ##% task's route, otherwise the default model of the first usable provider.
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-    ##% when there is none.
-    assert picked(task="ask") == ResolvedModel(
-        "claude",
-        "opus",
-        "`routing.ask` says so",
-        (ModelChoice("local", "large/v2"), ModelChoice("local", "small")),
-        ("keyless is passed over: it has no key",),
-    )
-
-
-async def test_by_task_without_anybody() -> None:
-    with pytest.raises(NoModelError) as caught:
-        picked(task="hopeless")
-    assert caught.value.message == "no model can be asked: off: it is disabled; keyless/gpt: it has no key"
-
-
-@pytest.mark.parametrize("task", [None, "summarize", ""])
-async def test_the_first(task: str | None) -> None:
-    ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
-    ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
-    ##% task's route, otherwise the default model of the first usable provider.
-    assert picked(task=task) == ResolvedModel(
-        "local", "small", "its provider is the first that can be used", warnings=PASSED
-    )
-
-
-@pytest.mark.parametrize("config", [{}, {"routing": {"ask": {"model": "one"}}}])
-async def test_nobody(config: dict[str, Any]) -> None:
-    with pytest.raises(NoModelError) as caught:
-        picked(config, task="ask")
-    assert caught.value.hint == SETUP_HINT
+def test_no_model_can_be_used() -> None:
+    message, _ = fail_to_pick(task="hopeless")
+    assert message == "no model can be asked: off: it is disabled; keyless/gpt: it has no key"
+    for config in ({}, {"routing": {"ask": {"model": "one"}}}):
+        assert fail_to_pick(config, task="ask")[1] == SETUP_HINT
     assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
 
 
-@pytest.mark.parametrize(
-    ("base", "trouble"),
-    [
-        ("http://example.com/v1", "the baseUrl of one is not https"),
-        ("http://127.0.0.1.example.com/v1", "the baseUrl of one is not https"),
-        ("http://[2001:db8::1]/v1", "the baseUrl of one is not https"),
-        ("http://10.0.0.1/v1", "the baseUrl of one is not https"),
-        ("ftp://example.com", "the baseUrl of one is not one"),
-        ("example.com/v1", "the baseUrl of one is not one"),
-        (f"https://me:{KEY}@example.com/v1", "the baseUrl of one is not one"),
-        (f"https://example.com/v1?key={KEY}", "the baseUrl of one is not one"),
-        ("https://example.com/v1#x", "the baseUrl of one is not one"),
-        ("https://[::1", "the baseUrl of one is not one"),
-        ("https://example.com:99999/", "the baseUrl of one is not one"),
-        ("https://exa mple.com/", "the baseUrl of one is not one"),
-        ("https://example.com/\n", "the baseUrl of one is not one"),
-        ("https://", "the baseUrl of one is not one"),
-    ],
-)
-async def test_a_base_that_nothing_is_sent_to(base: str, trouble: str) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
-    with pytest.raises(NoModelError) as caught:
-        picked({"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}})
-    assert caught.value.message == f"no model can be asked: one: {trouble}"
-    assert caught.value.hint and KEY not in f"{caught.value.message} {caught.value.hint}"
+HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
+ELSEWHERE = ("http://example.com", "http://127.0.0.1.example.com", "http://[2001:db8::1]", "http://10.0.0.1")
+INVALID = ("ftp://example.com", "example.com", "https://[::1", "https://example.com:99999", "https://exa mple.com")
+UNSAFE = (f"https://me:{KEY}@example.com", f"https://example.com/v1?key={KEY}", "https://example.com#x", "https://")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9"])
-async def test_a_base_on_this_machine(host: str) -> None:
-    assert picked({"providers": {"one": {"baseUrl": f"http://{host}/v1/", "defaultModel": "m"}}}).provider == "one"
+def test_base_urls() -> None:
+    def section(base: str) -> dict[str, Any]:
+        return {"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}
+
+    for host in HERE:
+        assert pick(section(f"http://{host}/v1/")).provider == "one"
+    troubles = [
+        *((f"{base}/v1", "not https") for base in ELSEWHERE),
+        *((base, "not one") for base in (*INVALID, *UNSAFE, "https://example.com/\n")),
+    ]
+    for base, trouble in troubles:
+        message, hint = fail_to_pick(section(base))
+        assert message == f"no model can be asked: one: the baseUrl of one is {trouble}"
+        assert hint and KEY not in f"{message} {hint}"
 
 
-@pytest.mark.parametrize("key", ["two words", "line\nline", "k\u00e9y", "\x00\x01"])
-async def test_a_key_that_no_header_carries(key: str) -> None:
-    config = {"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}
-    with pytest.raises(NoModelError) as caught:
-        Made(config, {"K": key}).router.pick(ModelRequest())
-    assert key not in caught.value.message
-    assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
+def test_a_key_that_no_header_can_contain() -> None:
+    for key in ("two words", "line\nline", "k\u00e9y", "\x00\x01"):
+        with pytest.raises(NoModelError) as caught:
+            Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
+        assert key not in caught.value.message
+        assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +153,7 @@ async def test_a_key_that_no_header_carries(key: str) -> None:
         ({"kind": "anthropic", "baseUrl": "https://example.org/v1"}, False),
     ],
 )
-async def test_keys_of_the_environment(section: dict[str, Any], sent: bool) -> None:
+def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
     ##= type=test
     ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless the
@@ -182,3 +163,65 @@ async def test_keys_of_the_environment(section: dict[str, Any], sent: bool) -> N
     endpoint = made.router._backends["one"].endpoint
     assert endpoint is not None
     assert (endpoint.key and endpoint.key.reveal()) == (f"key-{section['kind']}" if sent else None)
+
+
+async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
+    ##= man/spec/ask.md#choosing-a-model
+    ##= type=test
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
+    ##% when there is none.
+    wire.plan(refuses(401, "no"))
+    other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
+    config = {
+        "providers": {"one": at(wire), "two": at(other, "anthropic")},
+        "routing": {
+            "ask": {"model": "one/big", "fallbacks": ["two", "one"]},
+            "sum": {"model": "one", "fallbacks": ["two"]},
+        },
+    }
+    async with routing(config) as made:
+        words = "two/small answers instead: one refuses the key (401): no"
+        assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", TokenUsage(12, 3), (words,))
+        assert made.log == [words]
+        assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
+        with pytest.raises(ModelError) as caught:
+            await made.ask(task="sum")
+    missing = "two answers not what the protocol has: Object missing required field `content`"
+    assert caught.value.code is ModelFault.MALFORMED
+    assert caught.value.message == f"one refuses the key (401): no; {missing}"
+
+
+async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
+    request = ModelRequest(prompt="Hi")
+    async with one(wire, FINE) as made:
+        response = await made.router.invoke(request, ResolvedModel("one", "other", "because", warnings=("beware",)))
+        assert response == ModelResponse("Hi", "one", "other", TokenUsage(12, 3), ("beware",))
+        with pytest.raises(NoModelError, match="two/x: there is no such provider"):
+            await made.router.invoke(request, ResolvedModel("two", "x", "because"))
+
+
+def sampler(answer: str, requests: list[ModelRequest]) -> Sampler:
+    """The model of a client."""
+
+    async def sample(request: ModelRequest) -> ProviderAnswer:
+        requests.append(request)
+        return ProviderAnswer(answer)
+
+    return sample
+
+
+async def test_the_model_of_a_client(wire: Wire) -> None:
+    own = {"own": {"kind": "client"}}
+    wire.plan(openai_says("from one"))
+    requests: list[ModelRequest] = []
+    async with routing({"providers": {**own, "one": at(wire)}}) as made:
+        router = made.router.with_sampler(sampler("from the client", requests))
+        request = ModelRequest(prompt="Hi", system="Be brief.")
+        assert await router.invoke(request) == ModelResponse("from the client", "own", "")
+        assert (await made.ask()).text == "from one"
+        await router.discover()
+    assert requests == [request]
+    for answer in ("", " \n"):
+        async with routing({"providers": own}, sampler=sampler(answer, [])) as made:
+            with pytest.raises(ModelError, match="own answers nothing"):
+                await made.ask()

@@ -1,4 +1,4 @@
-"""A provider on loopback: it speaks both protocols, and answers as it is told to."""
+"""A provider on loopback that speaks both protocols and gives planned answers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from msgspec import Struct, json
 
 PAUSE = 60
-"""So many seconds a slow answer takes, unless the test is over before."""
+"""The seconds that a slow answer takes, unless the test ends first."""
 
 
 class Reply(Struct, frozen=True):
-    """An answer: what is sent, and how."""
+    """A planned answer."""
 
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = {}
     stops_before: str = ""
-    """`headers` or `body`: there it waits until the test is over."""
+    """`headers` or `body`: the server waits there until the test ends."""
     is_cut: bool = False
     """Whether the connection ends before the body does."""
 
 
 class Asked(Struct, frozen=True):
-    """A request that came."""
+    """A received request."""
 
     method: str
     path: str
@@ -35,7 +35,7 @@ class Asked(Struct, frozen=True):
 
 
 class Wire(ThreadingHTTPServer):
-    """Answers with the replies that are planned, one after another, and with the last one from then on."""
+    """Gives the planned replies in order, and repeats the last one."""
 
     daemon_threads = True
 
@@ -44,10 +44,10 @@ class Wire(ThreadingHTTPServer):
         self.asked: list[Asked] = []
         self.replies: deque[Reply] = deque()
         self.files: dict[str, Reply] = {}
-        """What stands behind `GET`."""
+        """The replies to `GET`, by path."""
         self.over = Event()
         self.left = Event()
-        """Whether somebody has hung up."""
+        """Set when a client hangs up."""
 
     @property
     def url(self) -> str:
@@ -57,7 +57,7 @@ class Wire(ThreadingHTTPServer):
         self.replies.extend(replies)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Who has given up hears no answer, which is none of our business."""
+        """Ignore clients that hang up."""
 
     def shutdown_request(self, request: Any) -> None:
         super().shutdown_request(request)
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def openai_says(text: object, reason: str = "stop", **more: Any) -> Reply:
-    """What OpenAI answers."""
+    """An answer of OpenAI."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
     usage = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
     return Reply(
@@ -111,13 +111,13 @@ def openai_says(text: object, reason: str = "stop", **more: Any) -> Reply:
 
 
 def anthropic_says(text: object, reason: str = "end_turn", **more: Any) -> Reply:
-    """What Anthropic answers."""
+    """An answer of Anthropic."""
     usage = {"input_tokens": 12, "output_tokens": 3}
     content = [{"type": "text", "text": text}]
     return Reply(body=json.encode({"id": "1", "content": content, "stop_reason": reason, "usage": usage, **more}))
 
 
 def refuses(status: int, message: object = "no", **headers: str) -> Reply:
-    """An error as both of them word it."""
+    """An error in the format of both protocols."""
     body = json.encode({"type": "error", "error": {"type": "some", "message": message}})
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

@@ -1,9 +1,15 @@
-"""What is put into stores."""
+"""What tests put into stores, and how they look at it."""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
+from duvet.config.settings import StoreSection
 from duvet.store.records import (
     Artifact,
     ChunkFilters,
@@ -25,7 +31,7 @@ GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
 def taken(
     path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any
 ) -> IngestedFile:
-    """A file that is cut where its lines end, two lines to a piece."""
+    """A file that is cut into chunks of two lines."""
     title = fields.pop("title", "")
     lines = text.splitlines(keepends=True)
     pieces, at = [], 0
@@ -35,25 +41,13 @@ def taken(
         pieces.append(TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title))
         at += len(part)
     fields = {"kind": FileKind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
-    return IngestedFile(
-        artifact=Artifact(path=path, **fields), text=text, pieces=tuple(pieces), symbols=symbols, vectors=vectors
-    )
-
-
-def frequencies(store: Store, *words: str) -> dict[str, int]:
-    """In how many pieces each word is found."""
-    return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
+    artifact = Artifact(path=path, **fields)
+    return IngestedFile(artifact=artifact, text=text, pieces=tuple(pieces), symbols=symbols, vectors=vectors)
 
 
 def symbol(qualified: str, kind: str, first: int, last: int, language: str = "python") -> Symbol:
-    return Symbol(
-        name=qualified.rpartition(".")[2],
-        qualified_name=qualified,
-        kind=kind,
-        language=language,
-        line_start=first,
-        line_end=last,
-    )
+    name = qualified.rpartition(".")[2]
+    return Symbol(name=name, qualified_name=qualified, kind=kind, language=language, line_start=first, line_end=last)
 
 
 def node(id: str, name: str = "", **properties: Any) -> GraphNode:
@@ -63,3 +57,83 @@ def node(id: str, name: str = "", **properties: Any) -> GraphNode:
 
 def edge(source: str, relation: Relation, target: str, **properties: Any) -> GraphEdge:
     return GraphEdge(source=source, relation=relation, target=target, properties=properties)
+
+
+KITCHEN = (
+    taken(
+        "src/kettle.py",
+        KETTLE,
+        symbols=(symbol("boil", "function", 1, 2), symbol("Spout.pourSlowly", "method", 6, 7)),
+        vectors=b"abcd",
+        subsystem="Kitchen",
+        criticality="high",
+        namespace="src",
+        tags=("Hot", "Water"),
+        git_commit="c0" * 20,
+        git_timestamp=200.0,
+    ),
+    taken(
+        "docs/guide.md",
+        GUIDE,
+        kind=FileKind.DOC,
+        title="How to boil",
+        vectors=b"xy",
+        namespace="docs",
+        git_timestamp=100.0,
+    ),
+    taken("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
+)
+NODES = (
+    node("Subsystem:Kitchen", description="Where tea is made"),
+    node("Subsystem:Cellar"),
+    node("SourceFile:src/kettle.py"),
+    node("DesignDoc:docs/guide.md"),
+    node("TestCase:tests/test_kettle.py"),
+    node("Requirement:tea#heat/0123456789ab", "The kettle MUST boil.", level="MUST"),
+    node("Section:tea#heat", "Heat"),
+)
+EDGES = (
+    edge("SourceFile:src/kettle.py", Relation.BELONGS_TO, "Subsystem:Kitchen"),
+    edge("SourceFile:src/kettle.py", Relation.CITES, "Requirement:tea#heat/0123456789ab", kinds=["test"], lines=[3]),
+    edge("DesignDoc:docs/guide.md", Relation.LINKS_TO, "SourceFile:src/kettle.py"),
+    edge("Requirement:tea#heat/0123456789ab", Relation.PART_OF, "Section:tea#heat"),
+    edge("Subsystem:Kitchen", Relation.DEPENDS_ON, "Subsystem:Cellar"),
+)
+
+
+def fill(store: Store) -> None:
+    """Store the kitchen: three files and their graph."""
+    with store.writing() as writing:
+        for one in KITCHEN:
+            writing.put(one)
+        writing.replace_graph(NODES, EDGES)
+
+
+def store_path(root: str | Path) -> str:
+    """Where the store of a project is."""
+    return os.path.join(root, StoreSection().path)
+
+
+@contextmanager
+def by_hand(file: Path) -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+        yield connection
+
+
+def frequencies(store: Store, *words: str) -> dict[str, int]:
+    """The number of chunks with each word."""
+    return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
+
+
+def everything(store: Store) -> list[object]:
+    """The answers to every question that a store can be asked."""
+    answers: list[object] = [store.revision, store.kept("space"), store.artifacts(), store.chunk_total()]
+    answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]
+    filters = ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
+    for every in (True, False):
+        answers += [store.lexical(["kettle", "water"], ChunkFilters(), 9, every=every), store.allowed(filters)]
+    answers += [frequencies(store, "kettle"), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
+    answers += [list(store.nodes(label)) for label in NodeLabel]
+    answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
+    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(NodeLabel), 9)]
+    return [*answers, list(store.isolated(list(NodeLabel), list(Relation))), store.runs(), store.reports("coverage")]

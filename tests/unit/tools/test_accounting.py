@@ -13,7 +13,7 @@ import pytest
 
 from duvet.knowledge.feedback import AuditEntry
 from duvet.tools.audit import AuditLog, CallRecord, select_plain_arguments
-from tests.unit.knowledge.upkeep.made import CLOCK, places
+from tests.unit.knowledge.stored import CLOCK, places
 
 CHANGE = CallRecord(
     tool="km-upload",

@@ -1,4 +1,4 @@
-"""Projects that are taken in."""
+"""Projects that are indexed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
 from duvet.knowledge.settings import IngestOptions
 from duvet.project.project import Project
 from duvet.store.location import open_store
-from duvet.store.records import ChunkFilters, FileKind, IngestRun, Store
+from duvet.store.records import ChunkFilters, IngestRun, Store
 from duvet.trace.catalogue import Catalogue
 
 LONG_AGO = 1_700_000_000
@@ -30,11 +30,11 @@ LEDGER = {
     "def test_post() -> None: ...\n",
     "tool.sh": "echo\n",
 }
-"""A project with two subsystems, one of which has no tests, and a file that belongs to none."""
+"""A project with two subsystems, one of which has no tests, and a file without a subsystem."""
 
 
 def written(folder: Path, files: Mapping[str, str | bytes], when: float = LONG_AGO) -> Path:
-    """The files on disk, written so long ago that nobody doubts their times."""
+    """Write the files with a time so old that it counts as unchanged."""
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,21 +58,9 @@ def taken(
     wishes: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
     catalogue: Callable[[], Catalogue] | None = None,
 ) -> IngestOutcome:
-    """What comes of a run in a folder."""
-    store = opened(folder)
-    try:
+    """The outcome of a run in a folder."""
+    with closing(opened(folder)) as store:
         return ingest_project(project(folder), store, wanted, wishes, catalogue=catalogue)
-    finally:
-        store.close()
-
-
-def kinds(folder: Path) -> dict[str, FileKind]:
-    """What the store knows the files as."""
-    store = opened(folder)
-    try:
-        return {path: one.kind for path, one in store.artifacts().items()}
-    finally:
-        store.close()
 
 
 def last(folder: Path) -> IngestRun:
@@ -81,7 +69,7 @@ def last(folder: Path) -> IngestRun:
 
 
 def found(folder: Path, *words: str) -> list[str]:
-    """The pieces that hold every one of these words."""
+    """The chunks that contain all of these words."""
     with closing(opened(folder)) as store:
         numbers = [number for number, _ in store.lexical(words, ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

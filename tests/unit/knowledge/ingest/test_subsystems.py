@@ -1,14 +1,17 @@
-"""Which subsystem files belong to."""
+"""The catalogue of subsystems, and the subsystem of each file."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from duvet.errors import ProblemsError
 from duvet.knowledge.ingest.files import detect_kind
 from duvet.knowledge.ingest.subsystems import (
+    CatalogueSubsystem,
     SubsystemIndex,
     SubsystemMembership,
     find_imports,
@@ -19,26 +22,57 @@ from duvet.model import Severity
 from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
 
-CATALOGUE = b"""Ledger:
-  description: What was paid
-  criticality: Critical
-  owner: accounts
-  tags: [money]
-  labels: audit
-  paths: [lib/book, "scripts/*.sh"]
-  depends_on: mail
-Book of books:
-  includes: lib/book/books
-"""
+
+def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[CatalogueSubsystem]:
+    return read_subsystem_catalogue(MemoryTree({path: text, "docs/subsystems.json": b'{"b": {}}'}))
 
 
-def belonging(files: dict[str, bytes], said: dict[str, str] | None = None) -> dict[str, str]:
-    """The subsystem of each of these files."""
-    found = _subsystems(files)
-    return {path: found.of(path, detect_kind(path), (said or {}).get(path, "")).subsystem for path in sorted(files)}
+def test_the_catalogue_is_read_from_several_places() -> None:
+    for path in ("subsystems.yaml", ".duvet/subsystems.yml", ".metadata/subsystems.json"):
+        assert [one.name for one in read_catalogue(b'{"a": {"paths": "x"}}', path)] == ["a"]
+        assert [one.name for one in read_catalogue(b'{"subsystems": {"c": {}}}', path)] == ["c"]
+    text = b"a: {criticality: LOW}\nb: {criticality: ' High '}\nc: {criticality: ''}\nd: {}\n"
+    assert [one.criticality for one in read_catalogue(text)] == ["low", "high", "", ""]
+    with pytest.raises(ProblemsError) as error:
+        read_catalogue(b"a: {criticality: hihg}\n")
+    problems = [(one.message, one.hint) for one in error.value.problems]
+    assert problems == [('"hihg" is no criticality', "did you mean high?")]
 
 
-def _subsystems(files: dict[str, bytes]) -> SubsystemIndex:
+BAD = {
+    b"a: [1]\n": (1, "invalid type"),
+    b"a:\n  path: x\n": (2, "unknown field `path`"),
+    b"a:\n  tags: {}\n": (2, "invalid type"),
+    b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
+    b"a: &x [*x]\n": (1, "an alias of nothing"),
+    b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
+    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
+    b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
+        9,
+        "more than 4,194,304 characters",
+    ),
+    b"a: {\n": (2, "YAML parse error"),
+    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
+    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
+    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
+}
+
+
+@pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
+def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
+    ##= man/spec/knowledge.md#subsystems
+    ##= type=test
+    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
+    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+    with pytest.raises(ProblemsError) as error:
+        read_catalogue(text)
+    line, message = BAD[text]
+    problem = error.value.problems[0]
+    assert (problem.path, problem.place.line) == ("subsystems.yaml", line)
+    assert message in problem.message
+
+
+def index_of(files: dict[str, bytes]) -> SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
     return SubsystemIndex(read_subsystem_catalogue(tree), find_roots(tree, paths), paths)
 
@@ -47,89 +81,61 @@ def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
     return {**dict.fromkeys(paths, b"x"), **{name.replace("__", "."): data for name, data in more.items()}}
 
 
-def test_folders_of_one_package_in_src() -> None:
-    assert belonging(tree("src/app/ledger/a.py", "src/app/mail/x/b.py", "src/app/main.py", "src/top.txt", "x.py")) == {
-        "src/app/ledger/a.py": "ledger",
-        "src/app/mail/x/b.py": "mail",
-        "src/app/main.py": "app",
-        "src/top.txt": "",
-        "x.py": "",
-    }
+def find_subsystems(files: dict[str, bytes], front: dict[str, str] | None = None) -> dict[str, str]:
+    """The subsystem of each of these files."""
+    found = index_of(files)
+    return {path: found.of(path, detect_kind(path), (front or {}).get(path, "")).subsystem for path in sorted(files)}
 
 
-def test_several_packages_in_src() -> None:
-    assert belonging(tree("src/ledger/core/a.py", "src/mail/b.py")) == {
-        "src/ledger/core/a.py": "ledger",
-        "src/mail/b.py": "mail",
-    }
-
-
-def test_packages_that_pyproject_names() -> None:
-    project = b"[project]\nname = 'my-tool'\n[tool.setuptools]\npackages = ['other.part']\n"
-    project += b"[tool.setuptools.package-dir]\n'other.commands' = 'commands'\n"
-    files = tree("my_tool/ledger/a.py", "my_tool/b.py", "other/x/c.py", "commands/d.py", pyproject__toml=project)
-    assert belonging(files) == {
-        "commands/d.py": "commands",
-        "my_tool/b.py": "my_tool",
-        "my_tool/ledger/a.py": "ledger",
-        "other/x/c.py": "x",
-        "pyproject.toml": "",
-    }
-    assert belonging(tree("src/a/b.py", pyproject__toml=b"project = [")) == {"pyproject.toml": "", "src/a/b.py": "a"}
-
-
-def test_crates_modules_and_packages() -> None:
-    workspace = b"[workspace]\nmembers = ['quic/*', 'tool']\n"
-    files = tree(
-        *("quic/core/Cargo.toml", "quic/core/src/a.rs", "tool/Cargo.toml", "tool/src/x/b.rs", "other/src/c.rs"),
-        *("sub/go.mod", "sub/inner/d.go", "internal/store/e.go", "packages/web/f.ts", "packages/README.md"),
-        Cargo__toml=workspace,
-    )
-    assert {path: name for path, name in belonging(files).items() if name} == {
-        "internal/store/e.go": "store",
-        "packages/web/f.ts": "web",
-        "quic/core/Cargo.toml": "core",
-        "quic/core/src/a.rs": "core",
-        "sub/go.mod": "sub",
-        "sub/inner/d.go": "sub",
-        "tool/Cargo.toml": "tool",
-        "tool/src/x/b.rs": "tool",
-    }
-
-
-def test_tests_and_documents_are_called_after_subsystems() -> None:
-    code = ("src/app/ledger/a.py", "src/app/mail/b.py")
-    files = ("tests/ledger/test_a.py", "tests/test_mail.py", "tests/other/test_c.py", "docs/Mail.md", "docs/mail/x.md")
-    assert {path: name for path, name in belonging(tree(*code, *files)).items() if path in files} == {
-        "docs/Mail.md": "mail",
-        "docs/mail/x.md": "mail",
-        "tests/ledger/test_a.py": "ledger",
-        "tests/other/test_c.py": "",
-        "tests/test_mail.py": "mail",
-    }
-
-
+PROJECT = b"""[project]
+name = 'my-tool'
+[tool.setuptools]
+packages = ['other.part']
+[tool.setuptools.package-dir]
+'other.commands' = 'commands'
+"""
 HTTP = ("src/pkg/http/client.py", "src/pkg/db/pool.py", "src/pkg/cli.py", "src/pkg/__init__.py")
+LAYOUTS: dict[str, tuple[dict[str, bytes], str]] = {
+    "folders of one package in src": (
+        {},
+        "src/app/ledger/a.py=ledger src/app/mail/x/b.py=mail src/app/main.py=app src/top.txt= x.py=",
+    ),
+    "several packages in src": ({}, "src/ledger/core/a.py=ledger src/mail/b.py=mail"),
+    "packages that pyproject.toml names": (
+        {"pyproject.toml": PROJECT},
+        "commands/d.py=commands my_tool/b.py=my_tool my_tool/ledger/a.py=ledger other/x/c.py=x pyproject.toml=",
+    ),
+    "a broken pyproject.toml": ({"pyproject.toml": b"project = ["}, "src/a/b.py=a"),
+    "crates": (
+        {"Cargo.toml": b"[workspace]\nmembers = ['quic/*', 'tool']\n"},
+        "Cargo.toml= quic/core/Cargo.toml=core quic/core/src/a.rs=core tool/Cargo.toml=tool tool/src/x/b.rs=tool other/c.rs=",
+    ),
+    "modules and packages": (
+        {},
+        "sub/go.mod=sub sub/inner/d.go=sub internal/store/e.go=store packages/web/f.ts=web packages/README.md=",
+    ),
+    "tests and documents": (
+        {"src/app/ledger/a.py": b"x", "src/app/mail/b.py": b"x"},
+        "docs/Mail.md=mail docs/mail/x.md=mail tests/ledger/test_a.py=ledger tests/other/test_c.py= tests/test_mail.py=mail",
+    ),
+    "layouts of documents": (tree(*HTTP), "docs/cli.md=pkg docs/guides/http/intro.md=http docs/guides/intro.md="),
+    "layouts of tests": (
+        tree(*HTTP),
+        "tests/http/db/test_x.py=db tests/integration/db/test_pool.py=db tests/test_cli.py=pkg tests/test_other.py=",
+    ),
+    "layouts of tests of a folder": (
+        tree(*HTTP),
+        "tests/test_http_client.py=http tests/unit/test_http.py=http web/http.client.test.ts=http",
+    ),
+}
+"""Files, and paths with their subsystems."""
 
 
-def test_usual_layouts_of_tests_and_documents() -> None:
-    ##= man/spec/knowledge.md#subsystems
-    ##= type=test
-    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-    ##% otherwise to that of its imports or of the requirements that it cites.
-    expected = {
-        "docs/cli.md": "pkg",
-        "docs/guides/http/intro.md": "http",
-        "docs/guides/intro.md": "",
-        "tests/http/db/test_x.py": "db",
-        "tests/integration/db/test_pool.py": "db",
-        "tests/test_cli.py": "pkg",
-        "tests/test_http_client.py": "http",
-        "tests/test_other.py": "",
-        "tests/unit/test_http.py": "http",
-        "web/http.client.test.ts": "http",
-    }
-    assert {path: name for path, name in belonging(tree(*HTTP, *expected)).items() if path in expected} == expected
+@pytest.mark.parametrize(("files", "paths"), LAYOUTS.values(), ids=LAYOUTS)
+def test_the_path_of_a_file_names_its_subsystem(files: dict[str, bytes], paths: str) -> None:
+    expected = dict(part.split("=") for part in paths.split())
+    found = find_subsystems({**tree(*expected), **files})
+    assert {path: found[path] for path in expected} == expected
 
 
 IMPORTS = {
@@ -145,37 +151,29 @@ IMPORTS = {
 }
 
 
-@pytest.mark.parametrize("text", IMPORTS)
-def test_what_a_test_imports(text: str) -> None:
+OTHER_LANGUAGES = [
+    ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
+    ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
+    ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
+    ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
+    ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
+]
+
+
+def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##= type=test
     ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
     ##% otherwise to that of its imports or of the requirements that it cites.
-    path = "tests/test_all.py"
-    found = _subsystems(tree(*HTTP, path)).of(path, detect_kind(path), imports=find_imports(path, text))
-    assert found.subsystem == IMPORTS[text]
+    def find(path: str, text: str, *code: str) -> str:
+        found = index_of(tree(*code, path))
+        return found.of(path, detect_kind(path), imports=find_imports(path, text)).subsystem
+
+    assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
+    assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "code"),
-    [
-        ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
-        ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),
-        ("all_test.go", 'import (\n\t"testing"\n\ts "example.com/tool/internal/http"\n)\n', "internal/http/a.go"),
-        ("tests/all.rs", "use crate::http::{client};\n", "src/http/client.rs"),
-        ("tests/all_test.cc", '#include "http/client.h"\n', "src/http/client.cc"),
-    ],
-)
-def test_what_tests_import_in_other_languages(path: str, text: str, code: str) -> None:
-    found = _subsystems(tree(code, "src/db/x.py", path)).of(path, detect_kind(path), imports=find_imports(path, text))
-    assert found.subsystem == "http"
-
-
-def test_what_is_cited_together(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#subsystems
-    ##= type=test
-    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-    ##% otherwise to that of its imports or of the requirements that it cites.
+def test_the_requirements_that_a_test_cites_name_its_subsystem(tmp_path: Path) -> None:
     folder = written(tmp_path, {"tests/test_all.py": LEDGER["tests/ledger/test_book.py"], **LEDGER})
     for _ in range(2):
         taken(folder)
@@ -183,15 +181,28 @@ def test_what_is_cited_together(tmp_path: Path) -> None:
             assert store.artifacts()["tests/test_all.py"].subsystem == "ledger"
 
 
-def test_what_wins() -> None:
+CATALOGUE = b"""Ledger:
+  description: What was paid
+  criticality: Critical
+  owner: accounts
+  tags: [money]
+  labels: audit
+  paths: [lib/book, "scripts/*.sh"]
+  depends_on: mail
+Book of books:
+  includes: lib/book/books
+"""
+
+
+def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
     ##= type=test
     ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
     ##% or else that of its path, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
-    said = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
-    assert belonging(files, said) == {
+    front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}
+    assert find_subsystems(files, front) == {
         "docs/c.md": "Mail",
         "lib/book/a.py": "Mail",
         "lib/book/books/b.py": "Book of books",
@@ -199,7 +210,7 @@ def test_what_wins() -> None:
         "src/ledger/d.py": "Ledger",
         "subsystems.yaml": "",
     }
-    known = _subsystems(files)
+    known = index_of(files)
     assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
         "Ledger", "critical", ("money", "audit")
     )
@@ -207,14 +218,10 @@ def test_what_wins() -> None:
     assert ledger is not None and (ledger.owner, ledger.dependencies) == ("accounts", ("mail",))
 
 
-def test_what_is_depended_on_and_is_not_there() -> None:
-    ##= man/spec/knowledge.md#subsystems
-    ##= type=test
-    ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+def test_an_unknown_dependency_is_a_warning() -> None:
     text = b"A:\n  depends_on: [b, Mial,\n    ledger]\n  dependencies: Nope\nB: {}\n"
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
-    found = list(_subsystems(files).unknown())
+    found = list(index_of(files).unknown())
     assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
         ("subsystems.yaml", 4, 'there is no subsystem "Nope"', ""),
         ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),

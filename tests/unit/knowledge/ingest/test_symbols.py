@@ -8,7 +8,7 @@ from duvet.errors import DuvetError
 from duvet.knowledge.ingest import symbols
 from duvet.knowledge.ingest.chunks import SymbolTrails
 from duvet.knowledge.ingest.symbols import find_symbols, wants_symbols
-from duvet.store.records import Symbol
+from tests.unit.store.made import symbol
 
 PYTHON = """import x
 type A = int
@@ -48,58 +48,22 @@ func F() {}
 """
 
 
-def shown(path: str, text: str) -> list[str]:
-    found = find_symbols(path, text.encode())
-    return [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
+SYMBOLS = {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}
+EXPECTED = """
+a.py: type A 2-2, class K 3-11, method K.m 6-9, class K.In 10-11, method K.In.n 11-11, function f 13-13
+a.ts: class A 1-4, method A.foo 2-2, method A.constructor 2-2, method A.bar 3-3, interface I 5-5, method I.z 5-5
+a.ts: type T 6-6, type E 7-7, module N 8-8, function N.inN 8-8, function f 9-9, function g 9-9, function dflt 10-10
+a.mjs: class A 1-1, method A.m 1-1, method A.f 1-1, class x 2-2, method x.z 2-2, function gen 3-3
+a.go: type S 2-2, interface I 3-3, type X 5-5, method S.M 7-7, method G.N 8-8, function F 9-9
+"""
 
 
-def test_python() -> None:
-    assert shown("a.py", PYTHON) == [
-        "type A 2-2",
-        "class K 3-11",
-        "method K.m 6-9",
-        "class K.In 10-11",
-        "method K.In.n 11-11",
-        "function f 13-13",
-    ]
-    assert find_symbols("a.pyi", b"class A: ...")[0] == Symbol(
-        name="A", qualified_name="A", kind="class", language="python", line_start=1, line_end=1
-    )
-
-
-def test_typescript() -> None:
-    assert shown("a.ts", TYPESCRIPT) == [
-        "class A 1-4",
-        "method A.foo 2-2",
-        "method A.constructor 2-2",
-        "method A.bar 3-3",
-        "interface I 5-5",
-        "method I.z 5-5",
-        "type T 6-6",
-        "type E 7-7",
-        "module N 8-8",
-        "function N.inN 8-8",
-        "function f 9-9",
-        "function g 9-9",
-        "function dflt 10-10",
-    ]
-    assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
-
-
-def test_javascript() -> None:
-    wanted = ["class A 1-1", "method A.m 1-1", "method A.f 1-1", "class x 2-2", "method x.z 2-2", "function gen 3-3"]
-    assert shown("a.mjs", JAVASCRIPT) == wanted
-
-
-def test_go() -> None:
-    assert shown("a.go", GO) == [
-        "type S 2-2",
-        "interface I 3-3",
-        "type X 5-5",
-        "method S.M 7-7",
-        "method G.N 8-8",
-        "function F 9-9",
-    ]
+@pytest.mark.parametrize("path", SYMBOLS)
+def test_symbols(path: str) -> None:
+    found = find_symbols(path, SYMBOLS[path].encode())
+    shown = [f"{one.kind} {one.qualified_name} {one.line_start}-{one.line_end}" for one in found]
+    lines = [line.removeprefix(f"{path}: ") for line in EXPECTED.splitlines() if line.startswith(f"{path}: ")]
+    assert ", ".join(shown) == ", ".join(lines)
 
 
 @pytest.mark.parametrize(
@@ -113,21 +77,22 @@ def test_go() -> None:
         ("a.rs", "fn main() {}", 0),
     ],
 )
-def test_whatever_is_read_ends_well(path: str, text: str, least: int) -> None:
+def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -> None:
     ##= man/spec/trace.md#diagnostics
     ##= type=test
     ##% An input MUST NOT cause a traceback or control the terminal.
     assert len(find_symbols(path, text.encode())) >= least
 
 
-def test_pieces_are_titled_by_what_is_declared_around_them_and_in_them() -> None:
+def test_languages_of_symbols_and_titles_of_chunks() -> None:
+    assert find_symbols("a.pyi", b"class A: ...") == (symbol("A", "class", 1, 1),)
+    assert find_symbols("a.tsx", b"export const C = () => <p>{x}</p>;")[0].language == "tsx"
     declared = SymbolTrails(PYTHON, find_symbols("a.py", PYTHON.encode()))
     start, end = PYTHON.index("def m"), PYTHON.index("async")
-    assert declared.at(start, end) == "K.m, K.In, K.In.n"
-    assert declared.at(0, 5) == ""
+    assert (declared.at(start, end), declared.at(0, 5)) == ("K.m, K.In, K.In.n", "")
 
 
-def test_symbols_that_cannot_be_found_are_an_error_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
     ##= type=test
     ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.

@@ -1,4 +1,4 @@
-"""Pages that stand in memory."""
+"""Projects with pages, in memory and on disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from duvet.knowledge.pages.catalogue import PageCollection, find_page_problems, 
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex
-from duvet.project.findings import PageFindings
 from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree, MemoryTree
@@ -28,13 +27,13 @@ TRACE = {".duvet/config.toml": CONFIG, "docs/spec.md": SPECIFICATION, "src/tea.r
 
 
 def project_of(files: Mapping[str, str | bytes]) -> Project:
-    """A small trace with these files beside it."""
+    """A small project with these files."""
     everything = {**TRACE, **files}
     return Project(tree=MemoryTree({path: _bytes(text) for path, text in everything.items()}))
 
 
 def project_in(folder: Path, *, kept: bool = False) -> Project:
-    """The project in a folder, with a record of what is asked of the disk."""
+    """The project in a folder, with a record of what is read from the disk."""
     cache = DiskCache(DiskTree(str(folder)), {}, kept=kept)
     return Project(str(folder), tree=cache.tree, memory=cache)
 
@@ -45,24 +44,20 @@ def _bytes(text: str | bytes) -> bytes:
 
 def notes_of(files: Mapping[str, str | bytes]) -> PageCollection:
     """The pages in these files."""
-    project = project_of(files)
-    return PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
+    return _load_pages(project_of(files))
 
 
 def index_of(files: Mapping[str, str | bytes]) -> PageIndex:
-    """The same with the words in them."""
+    """The index of the words in them."""
     project = project_of(files)
-    notes = PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
-    return PageIndex(notes, lambda page: decode_page_body(project.tree.read(page.path), page.path))
+    return PageIndex(_load_pages(project), lambda page: decode_page_body(project.tree.read(page.path), page.path))
 
 
-def found_in(files: Mapping[str, str | bytes]) -> PageFindings:
-    """What is wrong with them."""
-    return find_page_problems(project_of(files))
+def _load_pages(project: Project) -> PageCollection:
+    return PageCollection(load_pages(project, find_page_files(project)), project.catalogue)
 
 
-def told(files: Mapping[str, str | bytes]) -> list[tuple[Any, ...]]:
-    """The same in short: code, place, message."""
-    return [
-        (one.code, f"{one.path}:{one.place.line}:{one.place.column}", one.message) for one in found_in(files).problems
-    ]
+def list_problems(files: Mapping[str, str | bytes]) -> list[tuple[Any, ...]]:
+    """The code, place and message of each problem in them."""
+    problems = find_page_problems(project_of(files)).problems
+    return [(one.code, f"{one.path}:{one.place.line}:{one.place.column}", one.message) for one in problems]

@@ -30,8 +30,7 @@ from duvet.tools.tool import (
     ToolError,
     make_structured_content,
 )
-from tests.unit.knowledge.stored import NOW, STORE, fill, plain
-from tests.unit.knowledge.upkeep.made import CLOCK, opener
+from tests.unit.knowledge.stored import CLOCK, NOW, STORE, fill, opener, plain
 from tests.unit.tools.made import FILES, Fixed, context_of
 
 EVERYBODY = frozenset(Scope)

@@ -11,7 +11,7 @@ import pytest
 
 from duvet.config.settings import StoreSection
 from duvet.knowledge.restore import restore_backup
-from tests.unit.knowledge.upkeep.made import CLOCK, STAMP
+from tests.unit.knowledge.stored import CLOCK, STAMP
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 

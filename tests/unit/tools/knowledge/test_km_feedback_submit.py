@@ -11,8 +11,7 @@ from duvet.config.service_tables import SearchSection
 from duvet.config.settings import SearchRule
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope
-from tests.unit.knowledge.stored import fill, plain
-from tests.unit.knowledge.upkeep.made import CLOCK
+from tests.unit.knowledge.stored import CLOCK, fill, plain
 from tests.unit.tools.knowledge.made import Asking
 from tests.unit.tools.knowledge.upkept import refused
 

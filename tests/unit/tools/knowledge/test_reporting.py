@@ -11,8 +11,8 @@ from duvet.config.settings import IngestRule
 from duvet.knowledge.reports import load_facts, make_coverage_report
 from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, IngestRun
-from tests.unit.knowledge.reports.test_reports import LIFECYCLE
 from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
+from tests.unit.knowledge.test_reports import LIFECYCLE
 from tests.unit.tools.knowledge.made import Asking
 
 COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"

@@ -1,0 +1,155 @@
+"""`duvet ingest` and its reports: repeated, interrupted, and while files change."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.ingesting import WITHOUT_VECTORS, known, ledger, started
+from tests.cli.running import files, run
+from tests.histories import ENVIRON, git
+from tests.unit.knowledge.generated import written_tree
+from tests.unit.knowledge.ingest.made import LEDGER, opened, written
+from tests.unit.specs.serving import LONGEST
+
+DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
+NOW: dict[str, str] = {}
+OLD = dict.fromkeys(DATES, "2020-01-01T00:00:00Z")
+
+
+class Tree:
+    """A repository and its lifecycle report."""
+
+    def __init__(self, command: str, folder: Path) -> None:
+        self.command = command
+        self.folder = folder
+
+    def commit(self, when: dict[str, str]) -> None:
+        git(self.folder, "add", "--all")
+        command = ["git", "commit", "--quiet", "--allow-empty", "--message=change"]
+        environ = {name: value for name, value in ENVIRON.items() if name not in DATES}
+        subprocess.run(command, cwd=self.folder, env={**environ, **when}, check=True)
+
+    def lifecycle(self) -> dict[str, Any]:
+        """The report after another run, with paths instead of nodes."""
+        done = run(self.command, self.folder, "-q", "ingest")
+        assert (done.code, done.err) == (0, "")
+        asked = ("call", "--pack", "knowledge", "km-lifecycle-report", "--limit", "1000")
+        told = json.loads(run(self.command, self.folder, *asked).out)
+        assert told["status"] == "ok"
+        isolated = {label: [one["path"] for one in nodes] for label, nodes in told["isolated"].items() if nodes}
+        return {
+            "isolated": isolated,
+            "stale": [one["path"] for one in told["stale_docs"]],
+            "untested": [one["subsystem"] for one in told["missing_tests"]],
+            "removed": {one["path"]: one["status"] for one in told["removed_artifacts"]},
+        }
+
+
+@pytest.fixture
+def generated(tmp_path: Path, duvet_command: str) -> Tree:
+    folder = written_tree(tmp_path / "tree", 160)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    return Tree(duvet_command, written(folder, WITHOUT_VECTORS))
+
+
+def test_the_lifecycle_report_follows_changes(generated: Tree) -> None:
+    old = "docs/pricing/old.md"
+    generated.commit(NOW)
+    written(generated.folder, {old: "# Old\n"})
+    generated.commit(OLD)
+    whole = generated.lifecycle()
+    # The numbers of their files are never those of tests.
+    untested = whole["untested"]
+    assert whole["stale"] == [old] and whole["isolated"] == {} and whole["removed"] == {}
+
+    kept = min((generated.folder / "docs/billing").iterdir()).relative_to(generated.folder).as_posix()
+    moved = min((generated.folder / "src/gateway").iterdir()).relative_to(generated.folder).as_posix()
+    text = (generated.folder / kept).read_text()
+    (generated.folder / kept).unlink()
+    (generated.folder / moved).rename(generated.folder / "src/gateway/moved.txt")
+    written(generated.folder, {"src/lonely/a.py": "x = 1\n", "stray.sh": "echo\n", old: "# Written anew\n"})
+    generated.commit(NOW)
+    assert generated.lifecycle() == {
+        "isolated": {"SourceFile": ["stray.sh"]},
+        "stale": [],
+        "untested": sorted([*untested, "lonely"]),
+        "removed": {kept: "deleted", moved: "renamed"},
+    }
+
+    written(generated.folder, {kept: text, "tests/lonely/test_a.py": "assert True\n"})
+    (generated.folder / "stray.sh").unlink()
+    (generated.folder / "src/gateway/moved.txt").rename(generated.folder / moved)
+    generated.commit(NOW)
+    mended = generated.lifecycle()
+    assert mended["removed"].pop("stray.sh") == "deleted"
+    assert mended["removed"] == {"src/gateway/moved.txt": "renamed"}
+    generated.commit(NOW)
+    assert generated.lifecycle() == {"isolated": {}, "stale": [], "untested": untested, "removed": {}}
+
+
+__all__ = ["ledger"]  # fixtures, which tests ask for by name
+
+
+def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> None:
+    run(duvet_command, ledger, "ingest")
+    with closing(opened(ledger)) as store, store.writing():
+        waiting = started(duvet_command, ledger)
+        assert waiting.stderr is not None
+        assert waiting.stderr.readline().strip() == "Waiting for another run to end"
+    _, err = waiting.communicate(timeout=LONGEST)
+    assert waiting.returncode == 0 and "0 new, 0 changed, 0 removed" in err
+
+
+def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: str) -> None:
+    folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 300)
+    both = [started(duvet_command, folder) for _ in range(2)]
+    for one in both:
+        one.communicate(timeout=LONGEST)
+    assert [one.returncode for one in both] == [0, 0]
+    assert len(known(folder)) == 302
+    with closing(opened(folder)) as store:
+        assert sorted(run.changed for run in store.runs()) == [0, 302]
+
+
+def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
+    """Start a run; return when it reads the files."""
+    process = started(command, folder)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "Reading files" in line:
+            break
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_changes_nothing(how: signal.Signals, tmp_path: Path, duvet_command: str) -> None:
+    folder = written(tmp_path, {**LEDGER, **WITHOUT_VECTORS})
+    run(duvet_command, folder, "ingest")
+    before = known(folder)
+    written_tree(folder, 3000)
+    ended = start_reading(duvet_command, folder)
+    ended.send_signal(how)
+    ended.communicate(timeout=LONGEST)
+    assert ended.returncode != 0
+    assert known(folder) == before
+    done = run(duvet_command, folder, "ingest")
+    assert done.code == 0 and len(known(folder)) == len(before) + 3001
+
+
+def test_files_that_are_removed_during_a_run(tmp_path: Path, duvet_command: str) -> None:
+    folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 2000)
+    going = start_reading(duvet_command, folder)
+    gone = sorted(path for path in (folder / "tests").rglob("*.py"))
+    for path in gone:
+        path.unlink()
+    _, err = going.communicate(timeout=LONGEST)
+    assert going.returncode == 0, err
+    run(duvet_command, folder, "ingest")
+    assert known(folder) == sorted(path for path in files(folder) if not path.startswith(".duvet/"))

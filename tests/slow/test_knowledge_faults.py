@@ -1,0 +1,136 @@
+"""Damaged stores, killed writers of feedback, and feedback that compresses well."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from duvet.config.settings import IngestRule, StoreSection
+from duvet.errors import NotFoundError
+from duvet.knowledge.feedback import append_line, read_lines
+from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.reports import (
+    COVERAGE_NAME,
+    LIFECYCLE_NAME,
+    PastCoverage,
+    PastLifecycle,
+    load_facts,
+    make_coverage_report,
+    make_lifecycle_report,
+    make_run_row,
+    read_report_history,
+)
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.search_query import SearchRequest
+from duvet.knowledge.settings import KnowledgeSettings
+from duvet.store.database import StoreError
+from tests.unit.knowledge.ingest.made import LEDGER, taken, written
+from tests.unit.knowledge.stored import CLOCK, fill, first_lines, make_backup, places, run_program
+from tests.unit.knowledge.test_feedback import WRITE
+
+WANTED = IngestRule()
+Question = Callable[[OpenStore], object]
+
+
+def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
+    """Overwrite much of each block, or a few bytes that are not zero."""
+    full = [at for at, byte in enumerate(whole) if byte]
+    places = [(at, 800) for at in range(100, len(whole), 4096)]
+    if not heavily:
+        count = chance.choice([1, 3, 30])
+        places = [(chance.choice(full), chance.choice([1, 1, 2, 16, 300])) for _ in range(count)]
+    data = bytearray(whole)
+    for at, length in places:
+        data[at : at + length] = chance.randbytes(len(data[at : at + length]))
+    return bytes(data)
+
+
+NODES = ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")
+QUESTIONS: tuple[Question, ...] = (
+    lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
+    lambda known: make_lifecycle_report(load_facts(known.store, WANTED), time.time()),
+    lambda known: make_coverage_report(load_facts(known.store, WANTED), time.time()),
+    lambda known: read_report_history(known.store, COVERAGE_NAME, PastCoverage, 9),
+    lambda known: read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, 9),
+    lambda known: [make_run_row(run) for run in known.store.runs()],
+    lambda known: search_nodes(known.store, "book", 9),
+    lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
+    lambda known: [find_node_edges(known.store, name, EdgeSelection.ALL, 50) for name in NODES],
+)
+
+
+def ask_everything(folder: Path) -> bool:
+    """Whether every question is answered or about something that does not exist."""
+    is_well = True
+    knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), WANTED, StoreSection()))
+    for question in QUESTIONS:
+        try:
+            with suppress(NotFoundError):
+                json.encode(knowledge.ask(question))
+        except StoreError as error:
+            assert error.path and error.hint
+            is_well = False
+    knowledge.close()
+    return is_well
+
+
+@pytest.mark.parametrize(("heavily", "count"), [(True, 6), (False, 60)])
+def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: Path) -> None:
+    taken(written(tmp_path, LEDGER), WANTED)
+    file = tmp_path / StoreSection().path
+    whole, found = file.read_bytes(), 0
+    for seed in range(count):
+        for end in ("-wal", "-shm"):
+            Path(f"{file}{end}").unlink(missing_ok=True)
+        file.write_bytes(damage(whole, random.Random(seed), heavily=heavily))
+        # Numbers that are damaged must not reach a calculation.
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found += not ask_everything(tmp_path)
+            with suppress(StoreError):
+                taken(tmp_path, WANTED)
+    assert found * 4 > count
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
+    path = tmp_path / "a.jsonl"
+    acknowledged: set[str] = set()
+    for _ in range(3):
+        with run_program(WRITE, path, "one") as one, run_program(WRITE, path, "two") as two:
+            for process in (one, two):
+                acknowledged |= set(first_lines(process, 40))
+            for process in (one, two):
+                process.kill()
+                rest = process.communicate()[0]
+                acknowledged |= set(rest.splitlines() if rest.endswith("\n") else rest.splitlines()[:-1])
+    append_line(str(path), {"who": "me", "number": 0})
+    lines = path.read_bytes().splitlines()
+    found = [json.decode(line) for line in lines]
+    assert acknowledged <= {f"{one['who']} {one['number']}" for one in found}
+    assert read_lines(str(path)) == lines
+
+
+def test_feedback_that_compresses_well_is_restored(tmp_path: Path) -> None:
+    paths = places(fill(tmp_path / "tea"))
+    line = b'{"request_id": "%d", "note": "%s"}\n'
+    with open(paths.feedback, "wb") as file:
+        file.writelines(line % (number, "🍵".encode() * 20_000) for number in range(900))
+    archive = make_backup(paths)
+    assert os.path.getsize(archive) * 200 < os.path.getsize(paths.feedback)
+    os.unlink(paths.feedback)
+    assert restore_backup(paths, archive, CLOCK).votes == 900

@@ -1,0 +1,117 @@
+"""Stores that several processes write, some of which are killed, and the disk space that stores take."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from duvet.store.location import open_store
+from duvet.store.records import ChunkFilters, Store
+from tests.cli.running import environment
+from tests.unit.store.made import everything, fill, frequencies, store_path, taken
+
+WRITE = """
+import sys
+from duvet.store.database import StoreBusyError
+from duvet.store.location import open_store
+from duvet.store.records import Artifact, FileKind, TextPiece, IngestedFile
+path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
+store = open_store(path, create=True)
+try:
+    with store.writing(patience) as writing:
+        for number in range(count):
+            text = f"kettle {name} {number} " * 99
+            piece = TextPiece(start=0, end=len(text), line_start=1, line_end=1)
+            writing.put(IngestedFile(artifact=Artifact(path=f"{name}/{number}", kind=FileKind.DOC), text=text, pieces=(piece,)))
+        writing.remove("docs/guide.md")
+        writing.flush()
+        print("written", flush=True)
+        sys.stdin.readline()
+except StoreBusyError:
+    print("busy", flush=True)
+else:
+    print("done", flush=True)
+"""
+"""Writes files, says so, and commits them when it reads a line."""
+
+
+def start_writer(
+    path: Path, name: str, count: int, patience: float = 0.0, stdin: int = subprocess.PIPE
+) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITE, str(path), name, str(count), str(patience)]
+    return subprocess.Popen(command, env=environment(), stdin=stdin, stdout=subprocess.PIPE, text=True)
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return Path(store_path(tmp_path))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+@pytest.mark.parametrize("count", [1, 6000])
+def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
+    with closing(open_store(str(file), create=True)) as store:
+        fill(store)
+        before = everything(store)
+    with start_writer(file, "killed", count) as process:
+        assert said(process) == "written"
+        process.send_signal(signal.SIGKILL)
+    with closing(open_store(str(file))) as store:
+        assert everything(store) == before
+        with store.writing() as writing:
+            writing.put(taken("a.md", "kettle\n"))
+        assert frequencies(store, "kettle") == {"kettle": 5}
+    assert sorted(path.name for path in file.parent.iterdir()) == [".gitignore", "store.db"]
+
+
+def test_many_writers_that_create_a_store_at_once(file: Path) -> None:
+    processes = [start_writer(file, f"n{number}", 3, 60.0, subprocess.DEVNULL) for number in range(5)]
+    for process in processes:
+        with process:
+            assert process.communicate(timeout=120)[0].split() == ["written", "done"]
+    with closing(open_store(str(file))) as store:
+        assert (len(store.artifacts()), store.chunk_total()) == (15, 15)
+        assert frequencies(store, "kettle") == {"kettle": 15}
+
+
+WORDS = [f"w{number}" for number in range(3000)]
+
+
+def put_many(store: Store, files: int) -> None:
+    made = random.Random(1)
+    with store.writing() as writing:
+        for number in range(files):
+            text = "".join(" ".join(made.choices(WORDS, k=20)) + "\n" for _ in range(8))
+            writing.put(taken(f"{number}.md", text, vectors=made.randbytes(4 * 260)))
+
+
+def test_removed_and_replaced_files_take_no_space(file: Path) -> None:
+    with closing(open_store(str(file), create=True)) as store:
+        put_many(store, 1000)
+        full = file.stat().st_size
+        put_many(store, 1000)
+        assert file.stat().st_size < full * 1.2
+        with store.writing() as writing:
+            for number in range(10, 1000):
+                writing.remove(f"{number}.md")
+        assert file.stat().st_size < full / 3
+        assert (store.chunk_total(), len(store.artifacts())) == (40, 10)
+        hits = store.lexical(WORDS, ChunkFilters(), 99, every=False)
+        assert {int(one.artifact.path[:-3]) for one in store.chunks([number for number, _ in hits])} <= set(range(10))
+        put_many(store, 200)
+        small = file.stat().st_size
+        for _ in range(10):
+            put_many(store, 200)
+        assert file.stat().st_size < small * 1.5
+    assert sorted(one.name for one in file.parent.iterdir()) == [".gitignore", "store.db"]

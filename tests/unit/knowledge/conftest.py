@@ -1,0 +1,19 @@
+"""The paths of an indexed project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.knowledge.feedback import submit_vote
+from duvet.knowledge.settings import StorePaths
+from tests.unit.knowledge.stored import fill, places, vote
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> StorePaths:
+    """The paths of an indexed project with one vote."""
+    found = places(fill(tmp_path / "tea"))
+    submit_vote(found, vote("src/kettle/boil.py::0", 1.0, note="good"))
+    return found

@@ -1,0 +1,117 @@
+"""Which files are indexed, and their kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.config.settings import IngestRule
+from duvet.errors import ProblemsError
+from duvet.knowledge.ingest.files import detect_kind, detect_namespace, find_ingest_files
+from duvet.store.records import FileKind
+from tests.unit.knowledge.ingest.made import project, written
+
+FILES = {
+    ".duvet/cache/x": "",
+    ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[report.json]\npath = 'made/report.json'\n",
+    ".duvet/knowledge/store.db": "",
+    ".duvet/reports/report.html": "",
+    ".duvet/snapshot.txt": "",
+    ".git/HEAD": "ref: refs/heads/main\n",
+    ".github/a.yml": "",
+    ".gitignore": "*.log\nbuild/\n",
+    "a.log": "",
+    "build/b.py": "",
+    "docs/a.md": "",
+    "docs/a/b.md": "",
+    "made/report.json": "",
+    "src/a.py": "",
+    "src/b/c.py": "",
+}
+
+
+def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, ...] = ()) -> tuple[str, ...]:
+    return find_ingest_files(project(folder), IngestRule(include=include, exclude=exclude)).paths
+
+
+def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+    folder = written(tmp_path / "a", FILES)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/x.md").write_text("x")
+    (folder / "src/out").symlink_to(tmp_path / "outside")
+    (folder / "src/loop").symlink_to(folder)
+    (folder / "src/same.py").symlink_to(folder / "src/a.py")
+    assert found(folder) == (
+        ".duvet/config.toml",
+        ".github/a.yml",
+        ".gitignore",
+        "docs/a.md",
+        "docs/a/b.md",
+        "src/a.py",
+        "src/b/c.py",
+    )
+
+
+def test_temporary_files_are_skipped(tmp_path: Path) -> None:
+    ##= man/spec/trace.md#reports
+    ##= type=test
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
+    left = ".t-0-18.md.16748-1765d643927350aa.new"
+    names = (left, f"docs/{left}", f"docs/deep/{left}", f"var/.km-backup-x.{left}/feedback.jsonl")
+    folder = written(tmp_path, {**dict.fromkeys(names, "x"), "docs/new.md": "x", "docs/.a.new": "x"})
+    assert found(folder) == ("docs/.a.new", "docs/new.md")
+
+
+def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
+    folder = written(tmp_path, FILES)
+    assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
+    assert found(folder, include=("../**", "/etc")) == ()
+    with pytest.raises(ProblemsError, match=r"ingest\.exclude: Pattern syntax error near position 0"):
+        found(folder, exclude=("a**",))
+
+
+SECRETS = ".env .env.local .envs/db a/.ENV a/server.pem a/b.key c.p12 d.pfx id_rsa id_ed25519.pub .netrc .npmrc .pypirc"
+VENDORED = "node_modules/x/y.js web/node_modules/z.js a/__pycache__/c.pyc my-env/pyvenv.cfg my-env/lib/x.py"
+INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "target/b.rs")
+
+
+def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
+    ##% their exact path.
+    folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))
+    assert found(folder) == tuple(sorted(INDEXED))
+    named = (".env", "my-env/lib", "node_modules/x/", "a/server.pem")
+    taken = {".env", "my-env/lib/x.py", "node_modules/x/y.js", "a/server.pem"}
+    assert found(folder, include=named) == tuple(sorted(taken))
+    assert found(folder, include=("**", *named)) == tuple(sorted({*INDEXED, *taken}))
+    assert found(folder, include=("**", *named), exclude=("a",)) == tuple(sorted({*INDEXED, *taken} - {"a/server.pem"}))
+
+
+KINDS = {
+    FileKind.TEST: (
+        "tests/data/a.json tests/README.md src/a/test/B.java web/__tests__/a.js test_a.py a/b_test.py a_test.go "
+        "a.test.ts a.spec.js b.test.tsx c_test.rs src/tests.rs conftest.py FooTest.java"
+    ),
+    FileKind.DOC: "README LICENSE a.md a.rst a.adoc notes.txt docs/conf.py docs/a.png src/a/docs/notes.yaml CHANGELOG.md",
+    FileKind.PROTO: "a/b.proto src/x/_generated/y.py",
+    FileKind.CONFIG: "pyproject.toml a.yml .codacy/x .editorconfig Dockerfile requirements.txt CMakeLists.txt go.mod a.ini",
+    FileKind.CODE: "src/a.py a.rs a/b.go web/a.tsx src/docs/view.ts contest.py Makefile.mk run.sh protest.py latest.py",
+    FileKind.OTHER: "a.png bin/tool a.b.zzz .hidden data.parquet",
+}
+NAMESPACES = {"README.md": "", "docs/a.md": "docs", "src/a.py": "src", "src/app/b.py": "app", "lib/app/b.py": "lib"}
+
+
+def test_kind_and_namespace_of_a_file_follow_from_its_path() -> None:
+    paths = {path: kind for kind, paths in KINDS.items() for path in paths.split()}
+    assert {path: detect_kind(path) for path in paths} == paths
+    assert {path: detect_namespace(path) for path in NAMESPACES} == NAMESPACES

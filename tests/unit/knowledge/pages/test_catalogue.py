@@ -1,0 +1,200 @@
+"""Links between pages and to requirements, and what is read again after a change."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from duvet.knowledge.pages.catalogue import (
+    PageCollection,
+    PageEdge,
+    PageGraph,
+    PageNode,
+    PageStore,
+    find_page_problems,
+    load_pages,
+)
+from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages.page import decode_page_body
+from duvet.knowledge.pages.search import PageIndex, search_pages
+from tests.cli.made import make
+from tests.unit.knowledge.pages.made import TRACE, list_problems, notes_of, project_in, project_of
+
+
+def outlinks(text: str) -> list[str]:
+    notes = notes_of({"docs/page.md": text})
+    return list(notes.outlinks(notes.require("page")))
+
+
+LINKS = {
+    "plain": ("[[a]] [[b]]", ["a", "b"]),
+    "with a label": ("[[a|the first]] [[b | second ]]", ["a", "b"]),
+    "with a heading": ("[[a#intro]] [[b#x|label]]", ["a", "b"]),
+    "once each, in order": ("[[b]] [[a]] [[b|again]]", ["b", "a"]),
+    "trimmed": ("[[  a  ]] [[two  words]]", ["a", "two words"]),
+    "in headings and lists": ("# On [[a]]\n\n- [[b]]\n\n> [[c]]\n", ["a", "b", "c"]),
+    "over a line end": ("[[a\nb|label\nof it]]", ["a b"]),
+    "in a table": ("[[a\\|label]]", ["a"]),
+    "nothing": ("[[]] [[ ]] [[#heading]] [[|x]] [a] [[a] [[", []),
+    "escaped": ("\\[[a]]", []),
+    "a link of Markdown": ("[[1]](https://example.org)", []),
+    "brackets in brackets": ("[[[a]]]", ["a"]),
+    "in a span": ("`[[a]]` and ``[[b]] ` ``", []),
+    "in a fence": ("```\n[[a]]\n```\n~~~sh\nif [[ -f x ]]; then\n~~~\n[[b]]", ["b"]),
+    "in indented code": ("text\n\n    [[a]]\n\n[[b]]", ["b"]),
+    "in a comment": ("x <!-- [[a]] --> [[b]]\n\n<!--\n[[c]]\n-->\n\n<div>[[d]]</div>\n\n<!-- [[e]]", ["b", "d"]),
+    "in other scripts": (
+        "[[\u05e2\u05d1\u05e8\u05d9\u05ea]] [[\U0001f375]] [[cafe\u0301]]",
+        ["\u05e2\u05d1\u05e8\u05d9\u05ea", "\U0001f375", "caf\u00e9"],
+    ),
+    "behind carriage returns": ("one\r\n[[a]]\r\n", ["a"]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
+def test_links(text: str, expected: list[str]) -> None:
+    ##= man/spec/pages.md#links
+    ##= type=test
+    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
+    ##% and its backlinks the other pages that link to it.
+    assert outlinks(text) == expected
+
+
+def test_links_to_requirements() -> None:
+    ##= man/spec/pages.md#links
+    ##= type=test
+    ##% `[[rfc2324#section-2.1.1]]` MUST link to the requirements of that section, and `[[req:ab12cd34]]` to the
+    ##% requirement with that id, unless a page has that name.
+    ids = notes_of({}).references.catalogue.ids
+    text = f"[[spec#brewing]] [[docs/spec.md#Brewing]] [[req:{ids[1][:8]}]] [[REQ:{ids[1]}]] [[spec]] [[spec#history]]"
+    files = {"docs/a.md": text, "docs/b.md": "[[a]]"}
+    notes = notes_of(files)
+    page = notes.require("a")
+    assert notes.outlinks(page) == ()
+    assert [named.indexes for named in notes.requirements(page)] == [(0, 1), (1,), ()]
+    assert {index: [one.slug for one in pages] for index, pages in notes.explaining.items()} == {0: ["a"], 1: ["a"]}
+    assert list_problems(files) == []
+    shadowed = notes_of({**files, "docs/own.md": "---\nslug: spec\n---\n"})
+    assert shadowed.outlinks(shadowed.require("a")) == ("spec",)
+    assert [named.indexes for named in shadowed.requirements(shadowed.require("a"))] == [(0, 1), (1,)]
+
+
+WRITE, NONE = "write the page, or take the link out", "name one of its sections, or none"
+ID = "write `req:` and at least 4 digits of an id, which no other id begins with"
+DANGLING = [
+    ("[[brewin]]", "there is no page `brewin`", "did you mean brewing?"),
+    ("[[spec#nothing]]", "`spec` has no section `nothing`", NONE),
+    ("[[docs/spec.md#brewin]]", "`docs/spec.md` has no section `brewin`", "did you mean brewing?"),
+    ("[[gone#x]]", "there is no page `gone#x`", WRITE),
+    ("[[req:0000]]", "there is no requirement `req:0000`", ID),
+    ("[[req:x]]", "there is no requirement `req:x`", ID),
+    ("[[q]]", "there is no page `q`", WRITE),
+]
+
+
+def test_dangling_links_are_reported_with_their_place() -> None:
+    ##= man/spec/pages.md#checks
+    ##= type=test
+    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% slug.
+    lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
+    files = {"docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}", "docs/brewing.md": "[[a]]"}
+    found = find_page_problems(project_of(files))
+    assert [
+        (one.code, one.severity, one.path, one.place.line, one.place.column, one.message, one.hint)
+        for one in found.problems
+    ] == [
+        ("DUV103", "warning", "docs/a.md", line, 15, message, hint)
+        for line, (_, message, hint) in enumerate(DANGLING, 6)
+    ]
+    assert (found.pages, found.links, found.files) == (2, 15, ("docs/a.md", "docs/brewing.md"))
+    notes = notes_of(files)
+    assert notes.outlinks(notes.require("a")) == ("brewing", "brewin", "gone", "q")
+
+
+def test_the_graph_of_pages() -> None:
+    notes = notes_of({"docs/a.md": "[[b]] [[a]]", "docs/b.md": "[[c]]", "docs/c.md": "[[a]] [[gone]]", "docs/d.md": ""})
+    a, b, c = (PageNode(slug, slug, 2) for slug in "abc")
+    edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
+    assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
+    assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
+    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {
+        "a": ("c",),
+        "b": ("a",),
+        "c": ("b",),
+        "d": (),
+    }
+    # Links in both directions are one edge.
+    notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
+    nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
+    assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
+    assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"),)
+    notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
+    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ()}
+
+
+@pytest.fixture
+def tea(tmp_path: Path) -> Path:
+    """A project with five pages, whose files are so old that they count as unchanged."""
+    make(tmp_path, {**TRACE, **{f"docs/{name}.md": f"# Page {name}\n\nabout {name}\n" for name in "abcde"}})
+    for path in tmp_path.rglob("*"):
+        os.utime(path, (1000.0, 1000.0))
+    return tmp_path
+
+
+def load(folder: Path, earlier: PageStore | None = None, *, kept: bool = False) -> PageStore:
+    project = project_in(folder, kept=kept)
+    return load_pages(project, find_page_files(project), earlier)
+
+
+def titles(pages: PageStore) -> list[str]:
+    return sorted(page.title for page in pages.pages)
+
+
+def index_of(folder: Path, pages: PageStore, earlier: PageIndex | None = None) -> tuple[PageIndex, list[str]]:
+    """The index, and the pages that are read for it."""
+    read: list[str] = []
+    project = project_in(folder)
+
+    def text(slug: str, path: str) -> str:
+        read.append(slug)
+        return decode_page_body(project.tree.read(path), path)
+
+    index = PageIndex(PageCollection(pages, project.catalogue), lambda page: text(page.slug, page.path), earlier)
+    return index, sorted(read)
+
+
+def test_only_changed_pages_are_read_and_indexed_again(tea: Path) -> None:
+    first = load(tea)
+    assert first.read_paths == {f"docs/{name}.md" for name in "abcde"}
+    assert load(tea, first).read_paths == frozenset()
+    base, read = index_of(tea, first)
+    assert read == ["a", "b", "c", "d", "e"]
+    make(tea, {"docs/c.md": "# Other\n\nabout cups\n", "docs/new.md": "# New\n\nabout tea\n"})
+    (tea / "docs/e.md").unlink()
+    second = load(tea, first)
+    assert second.read_paths == {"docs/c.md", "docs/new.md"}
+    assert titles(second) == ["New", "Other", "Page a", "Page b", "Page d"]
+    index, read = index_of(tea, second, base)
+    assert read == ["c", "new"]
+    assert sorted(hit.slug for hit in search_pages(index, "about")) == ["a", "b", "c", "d", "new"]
+    assert [hit.slug for hit in search_pages(index, "about cups")] == ["c"]
+    assert search_pages(index, "page c") == []
+    third, read = index_of(tea, second, index)
+    assert read == ["c", "new"]
+    assert search_pages(third, "about") == search_pages(index, "about")
+    # After many changes all pages are indexed again.
+    make(tea, {f"docs/new/{number}.md": "more" for number in range(201)})
+    index, read = index_of(tea, load(tea, second), base)
+    assert (len(read), len(search_pages(index, "more"))) == (206, 20)
+
+
+def test_pages_are_cached_between_runs(tea: Path) -> None:
+    assert len(load(tea, kept=True).read_paths) == 5
+    assert load(tea, kept=True).read_paths == frozenset()
+    make(tea, {"docs/c.md": "# Other\n"})
+    again = load(tea, kept=True)
+    assert again.read_paths == {"docs/c.md"}
+    assert titles(again) == titles(load(tea))

@@ -1,0 +1,283 @@
+"""Pages: their files, slugs, titles and front matter, and pages that may come from anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from duvet.knowledge.pages.catalogue import find_page_problems
+from duvet.knowledge.pages.page import (
+    MAX_PAGE_BYTES,
+    decode_page_body,
+    find_pattern_prefix,
+    find_slug_fault,
+    normalise_slug,
+    read_page,
+)
+from duvet.tree.files import DiskTree
+from duvet.tree.recorder import RecordedTree
+from tests.cli.made import make
+from tests.unit.knowledge.pages.made import CONFIG, TRACE, list_problems, notes_of, project_in, project_of
+
+
+def slugs(files: Mapping[str, str | bytes]) -> list[str]:
+    return sorted(page.slug for page in notes_of(files).pages)
+
+
+def configured(*tables: str) -> dict[str, str]:
+    return {".duvet/config.toml": CONFIG + "".join(f"[[pages]]\n{table}\n" for table in tables)}
+
+
+FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md", "notes/old/e.md", "README.md"), "")
+
+
+@pytest.mark.parametrize(
+    ("tables", "expected"),
+    [
+        ([], ["a", "deep/b"]),
+        (["pattern = 'notes/**/*.md'"], ["d", "old/e"]),
+        (["pattern = ['./notes/*.md', 'README.md']", "pattern = 'docs/deep/*'"], ["README", "b", "d"]),
+        (["pattern = 'notes/**/*.md'\nexclude = 'notes/old'"], ["d"]),
+        (["pattern = 'docs/*.md'"], ["a", "spec"]),
+        (["pattern = 'nothing/*.md'"], []),
+    ],
+)
+def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
+    assert slugs({**FILES, **configured(*tables)}) == expected
+
+
+def test_a_wrong_pattern_is_reported() -> None:
+    message = "Pattern syntax error near position 0: recursive wildcards must form a single path component"
+    assert list_problems(configured("pattern = 'a**'")) == [("DUV006", ".duvet/config.toml:7:11", message)]
+
+
+def test_prefixes_of_patterns() -> None:
+    prefixes = {"docs/**/*.md": "docs/", "*.md": "", "./a/b*/c.md": "a/", "a/b.md": "a/", "README.md": ""}
+    assert {pattern: find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
+
+
+def test_titles() -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% slug.
+    files = {
+        "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
+        "docs/b.md": "text\n\n## The `code` of [[a|it]] & *more*\nmore\n\n# Second\n",
+        "docs/c.md": "```\n# no heading\n```\n",
+        "docs/d.md": "Under\nlined\n===\n",
+        "docs/e.md": "---\ntitle: 2026\n---\n",
+        "docs/f.md": "#\n\n## Not empty\n",
+    }
+    titles = {page.slug: page.title for page in notes_of(files).pages}
+    expected = ("From the front", "The code of it & more", "c", "Under lined", "2026", "Not empty")
+    assert titles == dict(zip("abcdef", expected, strict=True))
+
+
+ELSEWHERE = "it leads to another folder, or through an empty one"
+BAD = {
+    "": "it is empty",
+    **dict.fromkeys(("/etc/passwd", "C:/x"), "it is an absolute path"),
+    **dict.fromkeys(("../x", "a/../../x", "a//b", "."), ELSEWHERE),
+    **{f"a{sign}b": f"it has the control character U+{ord(sign):04X} in it" for sign in "\0\x1b\u202e\n\t\u2028"},
+    **{f"a{sign}b": f"no link can be written with the `{sign}` in it" for sign in "|\\"},
+    "req:1234": "links to requirements begin with `req:`",
+    "x" * 301: "it has more than 300 characters",
+}
+GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
+
+
+def test_slugs_that_are_refused_and_allowed() -> None:
+    assert {slug: find_slug_fault(normalise_slug(slug)) for slug in BAD} == BAD
+    for slug in GOOD:
+        notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
+        page = notes.require(slug)
+        assert (page.path, notes.backlinks(page), list(notes.dangling())) == ("docs/x.md", ("y",), [])
+
+
+def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
+    ##% and report two pages with the same slug.
+    files = {
+        "docs/a.md": "---\nslug: ../x\n---\n",
+        "docs/b.md": "---\nslug: ''\n---\n",
+        "docs/[c].md": "",
+        "docs/d.md": "# First\n",
+        "docs/z.md": "---\nslug: d\n---\n# Second\n",
+    }
+    assert [(page.slug, page.title) for page in notes_of(files).pages] == [("d", "First")]
+    assert list_problems(files) == [
+        ("DUV101", "docs/[c].md:0:0", "'[c]' can't be the slug of a page: no link can be written with the `[` in it"),
+        ("DUV101", "docs/a.md:0:0", f"'../x' can't be the slug of a page: {ELSEWHERE}"),
+        ("DUV101", "docs/b.md:0:0", "'' can't be the slug of a page: it is empty"),
+        ("DUV100", "docs/d.md:0:0", "the slug `d` is that of docs/z.md, too"),
+        ("DUV100", "docs/z.md:0:0", "the slug `d` is that of docs/d.md, too"),
+    ]
+
+
+def test_a_slug_is_found_in_every_unicode_form() -> None:
+    ##= man/spec/pages.md#files
+    ##= type=test
+    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
+    ##% `.md`, and be found in every Unicode form.
+    names = ("cafe\u0301", "two  blanks", "no\u00a0break")
+    links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
+    notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
+    for slug in (*names, "caf\u00e9", "two blanks", "no break"):
+        assert notes.backlinks(notes.require(slug)) == ("b",)
+    assert list(notes.dangling()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ("---\n\n[[b]]\n\n---\n", 0),
+        ("---\n \t\r\nslug: [[b]]\n---\n", 0),
+        ("---\nSome words on [[b]].\n---\nMore\n", 1),
+        ("---\n# Heading\n[[b]]\n---\n", 1),
+        ("---\n- [[b]]\n- b: c\n---\n", 1),
+        ("---\nhttps://example.org/[[b]]\n---\n", 1),
+    ],
+)
+def test_text_between_rules_is_not_front_matter(text: str, problems: int) -> None:
+    files = {"docs/a.md": text, "docs/b.md": ""}
+    notes = notes_of(files)
+    assert notes.outlinks(notes.require("a")) == ("b",)
+    assert decode_page_body(text.encode(), "x") == text
+    message = "what stands before the second `---` is no table, so it is read as text"
+    assert list_problems(files) == [("DUV102", "docs/a.md:1:1", message)] * problems
+
+
+SPELLINGS = ('"slug" : x', "'slug': x", "{slug: x}", "-a: b\nslug: x", "a b:\nslug: x", "a:b: c\nslug: x")
+LONG_LINES = ("a" + " " * 65_000, " " * 65_000, "a:" * 30_000 + "a", "#\n" * 30_000, "-" * 65_000)
+
+
+def test_spellings_of_front_matter() -> None:
+    for front in ("slug: x", "# why\n\nslug: x", *SPELLINGS):
+        files = {"docs/a.md": f"---\n{front}\n---\n"}
+        assert (slugs(files), list_problems(files)) == (["x"], [])
+    for line in LONG_LINES:
+        text = f"---\n{line}\n---\n"
+        assert decode_page_body(text.encode(), "x") == text
+    # Numbers are taken as they are written.
+    numbers = f"slug: 007\ntitle: 1.10\ntags: [010, 0x1F, 1e3, .inf, &a 1_0, *a]\nmore: {'1' * 5000}"
+    files = {"docs/a.md": f"---\n{numbers}\n---\n"}
+    (page,) = notes_of(files).pages
+    assert (page.slug, page.title, page.tags) == ("007", "1.10", ("010", "0x1F", "1e3", ".inf", "1_0"))
+    assert list_problems(files) == []
+
+
+def test_a_page_of_20_megabytes_is_read_in_part() -> None:
+    text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 1_400_000 + "[[late]]\n"
+    assert len(text.encode()) > 20_000_000
+    files = {"docs/a.md": text, "docs/b.md": ""}
+    message = "the page is larger than 4 MiB: what comes after that is not read"
+    assert list_problems(files) == [("DUV104", "docs/a.md:0:0", message)]
+    notes = notes_of(files)
+    page = notes.require("a")
+    assert (page.title, notes.outlinks(page)) == ("Large", ("b",))
+    assert len(decode_page_body(text.encode(), "x").encode()) in range(MAX_PAGE_BYTES - 3, MAX_PAGE_BYTES + 1)
+    for cut in range(5):
+        data = b"a" * (MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
+        assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
+
+
+def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#hostile-input
+    ##= type=test
+    ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
+    ##% or too large, each with a warning.
+    files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
+    assert slugs(files) == ["b"]
+    problems = [(one.code, one.path, one.severity) for one in find_page_problems(project_of(files)).problems]
+    assert problems == [("DUV104", f"docs/{name}.md", "warning") for name in "ace"]
+    found = read_page(DiskTree(str(tmp_path)), "docs/gone.md")
+    problem = "No such file or directory (os error 2)"
+    assert (found.is_page, [one.message for one in found.problems]) == (False, [problem])
+
+
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{chr(98 + n)}: &{chr(98 + n)} [{', '.join([f'*{chr(97 + n)}'] * 10)}]\n" for n in range(8)
+)
+FRONTS = {
+    "a bomb of aliases": BOMB,
+    "a bomb of long texts": f"a: &a {'x' * 60_000}\nb: [{'*a,' * 80}]\n",
+    "nested deeply": "a: " + "[" * 100 + "]" * 100 + "\n",
+    "no YAML": "a: [\n",
+    "no table": "- a\n",
+    "an object of Python": "a: !!python/object/apply:os.system [id]\n",
+    "a key twice": "slug: x\nslug: y\n",
+}
+
+
+@pytest.mark.parametrize("front", FRONTS.values(), ids=FRONTS)
+def test_invalid_front_matter_is_ignored_with_a_warning(front: str) -> None:
+    files = {"docs/a.md": f"---\n{front}---\n# T\n"}
+    assert [(page.slug, page.title) for page in notes_of(files).pages] == [("a", "T")]
+    assert [(code, where.split(":")[0]) for code, where, _ in list_problems(files)] == [("DUV102", "docs/a.md")]
+
+
+VALUES = ("title: [a]", "created: yesterday", "date: 99999-01-01", "tags: {a: b}", "tags: [[a]]", "slug: true")
+
+
+def test_invalid_values_are_ignored_with_a_warning() -> None:
+    for line in VALUES:
+        files = {"docs/a.md": f"---\n{line}\n---\n"}
+        name = line.split(":")[0]
+        problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"`{name}` can't be understood")
+        assert (slugs(files), list_problems(files)) == (["a"], [problem])
+
+
+def test_front_matter_without_end_and_many_brackets_are_text() -> None:
+    files = {
+        "docs/a.md": "---\nslug: x\n# T\n",
+        "docs/b.md": "---\n" + "a: b\n" * 20_000 + "---\n",
+        "docs/c.md": "[[" * 50_000 + "[[b]]" + "]]" * 50_000,
+        "docs/d.md": "[[a" * 50_000,
+    }
+    notes = notes_of(files)
+    assert {page.slug: notes.outlinks(page) for page in notes.pages} == {"a": (), "b": (), "c": ("b",), "d": ()}
+    assert list_problems(files) == []
+
+
+def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
+    ##= man/spec/pages.md#hostile-input
+    ##= type=test
+    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
+    make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
+    named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
+    folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})
+    (folder / "docs/link.md").symlink_to("../../elsewhere/secret.md")
+    (folder / "docs/folder").symlink_to("../../elsewhere/more")
+    (folder / "docs/own.md").symlink_to("../own/b.md")
+    (folder / "docs/loop").symlink_to("..")
+    found = find_page_problems(project_in(folder))
+    outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
+    assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
+    assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
+
+
+def test_folders_outside_of_the_project_are_not_listed(tmp_path: Path) -> None:
+    make(tmp_path / "out", {f"{number}/{name}.md": "x" for number in range(9) for name in "ab"})
+    patterns = ["docs/**/*.md", "docs/*.md", "docs/*/3/*.md", "docs/out/**/*.md", "*/named/**/*.md"]
+    named = configured(f"pattern = {patterns}\nexclude = 'docs/left'")
+    folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": ""})
+    for link in ("out", "named", "left"):
+        (folder / f"docs/{link}").symlink_to(tmp_path / "out")
+    project = project_in(folder)
+    found = find_page_problems(project)
+    assert found.files == ("docs/a.md", "docs/spec.md")
+    assert [(one.code, one.path, one.severity) for one in found.problems] == [
+        ("DUV104", "docs/named", "warning"),
+        ("DUV104", "docs/out", "warning"),
+    ]
+    assert isinstance(project.tree, RecordedTree)
+    assert not [path for path in project.tree.seen if "out/" in path or "named/" in path]

@@ -1,0 +1,228 @@
+"""Backups, and the temporary folders that they leave."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from blake3 import blake3
+from msgspec import json
+from msgspec.structs import replace
+
+from duvet.config.settings import IngestRule
+from duvet.errors import DuvetError, OutputError
+from duvet.knowledge.backup import create_backup, make_scratch_folder
+from duvet.knowledge.ingest.files import find_ingest_files
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
+from duvet.store.database import SCHEMA_VERSION, StoreDamagedError, StoreMissingError
+from duvet.version import VERSION
+from tests.unit.knowledge.archives import members
+from tests.unit.knowledge.ingest.made import project
+from tests.unit.knowledge.stored import (
+    CLOCK,
+    STAMP,
+    ask_store,
+    first_lines,
+    make_backup,
+    places,
+    run_program,
+)
+
+WRITE = """
+import itertools, sys
+from duvet.store.location import open_store
+from tests.unit.store.made import taken
+store = open_store(sys.argv[1])
+for number in itertools.count():
+    with store.writing(60.0) as writing:
+        writing.put(taken("pair/a.md", f"kettle {number}\\n" * 500))
+        writing.flush()
+        writing.put(taken("pair/b.md", f"kettle {number}\\n" * 500))
+    print(number, flush=True)
+"""
+"""Changes two files together, repeatedly."""
+
+
+def test_the_content_of_a_backup(paths: StorePaths) -> None:
+    ##= man/spec/gateway.md#backups
+    ##= type=test
+    ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
+    ##% manifest with versions and digests.
+    first, second = make_backup(paths), create_backup(paths, paths.backups, CLOCK)
+    names = [f"km-backup-{STAMP}.tgz", f"km-backup-{STAMP}-2.tgz"]
+    assert [os.path.relpath(one, paths.backups) for one in (first, second.path)] == names
+    assert second.size == os.path.getsize(second.path)
+    found = members(second.path)
+    files = ["feedback.jsonl", "reports/coverage.jsonl", "reports/lifecycle.jsonl", "store.db"]
+    assert list(found) == ["manifest.json", *files]
+    manifest = json.decode(found["manifest.json"])
+    assert manifest == {
+        "format": 1,
+        "duvet": VERSION,
+        "schema": SCHEMA_VERSION,
+        "revision": ask_store(paths.store, lambda store: store.revision),
+        "created_at": CLOCK.isoformat(),
+        "files": {name: {"size": len(found[name]), "digest": blake3(found[name]).hexdigest()} for name in files},
+    }
+    assert found["feedback.jsonl"] == Path(paths.feedback).read_bytes()
+    assert json.decode(found["reports/coverage.jsonl"])["run"]["run_id"] == "r1"
+    assert sorted(os.listdir(paths.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
+
+
+def test_nothing_is_backed_up_without_an_index_and_no_file_is_replaced(paths: StorePaths, tmp_path: Path) -> None:
+    with pytest.raises(StoreMissingError):
+        make_backup(places(tmp_path / "empty"))
+    path = str(tmp_path / "a.tar.gz")
+    assert create_backup(paths, path, CLOCK).path == path
+    with pytest.raises(DuvetError, match="already"):
+        create_backup(paths, path, CLOCK)
+    (tmp_path / "notes.md").touch()
+    with pytest.raises(DuvetError, match="can't be called so"):
+        create_backup(paths, str(tmp_path / "notes.md"), CLOCK)
+    assert sorted(os.listdir(tmp_path)) == ["a.tar.gz", "notes.md", "tea"]
+
+
+def damage_report(path: str) -> None:
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE report SET data = x'00'")
+
+
+@pytest.mark.parametrize("damage", [damage_report, lambda path: os.truncate(path, os.path.getsize(path) // 2)])
+def test_a_damaged_store_is_not_backed_up(paths: StorePaths, damage: Callable[[str], None]) -> None:
+    damage(paths.store)
+    with pytest.raises(StoreDamagedError) as caught:
+        make_backup(paths)
+    assert caught.value.path == paths.store
+    assert caught.value.hint.startswith("remove store.db ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_a_backup_is_consistent_while_another_process_writes(paths: StorePaths) -> None:
+    with run_program(WRITE, paths.store) as writer:
+        first_lines(writer)
+        archives = []
+        for _ in range(8):
+            first_lines(writer)
+            archives.append(make_backup(paths))
+        writer.kill()
+        writer.communicate()
+    for archive in archives:
+        restore_backup(paths, archive, CLOCK, keeps=False)
+        a, b = ask_store(
+            paths.store, lambda store: [store.chunks(store.chunk_numbers(f"pair/{one}.md")) for one in "ab"]
+        )
+        assert [one.text for one in a] == [one.text for one in b] != []
+
+
+KILLED = """
+import os, sys, time
+from duvet.knowledge.backup import make_scratch_folder
+with make_scratch_folder(sys.argv[1]) as folder:
+    open(os.path.join(folder, "feedback.jsonl"), "w").close()
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+DYING = """
+import os, sys, tempfile
+from datetime import datetime
+from pathlib import Path
+from duvet.knowledge.backup import create_backup
+from tests.unit.knowledge.stored import CLOCK, places
+class Last(datetime):
+    def isoformat(self, *words, **others):
+        os.kill(os.getpid(), 9)
+tempfile.tempdir = sys.argv[2]
+create_backup(places(Path(sys.argv[1])), sys.argv[3], Last.now(CLOCK.tzinfo))
+"""
+"""Is killed when everything is copied."""
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def read_only(paths: StorePaths) -> Iterator[StorePaths]:
+    """The same project on a disk that is read-only."""
+    for options in (["--bind", paths.folder], ["-o", "remount,bind,ro"]):
+        if subprocess.run(["mount", *options, paths.folder], capture_output=True, check=False).returncode:
+            pytest.skip("no disk of its own")
+    try:
+        yield paths
+    finally:
+        subprocess.run(["umount", paths.folder], check=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_the_folder_of_a_killed_backup_is_not_indexed_and_removed_later(paths: StorePaths, tmp_path: Path) -> None:
+    paths = replace(paths, store=str(tmp_path / "tea/var/s.db"), backups=str(tmp_path / "tea/var/backups"))
+    os.makedirs(paths.folder)
+    Path(paths.folder, ".gitignore").write_text("# mine\n")
+    Path(paths.feedback).write_bytes(b"{}\n")
+    with run_program(KILLED, paths.folder) as process:
+        first_lines(process)
+        (left,) = Path(paths.folder).glob(".km-backup-*")
+        Path(make_backup(paths)).unlink()
+        # The other backup is still running.
+        assert (left / "feedback.jsonl").exists()
+        process.kill()
+    assert (left / ".gitignore").read_text() == "*\n"
+    found = find_ingest_files(project(tmp_path / "tea"), IngestRule(), ["var/feedback.jsonl"]).paths
+    assert [path for path in found if path.startswith("var/")] == ["var/.gitignore"]
+    make_backup(paths)
+    assert not left.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_folders_of_killed_backups_elsewhere_are_removed(paths: StorePaths, tmp_path: Path, temporary: Path) -> None:
+    def leave(place: Path) -> Path:
+        with run_program(KILLED, place) as process:
+            (left,) = first_lines(process)
+            process.kill()
+        return Path(left)
+
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    lefts = [leave(elsewhere), leave(temporary)]
+    archive = create_backup(paths, str(elsewhere / "a.tgz"), CLOCK).path
+    assert [one.exists() for one in lefts] == [False, False]
+    left = leave(temporary)
+    restore_backup(paths, archive, CLOCK)
+    assert not left.exists()
+
+
+def test_a_backup_of_a_read_only_project_writes_nothing_into_it(
+    read_only: StorePaths, tmp_path: Path, temporary: Path
+) -> None:
+    tea, other = tmp_path / "tea", tmp_path / "other"
+    other.mkdir()
+    for destination, place in ((tea / "a.tgz", temporary), (other / "a.tgz", other)):
+        with run_program(DYING, tea, temporary, destination) as process:
+            assert process.wait(60) == -9
+        assert list(tea.rglob(".km-backup-*")) == []
+        (left,) = place.glob(".km-backup-*")
+        assert (left / "store.db").exists()
+        assert create_backup(read_only, str(destination), CLOCK).path == str(destination)
+        assert not left.exists()
+
+
+def test_the_temporary_folder_is_in_the_first_writable_place(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with make_scratch_folder(str(tmp_path / "nowhere"), str(other)) as folder:
+        assert os.path.dirname(folder) == str(other)
+    with pytest.raises(OutputError) as caught, make_scratch_folder(str(tmp_path / "nowhere"), str(tmp_path / "gone")):
+        pass
+    assert (caught.value.path, os.listdir(other)) == (str(tmp_path / "nowhere"), [])

@@ -1,0 +1,180 @@
+"""Feedback: its file, and what backups keep of it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from duvet.errors import DuvetError
+from duvet.knowledge.feedback import append_line, append_lines, read_lines, read_votes, submit_vote
+from duvet.knowledge.restore import restore_backup
+from duvet.knowledge.settings import StorePaths
+from tests.unit.knowledge.archives import manifest, member, members, packed
+from tests.unit.knowledge.stored import (
+    CLOCK,
+    ask_store,
+    change_store,
+    fill,
+    first_lines,
+    make_backup,
+    run_program,
+    vote,
+)
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits and locks")
+DEEP = b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+WRITE = """
+import sys
+from duvet.knowledge.feedback import append_line
+for number in range(10**6):
+    append_line(sys.argv[1], {"who": sys.argv[2], "number": number, "note": "tea " * (number % 5000)})
+    print(sys.argv[2], number, flush=True)
+"""
+"""Appends lines, and prints each line that is written."""
+FULL = """
+import resource, sys
+from duvet.errors import OutputError
+from duvet.knowledge.feedback import append_line
+append_line(sys.argv[1], {"number": 0})
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    append_line(sys.argv[1], {"note": "tea " * 1000})
+except OutputError as error:
+    print(error.message, flush=True)
+append_line(sys.argv[1], {"number": 1})
+"""
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from duvet.errors import DuvetError
+from duvet.knowledge.restore import restore_backup
+from tests.unit.knowledge.stored import CLOCK, places
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]),) * 2)
+try:
+    restore_backup(places(Path(sys.argv[1])), sys.argv[2], CLOCK, keeps=False)
+except DuvetError as error:
+    print(error, flush=True)
+"""
+
+
+def test_lines_are_appended_in_order(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.jsonl")
+    assert read_lines(path) == []
+    append_line(path, {"a": "line\nfeed"})
+    append_lines(path, [b'{"b": 1}', b'{"c": 2}'])
+    assert Path(path).read_bytes() == b'{"a":"line\\nfeed"}\n{"b": 1}\n{"c": 2}\n'
+    assert read_lines(path) == [b'{"a":"line\\nfeed"}', b'{"b": 1}', b'{"c": 2}']
+
+
+@pytest.mark.parametrize(
+    ("left", "valid"),
+    [
+        (b'{"a": 1}\n{"b', [b'{"a": 1}']),
+        (b'{"b', []),
+        (b'{"a": 1}\n{"b": 2}', [b'{"a": 1}', b'{"b": 2}']),
+        (b'{"a": 1}\n{"b": "' + b"x" * 200_000, [b'{"a": 1}']),
+        (b'{"a": "' + b"x" * 200_000 + b'"}', [b'{"a": "' + b"x" * 200_000 + b'"}']),
+        (b'no line\n[]\n{"a": 1}\n', [b'{"a": 1}']),
+        (DEEP + b'\n{"a": "\xff"}\n{"a": 1}\n', [b'{"a": 1}']),
+        (b'{"a": 1}\n' + DEEP, [b'{"a": 1}']),
+    ],
+)
+def test_unfinished_and_invalid_lines_are_dropped(tmp_path: Path, left: bytes, valid: list[bytes]) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(left)
+    append_line(str(path), {"c": 3})
+    assert read_lines(str(path)) == [*valid, b'{"c":3}']
+
+
+@posix
+def test_a_line_without_room_is_not_begun(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with run_program(FULL, path) as process:
+        assert "can't add to this file" in first_lines(process)[0]
+        assert process.wait(60) == 0
+    assert path.read_bytes() == b'{"number":0}\n{"number":1}\n'
+
+
+@posix
+def test_a_link_is_not_followed_and_a_locked_file_times_out(tmp_path: Path) -> None:
+    from fcntl import LOCK_EX, flock
+
+    link, path = tmp_path / "link.jsonl", tmp_path / "a.jsonl"
+    link.symlink_to(path)
+    with pytest.raises(DuvetError):
+        append_line(str(link), {})
+    with path.open("w") as file:
+        flock(file, LOCK_EX)
+        with pytest.raises(DuvetError, match="somebody else has locked it"):
+            append_line(str(path), {}, patience=0)
+    append_line(str(path), {}, patience=0)
+    assert path.read_bytes() == b"{}\n"
+    with pytest.raises(DuvetError):
+        read_lines(str(link))
+
+
+def chunks(paths: StorePaths) -> list[str]:
+    return [one.chunk_id for one in read_votes(paths.feedback)]
+
+
+def test_feedback_is_backed_up_without_an_index(paths: StorePaths, tmp_path: Path) -> None:
+    before = ask_store(paths.store)
+    os.rename(paths.store, tmp_path / "store.db")
+    archive = make_backup(paths)
+    assert list(members(archive)) == ["manifest.json", "feedback.jsonl"]
+    os.unlink(paths.feedback)
+    assert (restore_backup(paths, archive, CLOCK).votes, os.path.exists(paths.store)) == (1, False)
+    os.rename(tmp_path / "store.db", paths.store)
+    os.unlink(paths.feedback)
+    found = restore_backup(paths, archive, CLOCK)
+    assert (found.votes, found.kept, ask_store(paths.store)) == (1, "", before)
+
+
+def test_a_restore_merges_the_feedback(paths: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
+    archive = make_backup(paths)
+    submit_vote(paths, vote("docs/tea.md::0", -1.0))
+    os.unlink(paths.store)
+    fill(tmp_path / "tea")
+    assert restore_backup(paths, archive, CLOCK).votes == 0
+    assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    os.unlink(paths.feedback)
+    submit_vote(paths, vote("docs/tea.md::0", 0.5))
+    assert restore_backup(paths, archive, CLOCK).votes == 1
+    assert chunks(paths) == ["docs/tea.md::0", "src/kettle/boil.py::0"]
+
+
+@pytest.mark.parametrize("line", [DEEP, b'{"a": "\xff"}', b"[]", b"{"], ids=["deep", "no text", "array", "cut"])
+def test_invalid_feedback_is_neither_restored_nor_backed_up(paths: StorePaths, tmp_path: Path, line: bytes) -> None:
+    found = members(make_backup(paths))
+    files = {"feedback.jsonl": line + b"\n", "store.db": found["store.db"]}
+    archive = packed(tmp_path / "a.tgz", [manifest(files), *(member(*one) for one in files.items())])
+    assert restore_backup(paths, archive, CLOCK).votes == 0
+    with open(paths.feedback, "ab") as file:
+        file.write(line + b"\n")
+    submit_vote(paths, vote("docs/tea.md::0", -1.0))
+    assert chunks(paths) == ["src/kettle/boil.py::0", "docs/tea.md::0"]
+    assert members(make_backup(paths))["feedback.jsonl"].count(b"\n") == 2
+
+
+@posix
+def test_feedback_is_restored_before_the_index(paths: StorePaths, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#backups
+    ##= type=test
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
+    archive = make_backup(paths)
+    change_store(paths.store, "docs/tea.md")
+    before = ask_store(paths.store)
+    limit = 4 * os.path.getsize(paths.store)
+    line = b'{"request_id": "r", "note": "%s"}\n'
+    Path(paths.feedback).write_bytes(line % (b"x" * (limit - len(line))))
+    with run_program(LIMITED, tmp_path / "tea", archive, limit) as process:
+        assert process.communicate(timeout=60)[0].startswith(f"{paths.feedback}: can't add to this file: ")
+    assert ask_store(paths.store) == before

@@ -1,0 +1,52 @@
+"""Identifiers of nodes."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.knowledge.graph import IdentifierError, parse_identifier
+
+NAMES = {
+    "DesignDoc:docs/README.md": ("DesignDoc", ["docs/README.md"]),
+    "Code:gateway/mcp/server.py": ("SourceFile", ["gateway/mcp/server.py"]),
+    "Doc:a.md": ("DesignDoc", ["a.md"]),
+    "Test:a.py": ("TestCase", ["a.py"]),
+    "Config:a.toml": ("ConfigFile", ["a.toml"]),
+    "Spec:rfc2324": ("Specification", ["rfc2324"]),
+    " Chunk:src/a::b:c.py::3 ": ("Chunk", ["src/a::b:c.py::3"]),
+    "SourceFile:src%2Fa%3A%3Ab.py": ("SourceFile", ["src%2Fa%3A%3Ab.py", "src/a::b.py"]),
+    "SourceFile%3Asrc%2Fa.py": ("SourceFile", ["src/a.py"]),
+    "SourceFile:100%.py": ("SourceFile", ["100%.py"]),
+    "Subsystem:Kettle: the second": ("Subsystem", ["Kettle: the second"]),
+    f"Requirement:spec#a/{'3b' * 32}": ("Requirement", [f"spec#a/{'3b' * 32}", "spec#a/3b3b3b3b3b3b"]),
+}
+
+
+@pytest.mark.parametrize(("name", "expected"), NAMES.items())
+def test_an_identifier_is_a_label_and_a_key(name: str, expected: tuple[str, list[str]]) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
+    found = parse_identifier(name)
+    assert (found.label.value, list(found.keys)) == expected
+
+
+WRONG = {
+    "": "Invalid node identifier",
+    "docs/README.md": "Invalid node identifier",
+    "DesignDoc:": "Invalid node identifier",
+    "DesignDoc: ": "Invalid node identifier",
+    "Code:" + "x" * 5000: "Invalid node identifier",
+    ":docs/README.md": "Unsupported node label ''",
+    "designdoc:a.md": "Unsupported node label 'designdoc'",
+    "docs/README.md::3": "Unsupported node label 'docs/README.md'",
+    "'; DROP TABLE node; --:x": "Unsupported node label ''; DROP TABLE node; --'",
+}
+
+
+def test_an_identifier_that_is_refused() -> None:
+    for name, message in WRONG.items():
+        with pytest.raises(IdentifierError) as failure:
+            parse_identifier(name)
+        assert failure.value.message == message and failure.value.hint

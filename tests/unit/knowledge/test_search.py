@@ -1,0 +1,501 @@
+"""Searches by words and vectors: what they find, in which order, and the whole answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import asdict, replace
+
+from duvet.config.service_tables import ProfileName, WeightsSection
+from duvet.errors import DuvetError
+from duvet.knowledge.relevance import DEFAULT_PROFILE, PROFILES, Weights, find_profile
+from duvet.knowledge.search import SearchEngine, make_editor_uri_formatter
+from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
+from duvet.queries.embeddings import DummyEmbedder, Embedder
+from duvet.store.location import open_store
+from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store
+from tests.unit.knowledge.stored import DAY, NOW, plain
+from tests.unit.search.vectors.made import embedder
+from tests.unit.store.made import edge, node, symbol, taken
+
+BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"
+GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"
+NOTES = "Old notes on porcelain.\nNothing about anything.\n"
+SYMBOLS = (
+    symbol("boil", "function", 1, 2),
+    symbol("Spout", "class", 3, 4),
+    symbol("Spout.pourSlowly", "method", 4, 4),
+)
+DOC: dict[str, Any] = {"kind": FileKind.DOC, "namespace": "docs"}
+KETTLE: dict[str, Any] = {"subsystem": "Kettle"}
+CODE: dict[str, Any] = {"symbols": SYMBOLS, "criticality": "high", "namespace": "kettle", **KETTLE}
+FILES = (
+    taken("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
+    taken("docs/notes.txt", NOTES, tags=("Attic",), **DOC),
+    taken("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
+    taken(
+        "src/tea/leaves.py",
+        "def steep(leaves):\n    wait(minutes=3)\n",
+        subsystem="Tea",
+        namespace="tea",
+        git_timestamp=NOW - 10 * DAY,
+    ),
+    taken(
+        "tests/test_boil.py",
+        "def test_boil():\n    assert boil(1) == 100\n",
+        kind=FileKind.TEST,
+        namespace="tests",
+        git_timestamp=NOW,
+        **KETTLE,
+    ),
+)
+MODEL = embedder()
+ALONE = "found by words alone: "
+BOIL_PY, GUIDE_MD, TEST_PY = "src/kettle/boil.py::0", "docs/kettle.md::0", "tests/test_boil.py::0"
+LEAVES_PY, NOTES_TXT = "src/tea/leaves.py::0", "docs/notes.txt::0"
+
+
+def requirement(key: str, text: str) -> GraphNode:
+    target = key.partition("/")[0]
+    return node(f"Requirement:{key}", text, text=text, level="MUST", status="needs tests", target=target)
+
+
+HEAT, POUR = "spec#heat/3b42c44e1122", "spec#pour/99aabbccddee"
+NODES = (
+    *(GraphNode(label=one.artifact.label, key=one.artifact.path) for one in FILES),
+    node("Subsystem:Kettle", criticality="high"),
+    node("Subsystem:Tea"),
+    requirement(HEAT, "The kettle MUST boil."),
+    requirement(POUR, "The kettle MUST pour slowly."),
+)
+BOIL_NODE, KETTLE_NODE = "SourceFile:src/kettle/boil.py", "Subsystem:Kettle"
+EDGES = (
+    edge("DesignDoc:docs/kettle.md", Relation.DESCRIBES, KETTLE_NODE),
+    edge(BOIL_NODE, Relation.BELONGS_TO, KETTLE_NODE),
+    edge("SourceFile:src/tea/leaves.py", Relation.BELONGS_TO, "Subsystem:Tea"),
+    edge("TestCase:tests/test_boil.py", Relation.VALIDATES, KETTLE_NODE),
+    edge("Subsystem:Tea", Relation.DEPENDS_ON, KETTLE_NODE),
+    edge(BOIL_NODE, Relation.CITES, f"Requirement:{HEAT}", kinds=["implementation"], lines=[1]),
+    edge(BOIL_NODE, Relation.CITES, f"Requirement:{POUR}", kinds=["todo"], lines=[4]),
+)
+
+
+def filled(folder: Path, embedder: Embedder | None = None, files: tuple[IngestedFile, ...] = FILES) -> Store:
+    """A store of these files, with vectors if there is a model."""
+    store = open_store(str(folder / "store.db"), create=True)
+    texts = [(one, [one.text[piece.start : piece.end] for piece in one.pieces]) for one in files]
+    space = embedder.fitted([text for _, some in texts for text in some]) if embedder else None
+    with store.writing() as writing:
+        for one, pieces in texts:
+            writing.put(replace(one, vectors=space.rows(pieces)) if space else one)
+        writing.replace_graph(NODES, EDGES)
+        if space:
+            writing.keep(SPACE_KEY, space.data)
+    return store
+
+
+def engine(store: Store, embedder: Embedder | None = None, editor_uri: str | None = None) -> SearchEngine:
+    return SearchEngine(store, embedder, editor_uri, "/home/me/my tea", now=lambda: NOW)
+
+
+def ask(engine: SearchEngine, query: str, **more: Any) -> SearchResponse:
+    return engine.search(parse_search_request({"query": query, **more}))
+
+
+def ids(response: SearchResponse) -> list[str]:
+    return [result.chunk.chunk_id for result in response.results]
+
+
+def found(engine: SearchEngine, query: str, **more: Any) -> list[str]:
+    return ids(ask(engine, query, **more))
+
+
+@pytest.fixture
+def words(tmp_path: Path) -> Iterator[SearchEngine]:
+    """A search in a store without vectors."""
+    with closing(filled(tmp_path)) as store:
+        yield engine(store)
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[Store]:
+    """A store with vectors."""
+    with closing(filled(tmp_path / "with", MODEL)) as store:
+        yield store
+
+
+@pytest.fixture
+def both(stored: Store) -> SearchEngine:
+    return engine(stored, MODEL)
+
+
+def cited(id: str, target: str, kind: str, text: str) -> dict[str, Any]:
+    return {"id": id, "target": target, "kinds": [kind], "text": text, "level": "MUST", "status": "needs tests"}
+
+
+def declared(name: str, kind: str, line: int) -> dict[str, Any]:
+    return {
+        "id": f"src/kettle/boil.py::{name}",
+        "name": name.rpartition(".")[2],
+        "qualified_name": name,
+        "kind": kind,
+        "line_start": line,
+        "line_end": 4,
+        "language": "python",
+        "editor_uri": f"vscode://file//home/me/my%20tea/src/kettle/boil.py:{line}",
+    }
+
+
+RESULT = {
+    "chunk": {
+        "chunk_id": "src/kettle/boil.py::1",
+        "artifact_path": "src/kettle/boil.py",
+        "artifact_type": "code",
+        "subsystem": "Kettle",
+        "namespace": "kettle",
+        "tags": [],
+        "text": "class Spout:\n    def pourSlowly(self):\n",
+        "coverage_missing": False,
+        "score": 1.00819,
+        "subsystem_criticality": "high",
+        "coverage_ratio": 1.0,
+        "git_timestamp": NOW - 2 * DAY,
+        "symbols": [declared("Spout", "class", 3), declared("Spout.pourSlowly", "method", 4)],
+    },
+    "graph_context": {
+        "primary_node": {"id": BOIL_NODE, "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}},
+        "relationships": [
+            {
+                "type": "BELONGS_TO",
+                "direction": "OUT",
+                "target": {
+                    "id": KETTLE_NODE,
+                    "labels": ["Subsystem"],
+                    "properties": {"name": "Kettle", "criticality": "high"},
+                },
+            }
+        ],
+        "neighbor_subsystems": ["Kettle"],
+        "related_artifacts": [
+            {"id": "DesignDoc:docs/kettle.md", "relationship": "DESCRIBES"},
+            {"id": "TestCase:tests/test_boil.py", "relationship": "VALIDATES"},
+        ],
+        "requirements": [
+            cited("99aabbccddee", "spec#pour", "todo", "The kettle MUST pour slowly."),
+            cited("3b42c44e1122", "spec#heat", "implementation", "The kettle MUST boil."),
+        ],
+    },
+    "scoring": {
+        "vector_score": 0.0,
+        "lexical_score": 1.0,
+        "weighted_vector_score": 0.0,
+        "weighted_lexical_score": 1.0,
+        "adjusted_score": 1.00819,
+        "mode": "lexical",
+        "signals": {
+            "lexical_score": 1.0,
+            "weighted_vector_component": 0.0,
+            "weighted_lexical_component": 1.0,
+            "subsystem_affinity": 0.0,
+            "relationship_count": 3,
+            "supporting_bonus": 0.3,
+            "coverage_missing": False,
+            "coverage_ratio": 1.0,
+            "criticality_score": 0.8,
+            "subsystem_criticality": "high",
+            "coverage_penalty": 0.0,
+            "path_depth": 3,
+            "freshness_days": 2.0,
+        },
+    },
+}
+
+
+def test_the_whole_answer(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
+    ##% under a unique `request_id`.
+    with closing(filled(tmp_path)) as store:
+        search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
+        filters = {"tags": [], "subsystems": ["kettle"]}
+        first, second = (ask(search, "pour slowly", filters=filters, include_graph=graph) for graph in (True, False))
+    request_id = first.metadata.request_id
+    assert len(request_id) == 32 and request_id != second.metadata.request_id
+    assert ([one.graph_context for one in second.results], second.metadata.graph_context_included) == ([None], False)
+    assert plain(first) == {
+        "status": "ok",
+        "query": "pour slowly",
+        "results": [RESULT],
+        "metadata": {
+            "request_id": request_id,
+            "result_count": 1,
+            "graph_context_included": True,
+            "warnings": [f"{ALONE}the extra `semantic` is not installed, or not wanted"],
+            "scoring_mode": "lexical",
+            "weight_profile": "default",
+            "weights": {"subsystem": 0.28, "relationship": 0.05, "support": 0.09, "criticality": 0.12},
+            "hybrid_weights": {"vector": 0.0, "lexical": 1.0},
+            "filters_applied": {"subsystems": ["kettle"]},
+        },
+    }
+
+
+def test_a_search_sees_the_last_run(stored: Store) -> None:
+    search = engine(stored, MODEL)
+    assert NOTES_TXT in found(search, "porcelain")
+    space = MODEL.space(stored.kept("space") or b"")
+    assert space is not None
+    cups = taken("docs/cups.md", "# Cups\nCups are made of porcelain.\n", vectors=space.rows(["cups"]), **DOC)
+    with stored.writing() as writing:
+        writing.remove("docs/notes.txt")
+        writing.put(cups)
+    assert found(search, "porcelain")[0] == "docs/cups.md::0"
+    assert NOTES_TXT not in found(search, "porcelain")
+    with stored.writing() as writing:
+        writing.put(replace(cups, vectors=b""))
+    answer = ask(search, "cups")
+    assert answer.metadata.warnings == ("some pieces have no vectors",)
+    assert "docs/cups.md::0" in ids(answer)
+
+
+class OvertakenStore:
+    """A store that another process changes just after the chunks are read for the first time."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._is_new = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
+        found = self._store.chunks(numbers)
+        if not self._is_new:
+            self._is_new = True
+            with closing(open_store(str(self._folder / "store.db"))) as other, other.writing() as writing:
+                writing.remove("docs/notes.txt")
+                writing.put(taken("docs/cups.md", "Cups are made\nof porcelain.\n", kind=FileKind.DOC))
+                writing.replace_graph(NODES, EDGES)
+        return found
+
+
+def test_one_answer_is_of_one_run(tmp_path: Path) -> None:
+    with closing(filled(tmp_path)) as store:
+        search = engine(cast(Store, OvertakenStore(store, tmp_path)))
+        assert [found(search, "porcelain") for _ in range(2)] == [[NOTES_TXT], ["docs/cups.md::0"]]
+
+
+def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
+    with closing(filled(tmp_path)) as store:
+        many = [node(f"Requirement:spec#a/{number:012}", text="It MUST.") for number in range(30)]
+        leaves = "SourceFile:src/tea/leaves.py"
+        cites = [
+            edge(leaves, Relation.CITES, one.id, kinds=["test"], lines=[number]) for number, one in enumerate(many, 1)
+        ]
+        with store.writing() as writing:
+            writing.replace_graph([*NODES, *many], cites)
+        (result,) = (answer := ask(engine(store), "steep leaves")).results
+    assert result.graph_context is not None
+    assert [one.id[-2:] for one in result.graph_context.requirements] == [f"{number:02}" for number in range(10)]
+    assert result.scoring.signals and result.scoring.signals.relationship_count == 30
+    assert answer.metadata.warnings[1:] == (
+        "no more than 10 relationships, related files and requirements of a file are told; km-graph-node has all",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("artifact_types", ["DOC"], [GUIDE_MD]),
+        ("subsystems", ["tea"], []),
+        ("namespaces", ["kettle", "tests"], [BOIL_PY, TEST_PY]),
+        ("tags", ["attic"], []),
+        ("symbols", ["Boil"], [BOIL_PY]),
+        ("symbol_kinds", ["function"], [BOIL_PY]),
+        ("symbol_languages", ["go"], []),
+    ],
+)
+def test_filters(name: str, values: list[str], expected: list[str], words: SearchEngine, both: SearchEngine) -> None:
+    filters = {name: values}
+    assert {*found(words, "boil water", filters=filters)} == {*expected}
+    answer = ask(both, "boil water", filters=filters)
+    assert {*expected} <= {*ids(answer)}
+    applied = [one.lower() for one in values] if name == "artifact_types" else values
+    assert plain(answer.metadata)["filters_applied"] == {name: applied}
+    assert set(found(both, "boil", filters={"subsystems": ["TEA"]})) <= {LEAVES_PY}
+    recent = ask(words, "boil water porcelain", filters={"max_age_days": 3})
+    assert {*ids(recent)} == {BOIL_PY, TEST_PY}
+    assert recent.metadata.warnings[1:] == ("recency filter skipped results lacking timestamps",)
+
+
+def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
+    with closing(filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))) as store:
+        for filters in ({"symbols": ["boil"]}, {"symbol_kinds": ["class"]}, {"symbol_languages": ["go"]}):
+            assert len(ask(words, "boil", filters=filters).metadata.warnings) == 1
+            answer = ask(engine(store), "boil", filters=filters)
+            assert answer.results == ()
+            warning = answer.metadata.warnings[1]
+            assert "extra `symbols`" in warning and "`ingest.symbols`" in warning
+        assert len(ask(engine(store), "boil").metadata.warnings) == 1
+
+
+def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    answer = ask(both, "how to fill a kettle with tea water")
+    assert ids(answer)[0] == GUIDE_MD
+    assert answer.metadata.scoring_mode == answer.results[0].scoring.mode == "hybrid"
+    assert answer.metadata.hybrid_weights == {"vector": 0.5, "lexical": 0.5}
+    assert answer.metadata.warnings == ()
+    for scoring in (one.scoring for one in answer.results):
+        weighted = scoring.weighted_vector_score + scoring.weighted_lexical_score
+        assert 0 <= scoring.adjusted_score - weighted < 0.03 and 0 <= scoring.vector_score <= 1
+    scores = [result.chunk.score for result in answer.results]
+    assert scores == sorted(scores, reverse=True)
+    answer = ask(both, "switch on", sort_by_vector=True, limit=3)
+    scores = [result.scoring.vector_score for result in answer.results]
+    assert scores == sorted(scores, reverse=True) == [result.chunk.score for result in answer.results]
+    warnings = ask(words, "boil", sort_by_vector=True).metadata.warnings
+    assert warnings[1:] == ("there are no vectors to sort by",)
+
+
+STAND_INS = "the vectors are stand-ins that tell nothing of meaning"
+
+
+@pytest.mark.parametrize(
+    ("stored_with", "model", "mode", "warning"),
+    [
+        (MODEL, None, "lexical", f"{ALONE}the extra `semantic` is not installed, or not wanted"),
+        (None, MODEL, "lexical", f"{ALONE}no vectors were made of what was taken in"),
+        (
+            MODEL,
+            DummyEmbedder(),
+            "lexical",
+            f"{ALONE}the vectors were made by another model; they have to be made again",
+        ),
+        *((DummyEmbedder(), model, "hybrid", STAND_INS) for model in (MODEL, DummyEmbedder(), None)),
+    ],
+    ids=range(6),
+)
+def test_a_search_without_usable_vectors_and_with_dummies(
+    stored_with: Embedder | None, model: Embedder | None, mode: str, warning: str, tmp_path: Path
+) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% Without usable vectors, `km-search` MUST search by words alone and say why.
+    with closing(filled(tmp_path, stored_with)) as store:
+        answer = engine(store, model).search(SearchRequest(query=GUIDE))
+    assert (answer.metadata.warnings, answer.metadata.scoring_mode) == ((warning,), mode)
+    assert (ids(answer)[0], answer.results[0].scoring.vector_score) == (GUIDE_MD, float(mode == "hybrid"))
+
+
+SPOUT = ("src/kettle/boil.py::1", "a.py::0", "b.py::0")
+NAMES = {
+    **dict.fromkeys(("pourSlowly", "pour_slowly", "Spout.pourSlowly", "Spout::pourSlowly()"), SPOUT),
+    **dict.fromkeys(("leaves", "what is in ./src/tea/leaves.py?", "leaves.py:3", "src\\tea\\leaves.py"), (LEAVES_PY,)),
+}
+
+
+@pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
+def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
+    ##% with some.
+    files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
+    with closing(filled(tmp_path, model, files)) as store:
+        for query, expected in NAMES.items():
+            answer = ask(engine(store, model), query)
+            assert tuple(ids(answer)[: len(expected)]) == expected
+            assert all(one.scoring.lexical_score >= 0.5 for one in answer.results[: len(expected)])
+            scores = [one.chunk.score for one in answer.results]
+            assert scores == sorted(scores, reverse=True)
+
+
+QUERIES = {
+    # Chunks with every word come before those with some.
+    "leaves wait": [LEAVES_PY],
+    "porcelain leaves wait minutes": [LEAVES_PY, NOTES_TXT],
+    # Very common words are ignored.
+    "the porcelain": [NOTES_TXT],
+    "about it before": [GUIDE_MD, NOTES_TXT],
+    "yourselves": [],
+    # A query has no syntax.
+    'porcelain" OR "leaves': [LEAVES_PY, NOTES_TXT],
+    **{query: [] for query in ("***", '"', "\0", "\ud800", "NEAR(", "a" * 1000, "title:", "!" * 2_000_000, "porcel*")},
+}
+
+
+def test_queries(words: SearchEngine, both: SearchEngine) -> None:
+    for query, expected in QUERIES.items():
+        assert found(words, query) == expected
+        assert all(one.scoring.vector_score <= 1 for one in ask(both, query).results)
+    answer = ask(words, f"porcelain {' ' * 2000}{'kettle ' * 150_000}", limit=99)
+    assert (ids(answer), len(answer.query)) == ([NOTES_TXT], 2000)
+    assert sorted(answer.metadata.warnings[:2]) == [
+        "no more than 25 results are answered",
+        "only the first 2,000 characters and 64 words of the query count",
+    ]
+
+
+def test_weights_order_equally_good_results(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
+    same = [
+        taken(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
+        for name, subsystem, criticality in (("a", "", ""), ("b", "Other", "low"), ("c", "Spout", "critical"))
+    ]
+    better = taken("z.md", "spout spout spout\nspout\n", kind=FileKind.DOC, title="Spout")
+    with closing(filled(tmp_path, None, (*same, better))) as store:
+        assert found(engine(store), "spout") == ["z.md::0", "src/c.py::1", "src/b.py::1", "src/a.py::1"]
+
+
+def test_profiles_of_weights() -> None:
+    assert find_profile() is DEFAULT_PROFILE
+    changed = find_profile("analysis", subsystem=1.0, support=0.0)
+    assert (changed.name, [*asdict(changed.weights).values()]) == ("analysis+overrides", [1.0, 0.10, 0.0, 0.18])
+    assert WeightsSection.__struct_fields__ == Weights.__struct_fields__
+    assert [name.value for name in ProfileName] == [*PROFILES]
+
+
+POUR_METHOD = symbol("Spout.pour<T>", "method", 4, 9)
+REFUSED = {
+    "x://{file}": "no field {file}",
+    "x://{}": "no field {}",
+    "x://{path.__class__}": "no field {path.__class__}",
+    "x://{path!r}": "no field {path}",
+    "x://{line_start:>100000000}": "no field {line_start}",
+    "x://{path": "expected '}' before end of string",
+}
+
+
+def test_editor_uris() -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+    uris = {
+        "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
+        "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",
+        "x://{{{path}}}": "x://{src/a%23b%20c.py}",
+        "x://nothing": "x://nothing",
+    }
+    for template, uri in uris.items():
+        made = make_editor_uri_formatter(template, "/home/me/my tea/")
+        assert made and made("src/a#b c.py", POUR_METHOD) == uri
+    assert make_editor_uri_formatter(None, "/") is make_editor_uri_formatter("", "/") is None
+    for template, reason in REFUSED.items():
+        with pytest.raises(DuvetError) as raised:
+            make_editor_uri_formatter(template, "/")
+        assert raised.value.message == f"the template of editor URIs can't be used: {reason}: {template}"

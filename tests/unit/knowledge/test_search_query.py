@@ -1,0 +1,150 @@
+"""Search requests: their fields, limits and filters."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from msgspec.structs import fields
+
+from duvet.errors import QueryError
+from duvet.knowledge.search_query import (
+    ArtifactType,
+    SearchFilters,
+    SearchRequest,
+    compute_result_limit,
+    make_filters,
+    parse_search_request,
+)
+from duvet.store.records import ChunkFilters, FileKind
+from tests.unit.knowledge.stored import DAY, NOW
+
+FILTERS: dict[str, Any] = {
+    "subsystems": ["Kasmina"],
+    "artifact_types": ["doc", "code"],
+    "namespaces": ["docs"],
+    "tags": ["Integration"],
+    "symbols": ["Example.method"],
+    "symbol_kinds": ["method"],
+    "symbol_languages": ["python"],
+    "updated_after": "2024-01-01T00:00:00Z",
+    "max_age_days": 30,
+}
+DOCUMENTED = {
+    "query": "ingestion pipeline",
+    "limit": 10,
+    "include_graph": True,
+    "filters": FILTERS,
+    "sort_by_vector": False,
+}
+
+
+def test_every_field() -> None:
+    asked = parse_search_request(DOCUMENTED)
+    tuples: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in FILTERS.items()
+    }
+    assert asked == SearchRequest(query="ingestion pipeline", filters=SearchFilters(**tuples))
+    assert make_filters(asked.filters, NOW) == ChunkFilters(
+        subsystems=("kasmina",),
+        kinds=("doc", "code"),
+        namespaces=("docs",),
+        tags=("integration",),
+        symbols=("example.method",),
+        symbol_kinds=("method",),
+        symbol_languages=("python",),
+        since=NOW - 30 * DAY,
+    )
+    assert {*get_args(ArtifactType)} == {*FileKind}
+    spelled = parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}})
+    assert spelled.filters == SearchFilters(artifact_types=("doc",))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        dict.fromkeys([*DOCUMENTED][1:]),
+        {"filters": dict.fromkeys(FILTERS)},
+        {"filters": {"tags": [], "symbols": ()}},
+    ],
+)
+def test_null_and_empty_fields_have_their_default(more: dict[str, Any]) -> None:
+    asked = parse_search_request({"query": "a", **more})
+    assert asked == SearchRequest(query="a", limit=10, include_graph=True)
+    assert make_filters(asked.filters, NOW) == ChunkFilters()
+    assert compute_result_limit(asked) == 10
+    limits = [compute_result_limit(SearchRequest(query="a", limit=limit)) for limit in (1, 25, 26, 10**30)]
+    assert limits == [1, 25, 25, 25]
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "Field 'query' is required": {"querry": "a"},
+    "Field 'query' must be a string": {"query": 3},
+    "Field 'limit' must be an integer": {"limit": "3"},
+    "Field 'include_graph' must be a boolean": {"include_graph": 1},
+    "Field 'sort_by_vector' must be a boolean": {"sort_by_vector": "yes"},
+    "Field 'filters' must be an object": {"filters": ["docs"]},
+    "Field 'limit' must be 1 or more": {"limit": 0},
+    "Unknown field 'querry'": {"query": "a", "querry": "a"},
+    "Unknown filter 'subsystem'": {"filters": {"subsystem": ["a"]}},
+    "filters.tags must be an array of strings": {"filters": {"tags": "docs"}},
+    "filters.symbols must be an array of strings": {"filters": {"symbols": ["a", 3]}},
+    "Unsupported artifact type 'docs'": {"filters": {"artifact_types": ["docs"]}},
+    "Unsupported symbol kind 'enum'": {"filters": {"symbol_kinds": ["class", "enum"]}},
+    "Unsupported symbol language 'cobol'": {"filters": {"symbol_languages": ["cobol"]}},
+}
+ISO, DAYS = "filters.updated_after must be an ISO-8601 string", "filters.max_age_days must be a positive integer"
+HINTS = {
+    "Unknown filter 'subsystem'": "did you mean subsystems?",
+    "Field 'query' is required": "Unknown field 'querry': did you mean query?",
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "request_"),
+    [
+        *WRONG.items(),
+        *((ISO, {"filters": {"updated_after": value}}) for value in (3, "yesterday")),
+        *((DAYS, {"filters": {"max_age_days": value}}) for value in (True, 0)),
+    ],
+)
+def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
+    ##% name.
+    with pytest.raises(QueryError) as raised:
+        parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
+    assert raised.value.message == message
+    if message in HINTS:
+        assert raised.value.hint == HINTS[message]
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(SearchFilters) if field.default == ()])
+def test_entries_of_filters_that_are_refused(name: str) -> None:
+    for trouble, entries in (
+        ("has a blank entry", [" "]),
+        ("has a blank entry", ["code", ""]),
+        ("has more than 1,000 entries", ["code"] * 1001),
+        ("has an entry of more than 1,000 characters", ["a" * 1001]),
+    ):
+        with pytest.raises(QueryError) as raised:
+            parse_search_request({"query": "a", "filters": {name: entries}})
+        assert raised.value.message == f"filters.{name} {trouble}"
+
+
+@pytest.mark.parametrize(
+    ("filters", "moment"),
+    [
+        ({"updated_after": "2024-01-01T00:00:00Z"}, 1_704_067_200),
+        ({"updated_after": " 2024-01-01 "}, 1_704_067_200),
+        ({"updated_after": "2024-01-01T01:00:00+01:00"}, 1_704_067_200),
+        ({"updated_after": "0001-01-01"}, -62_135_596_800),
+        ({"updated_after": "2024-01-01", "max_age_days": 1}, NOW - DAY),
+        ({"updated_after": "2100-01-01", "max_age_days": 1}, 4_102_444_800),
+        ({"max_age_days": 10**30}, 0),
+    ],
+)
+def test_the_later_of_two_dates_counts(filters: dict[str, Any], moment: float) -> None:
+    assert make_filters(SearchFilters(**filters), NOW).since == moment

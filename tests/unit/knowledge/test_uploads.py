@@ -1,0 +1,239 @@
+"""Uploads: their destinations, texts as files, and how they are written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duvet.config.settings import IngestRule, StoreSection
+from duvet.errors import QueryError
+from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
+from duvet.knowledge.uploads import StoredText, check_not_reserved, make_file_slug, resolve_destination
+from tests.unit.knowledge.stored import CLOCK, run_program
+
+DESTINATIONS: dict[str, tuple[str | None, ...]] = {
+    "docs/tea.md": (None, "", "  "),
+    "docs/uploads/tea.md": ("docs/uploads/", "docs/uploads"),
+    "notes/cups.txt": ("notes/cups.txt",),
+    "notes/v1.2/tea.md": ("notes/v1.2/",),
+    "a/b/tea.md": ("a//b/./",),
+    "tea.md": (".", "./"),
+    "cups.md": ("cups.md",),
+    "Tee für zwei/Grün.md": ("Tee für zwei/Grün.md",),
+}
+
+
+def test_a_destination_is_a_file_or_a_folder(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
+    ##% `uploads.docsSubdir`.
+    for path, destinations in DESTINATIONS.items():
+        for destination in destinations:
+            assert resolve_destination(str(tmp_path), "docs", destination, "tea.md") == path
+
+
+REFUSED = {
+    "it is absolute": ("/etc/passwd.md", "//host/x.md", "/"),
+    "it has .. in it": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
+    "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
+    "a character that not every system takes": (
+        "C:\\x.md",
+        "d\\..\\x.md",
+        "C:/x.md",
+        "x.md:s",
+        "x\0.md",
+        "x\n.md",
+        "a*b",
+    ),
+    "is no name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
+    "it is a configuration": ("duvet.config.yaml", "sub/Contextive.config.JSON"),
+    "too long": ("x" * 300 + ".md", "x/" * 600 + "x.md"),
+}
+
+
+def test_destinations_that_are_refused(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
+    for reason, destinations in REFUSED.items():
+        for path in destinations:
+            with pytest.raises(QueryError) as caught:
+                resolve_destination(str(tmp_path), "docs", path, "tea.md")
+            assert reason in caught.value.message and "below the content root" in caught.value.hint
+    for folder, destination in (("con", None), ("docs", "con/"), ("docs", "con")):
+        with pytest.raises(
+            QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some systems'
+        ):
+            resolve_destination(str(tmp_path), folder, destination, "tea.md")
+    for name in (".env", "..", "con", "x" * 300):
+        with pytest.raises(QueryError):
+            resolve_destination(str(tmp_path), "docs", None, name)
+    assert os.listdir(tmp_path) == []
+
+
+def test_links_may_not_lead_out_of_the_content_root(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "docs/folder.md").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (root / "out").symlink_to(tmp_path / "elsewhere")
+    (root / "inner").symlink_to(root / "docs")
+    (root / "docs/link.md").symlink_to(root / "docs/none.md")
+    (root / "file").touch()
+    for path in ("out/", "out/x.md", "out/new/x.md", "docs/link.md", "docs/folder.md", "file/x.md", "file/"):
+        with pytest.raises(QueryError):
+            resolve_destination(str(root), "docs", path, "tea.md")
+    assert resolve_destination(str(root), "docs", "inner/", "tea.md") == "inner/tea.md"
+
+
+def test_files_of_duvet_and_configurations_are_reserved(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/team.yaml").touch()
+    (tmp_path / "conf/linked.yaml").symlink_to("real.yaml")
+    os.link(tmp_path / "conf/team.yaml", tmp_path / "conf/other.yaml")
+    files = ("conf/team.yaml", "conf/linked.yaml", "/nowhere.yaml")
+    paths = find_store_paths(KnowledgeSettings(str(tmp_path), IngestRule(), StoreSection(), configurations=files))
+    for path in (paths.store, paths.feedback, paths.audit, f"{paths.backups}/x.tgz"):
+        with pytest.raises(QueryError, match="something of its own"):
+            check_not_reserved(paths, path)
+    for name in ("conf/team.yaml", "conf/other.yaml", "conf/real.yaml"):
+        with pytest.raises(QueryError, match="it is a configuration"):
+            check_not_reserved(paths, str(tmp_path / name))
+    for name in ("docs/tea.md", "conf/tea.yaml"):
+        check_not_reserved(paths, str(tmp_path / name))
+
+
+def test_a_text_is_a_document_with_front_matter() -> None:
+    whole: dict[str, Any] = {"title": "Release Notes", "subsystem": "Deployment", "tags": ["release", "notes"]}
+    assert StoredText(content="## Body\nDetails", metadata={"author": "agent"}, **whole).document() == (
+        "---\ntitle: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n---\n\n"
+        "## Body\nDetails\n"
+    )
+    assert StoredText(content="Nothing else\n").document() == "Nothing else\n"
+    assert StoredText(content="x", tags=["b"]).document() == "---\ntags: [b]\n---\n\nx\n"
+    deep: dict[str, Any] = {}
+    for _ in range(500):
+        deep = {"a": deep}
+    with pytest.raises(QueryError, match="nested too deeply"):
+        StoredText(content="x", metadata=deep).document()
+
+
+NAMES = {
+    "release-notes.md": ("Release Notes",),
+    "unicode-strasse.md": ("  Ünïcode / Straße?! ",),
+    "uber.md": ("U\u0308ber",),
+    "etc-passwd.md": ("../../etc/passwd",),
+    "ri-ben.md": ("日本",),
+    "chai.md": ("Чай",),
+    "con-note.md": ("CON",),
+    "com1-note.md": ("com1",),
+    "con-artists.md": ("Con artists",),
+    "note-20270115-080000.md": ("-", " \u3000\n", ""),
+    "x" * 100 + ".md": ("x" * 500,),
+}
+
+
+def test_a_text_is_named_after_its_title_or_the_time() -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
+    for name, titles in NAMES.items():
+        assert {StoredText(content="x", title=title).file_name(CLOCK) for title in titles} == {name}
+        assert not any("/" in make_file_slug(title) for title in titles)
+
+
+TITLES = (
+    "a: b",
+    "#x",
+    "- x",
+    "yes",
+    "null",
+    "1e3",
+    "'\"",
+    "--- # x",
+    "a\n---\nb: c",
+    "&a *a",
+    "!!python/x",
+    "😀",
+    "{x: y}",
+)
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("title", TITLES)
+@given(metadata=st.dictionaries(WORDS, VALUES, min_size=1, max_size=4))
+@settings(max_examples=15)
+def test_front_matter_is_written_as_yaml(title: str, metadata: dict[str, Any]) -> None:
+    metadata = {**metadata, title: title}
+    content = "---\nno: front\n---\n"
+    text = StoredText(content=content, title=title, tags=[title], metadata=metadata).document()
+    assert text.startswith("---\n")
+    front, _, rest = text[4:].partition("\n---\n\n")
+    plain = " ".join(title.split())
+    assert rest == content and list(yaml.safe_load(front)) == ["title", "tags", "metadata"]
+    assert yaml.safe_load(front) == {"title": plain, "tags": [plain], "metadata": metadata}
+
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+CONTENT = """
+import resource, sys
+from pathlib import Path
+from duvet.config.settings import UploadRule
+from duvet.errors import OutputError, QueryError
+from duvet.knowledge.uploads import ContentFolder
+from tests.unit.knowledge.stored import places
+content = ContentFolder(places(Path(sys.argv[1])), UploadRule())
+"""
+FULL = f"""{CONTENT}
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for overwrite in (False, True):
+    try:
+        content.store(b"x" * 2000, sys.argv[2 + overwrite], "x.md", overwrite=overwrite)
+    except OutputError as error:
+        print(error.message, flush=True)
+"""
+RACE = f"""{CONTENT}
+for number in range(200):
+    try:
+        content.store(sys.argv[2].encode() * 1000, str(number) + ".md", "x.md", overwrite=False)
+        print(number, flush=True)
+    except QueryError:
+        pass
+"""
+"""Stores files, and prints the number of each file that is stored."""
+
+
+@posix
+def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
+    (tmp_path / "old.md").write_text("old")
+    with run_program(FULL, tmp_path, "new.md", "old.md") as process:
+        lines = process.communicate(timeout=60)[0].splitlines()
+    assert len(lines) == 2 and all("can't write this file" in line for line in lines)
+    assert (os.listdir(tmp_path), (tmp_path / "old.md").read_text()) == (["old.md"], "old")
+
+
+@posix
+def test_only_one_of_two_writers_creates_a_file(tmp_path: Path) -> None:
+    with run_program(RACE, tmp_path, "a") as a, run_program(RACE, tmp_path, "b") as b:
+        stored = {"a": a.communicate(timeout=60)[0].split(), "b": b.communicate(timeout=60)[0].split()}
+    assert sorted(map(int, stored["a"] + stored["b"])) == list(range(200))
+    for writer, numbers in stored.items():
+        assert {(tmp_path / f"{number}.md").read_text() for number in numbers} <= {writer * 1000}

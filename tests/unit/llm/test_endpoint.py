@@ -1,0 +1,227 @@
+"""Calls to providers: refusals, limits, retries and waits, and keys that nothing may show."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+from collections.abc import Callable
+
+import pytest
+from msgspec import json
+
+from duvet.llm.endpoint import MAX_RESPONSE_BYTES
+from duvet.llm.records import ModelError, ModelFault, strip_invisible
+from tests.unit.llm.made import FINE, KEY, fails, one, routing
+from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
+
+pytestmark = pytest.mark.anyio
+CHECK_KEY = "check the key that `providers.one.apiKey` names"
+CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
+RED = b'{"error": "so \\u001b[31mred"}'
+LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
+NO_MESSAGE = (
+    b"",
+    b"<html>",
+    b"[1]",
+    b'{"error": {"message": 7}}',
+    b"[" * 100_000,
+    b'"\xff"',
+    b'{"error": "' + b"x" * 10_000_000,
+)
+SHORT = "a ]0;title b " + "c" * 186 + "…"
+
+
+@pytest.mark.parametrize(
+    ("reply", "code", "message", "hint"),
+    [
+        (refuses(401, "bad key"), ModelFault.UNAUTHORIZED, "one refuses the key (401): bad key", CHECK_KEY),
+        (Reply(403), ModelFault.UNAUTHORIZED, "one refuses the key (403)", CHECK_KEY),
+        (refuses(404, "no model"), ModelFault.REFUSED, "one refuses the request (404): no model", CHECK_MODEL),
+        (Reply(400, RED), ModelFault.REFUSED, "one refuses the request (400): so [31mred", CHECK_MODEL),
+        (Reply(204), ModelFault.REFUSED, "one refuses the request (204)", CHECK_MODEL),
+        (refuses(400, LONG), ModelFault.REFUSED, f"one refuses the request (400): {SHORT}", CHECK_MODEL),
+        *((Reply(400, body), ModelFault.REFUSED, "one refuses the request (400)", CHECK_MODEL) for body in NO_MESSAGE),
+    ],
+    ids=range(13),
+)
+async def test_refusals(reply: Reply, code: ModelFault, message: str, hint: str, wire: Wire) -> None:
+    error, waits = await fails(wire, reply)
+    assert (error.code, error.message, error.hint, waits) == (code, message, hint, [])
+    assert len(wire.asked) == 1
+
+
+async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
+    async with one(wire) as made:
+        with pytest.raises(ModelError, match="what is asked holds characters that are none"):
+            await made.ask("\udcff")
+    assert wire.asked == []
+
+
+async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
+    other.plan(FINE)
+    error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
+    assert (error.code, error.message) == (ModelFault.REFUSED, "one is elsewhere (307)")
+    assert (len(wire.asked), other.asked) == (1, [])
+
+
+async def test_an_answer_has_at_most_4_mib(wire: Wire) -> None:
+    for size in (MAX_RESPONSE_BYTES + 1, 3 * MAX_RESPONSE_BYTES):
+        error, _ = await fails(wire, Reply(body=b" " * size))
+        assert (error.code, error.message) == (ModelFault.TOO_LARGE, "one answers more than 4,194,304 bytes")
+    async with one(wire, Reply(body=FINE.body.ljust(MAX_RESPONSE_BYTES))) as made:
+        assert (await made.ask()).text == "Hi"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (200, "one answers compressed, which it was not asked for"),
+        (400, "one refuses the request (400)"),
+        (500, "one is out of order (500)"),
+    ],
+)
+async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wire: Wire) -> None:
+    bomb = gzip.compress(json.encode({"error": "x" * 20_000_000}))
+    error, _ = await fails(wire, Reply(status, bomb, {"content-encoding": "gzip"}), retries=0)
+    assert error.message == message
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
+async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
+    ##= man/spec/ask.md#calls
+    ##= type=test
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
+    ##% reason, and give up when the provider's time limit is over.
+    refusal = refuses(status, "overloaded")
+    async with one(wire, refusal, refusal, FINE) as made:
+        assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])
+    for retries, expected in ((0, []), (7, [0.5, 1, 2, 4, 8, 8, 8])):
+        wire.asked.clear()
+        error, waits = await fails(wire, refusal, retries=retries)
+        assert (error.code, error.message) == (ModelFault.UNAVAILABLE, f"one is out of order ({status}): overloaded")
+        assert (waits, len(wire.asked)) == (expected, retries + 1)
+
+
+AFTER_7_SECONDS = "Tue, 14 Nov 2023 22:13:27 GMT"
+NONSENSE = ("soon", "-5", "9" * 400, "Sun, 99 Foo 2023", "Tue, 14 Nov 99999 22:13:27 GMT", "nan", "1e9")
+
+
+@pytest.mark.parametrize(
+    ("reply", "wait"),
+    [
+        (Reply(body=FINE.body, is_cut=True), 0.5),
+        (Reply(500, b"{", is_cut=True), 0.5),
+        *((refuses(429, retry_after=after), float(after)) for after in ("3", "0", "1.5")),
+        (refuses(429, retry_after=AFTER_7_SECONDS), 7.0),
+        *((refuses(429, retry_after=after), 0.5) for after in (*NONSENSE, "\u0665".encode().decode("latin-1"))),
+    ],
+)
+async def test_waits_before_a_retry(reply: Reply, wait: float, wire: Wire) -> None:
+    async with one(wire, reply, FINE) as made:
+        assert ((await made.ask()).text, made.clock.waits) == ("Hi", [wait])
+
+
+@pytest.mark.parametrize(
+    ("after", "timeout", "hint"),
+    [
+        ("3600", 60, "try again in 3600 seconds"),
+        ("9" * 18, 60, "try again later"),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", 60, "try again later"),
+        ("6", 5, "try again in 6 seconds"),
+    ],
+)
+async def test_waits_that_are_too_long(after: str, timeout: int, hint: str, wire: Wire) -> None:
+    error, waits = await fails(wire, refuses(429, "slow down", retry_after=after), FINE, timeout=timeout)
+    assert (error.code, error.message) == (ModelFault.RATE_LIMITED, "one takes no more for now (429): slow down")
+    assert (error.hint, waits, len(wire.asked)) == (hint, [], 1)
+
+
+@pytest.mark.parametrize(("place", "status"), [("headers", 200), ("body", 200), ("body", 500)])
+async def test_a_slow_answer_times_out(place: str, status: int, wire: Wire) -> None:
+    error, _ = await fails(wire, Reply(status, FINE.body, stops_before=place), timeout=0.5)
+    assert (error.code, error.message) == (ModelFault.TIMEOUT, "one has not answered within 0.5 seconds")
+    # On a busy machine the time may be over before the request arrives; it is never sent twice.
+    assert len(wire.asked) <= 1
+
+
+@pytest.mark.parametrize("said", [f"key {KEY} is wrong", f"{KEY[:5]}\x00{KEY[5:]}", f"{KEY}{KEY}", "x" * 190 + KEY])
+async def test_a_key_in_a_refusal_is_not_shown(said: str, wire: Wire) -> None:
+    async with one(wire, refuses(401, said), apiKey="$K") as made:
+        with pytest.raises(ModelError) as caught:
+            await made.ask()
+        assert KEY not in repr(vars(made.router))
+        shown = [str(caught.value), repr(caught.value), caught.value.hint, *made.log]
+    assert "***" in shown[0] or said.startswith("x")
+    assert not any(KEY[:8] in words or KEY[-8:] in words for words in shown)
+
+
+ESCAPED = (
+    KEY.replace("-", "\\u002d"),
+    f"\\u0073{KEY[1:]}",
+    *(f"{KEY[:5]}{sign}{KEY[5:]}" for sign in ("\\u0000", "\\u200b")),
+)
+"""The key as JSON may write it."""
+
+
+@pytest.mark.parametrize("written", [KEY, *ESCAPED])
+@pytest.mark.parametrize(("kind", "says"), [("openai", openai_says), ("anthropic", anthropic_says)])
+async def test_a_key_in_an_answer_is_not_shown(
+    kind: str, says: Callable[[str], Reply], written: str, wire: Wire
+) -> None:
+    wire.files = {"/v1/models": Reply(body=f'{{"data": [{{"id": "model-{written}"}}]}}'.encode())}
+    reply = Reply(body=says("Your key is KEY.").body.replace(b"KEY", written.encode()))
+    async with one(wire, reply, kind=kind, apiKey="$K", discover=True) as made:
+        assert (await made.ask()).text == "Your key is ***."
+        assert made.models() == ["small", "model-***"]
+        assert KEY not in strip_invisible("".join(made.log))
+    assert wire.asked[0].headers["authorization" if kind == "openai" else "x-api-key"].endswith(KEY)
+
+
+async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wire) -> None:
+    hidden = f"{KEY[:5]}\x00{KEY[5:]}"
+    text = f"## Models\n- [model {KEY}](https://h/{KEY}): {'x' * 190} {KEY}\n- [{hidden}](u): {hidden}\n"
+    wire.files = {"/llms.txt": Reply(body=text.encode())}
+    async with one(wire, FINE, apiKey="$K", llmsTxt=True) as made:
+        await made.ask()
+        assert [(model.model, model.url, model.note) for model in made.router.known_models()] == [
+            ("small", "", ""),
+            ("model ***", "https://h/***", f"{'x' * 190} ***"),
+            ("***", "u", "***"),
+        ]
+    slash = openai_says("KEY").body.replace(b"KEY", rb"Bearer ab\/cdef")
+    async with one(wire, Reply(body=slash), apiKey="$SLASH") as made:
+        assert (await made.ask()).text == "Bearer ***"
+
+
+async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
+    ##= man/spec/ask.md#keys
+    ##= type=test
+    ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        base = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        async with routing({"providers": {"one": {"baseUrl": base, "defaultModel": "m"}}}) as made:
+            with pytest.raises(ModelError) as caught:
+                await made.ask()
+    error = caught.value
+    assert (error.code, error.message) == (ModelFault.UNAVAILABLE, "one can't be reached: ConnectError")
+    assert (error.hint, made.clock.waits) == ("is `providers.one.baseUrl` right, and up?", [0.5, 1.0])
+
+
+async def test_the_address_in_answers_and_in_the_log_is_not_shown(wire: Wire) -> None:
+    host, port = wire.url.removeprefix("http://").split(":")
+    base = f"{wire.url}/tenant-7c3e/v1"
+    said = f"no {base}/chat, none at {host}:{port}, at {host}, at \u200b/tenant-\u200b7c3e/v1/chat"
+    error, _ = await fails(wire, refuses(404, said), baseUrl=base)
+    assert error.message == "one refuses the request (404): no ***/chat, none at ***, at ***, at /***/v1/chat"
+    llms = Reply(404, b'{"error": "not at %s"}' % wire.url.encode())
+    wire.files = {"/llms.txt": llms, "/v1/models": Reply(is_cut=True)}
+    async with one(wire, FINE, discover=True, llmsTxt=True) as made:
+        await made.ask()
+        assert made.log == [
+            "models can't be looked up: one can't be reached: RemoteProtocolError",
+            "llms.txt can't be looked up: one refuses the request (404): not at ***",
+        ]

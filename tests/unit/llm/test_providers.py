@@ -1,0 +1,142 @@
+"""The protocols of providers: what is sent, and which answers are accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from duvet.config.service_tables import ProviderKind
+from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient, ProviderKey
+from duvet.llm.providers import OpenAiProvider
+from duvet.llm.records import (
+    ModelFault,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ProviderAnswer,
+    TokenUsage,
+)
+from duvet.version import VERSION
+from tests.unit.llm.made import FINE, KEY, FakeClock, fails, one
+from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says
+
+pytestmark = pytest.mark.anyio
+USAGE = TokenUsage(12, 3)
+FULL: dict[str, Any] = {
+    "prompt": "And now?",
+    "system": "Be brief.",
+    "messages": (ModelMessage("user", "Hi"), ModelMessage("assistant", "Hello")),
+    "max_tokens": 7,
+    "temperature": 0.0,
+}
+SAID = [
+    {"role": "user", "content": "Hi"},
+    {"role": "assistant", "content": "Hello"},
+    {"role": "user", "content": "And now?"},
+]
+LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
+LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
+
+
+HEADERS: dict[str, dict[str, str | None]] = {
+    "openai": {
+        "authorization": f"Bearer {KEY}",
+        "content-type": "application/json",
+        "accept-encoding": "identity",
+        "user-agent": f"duvet/{VERSION}",
+        "x-api-key": None,
+    },
+    "anthropic": {"x-api-key": KEY, "anthropic-version": "2023-06-01", "authorization": None},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "reply", "body"),
+    [
+        ("openai", "/v1/chat/completions", FINE, {"messages": [{"role": "system", "content": "Be brief."}, *SAID]}),
+        ("anthropic", "/v1/messages", anthropic_says("Hi"), {"system": "Be brief.", "messages": SAID}),
+    ],
+)
+async def test_requests(kind: str, path: str, reply: Reply, body: dict[str, Any], wire: Wire) -> None:
+    async with one(wire, reply, kind=kind, apiKey="$K") as made:
+        assert await made.ask(**FULL) == ModelResponse("Hi", "one", "small", USAGE)
+    async with one(wire, reply, kind=kind) as made:
+        await made.ask("Hi")
+    full, little = wire.asked
+    assert (full.method, full.path, full.body) == ("POST", path, {**LIMITS, **body})
+    assert {name: full.headers.get(name) for name in HEADERS[kind]} == HEADERS[kind]
+    assert little.body == LITTLE
+    assert {"authorization", "x-api-key", "cookie"}.isdisjoint(little.headers)
+
+
+class RecordingClient(ProviderClient):
+    """Records a request instead of sending it."""
+
+    async def post(self, endpoint: Endpoint, path: str, headers: Mapping[str, str], body: object) -> bytes:
+        self.sent = (f"{endpoint.base}{path}", headers, body)
+        return FINE.body
+
+
+async def test_openai_itself_has_another_name_for_the_limit() -> None:
+    http = RecordingClient(FakeClock())
+    endpoint = Endpoint("one", PROVIDER_DEFAULTS[ProviderKind.OPENAI].base_url, ProviderKey(KEY), 60.0, 2)
+    answer = await OpenAiProvider(endpoint, http).complete("big", ModelRequest(prompt="Hi"))
+    assert answer == ProviderAnswer("Hi", USAGE)
+    assert http.sent == (
+        "https://api.openai.com/v1/chat/completions",
+        {"authorization": f"Bearer {KEY}"},
+        {"model": "big", "messages": [{"role": "user", "content": "Hi"}], "max_completion_tokens": 1024},
+    )
+
+
+CUT = "the answer is cut: the model was allowed no more tokens"
+BLOCKS = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A"}, {"type": "text", "text": "B"}]
+USAGES: list[object] = [None, 3, [], {"prompt_tokens": "many", "completion_tokens": -1}, {"x": True}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "response"),
+    [
+        ("openai", openai_says("So", "length"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
+        ("anthropic", anthropic_says("So", "max_tokens"), ModelResponse("So", "one", "small", USAGE, (CUT,))),
+        ("anthropic", anthropic_says("", content=BLOCKS), ModelResponse("AB", "one", "small", USAGE)),
+        *(("openai", openai_says("Hi", usage=usage), ModelResponse("Hi", "one", "small")) for usage in USAGES),
+    ],
+)
+async def test_cut_answers_blocks_and_wrong_usage(kind: str, reply: Reply, response: ModelResponse, wire: Wire) -> None:
+    async with one(wire, reply, kind=kind) as made:
+        assert await made.ask() == response
+        assert made.log == [*response.warnings]
+
+
+NO_JSON, PROTOCOL = "what is no JSON", "not what the protocol has: "
+NESTED = b'{"usage": ' + b"[" * 200_000
+CONTENT = "at `$.choices[0].message.content`"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "what"),
+    [
+        *(("openai", body, NO_JSON) for body in (b"", b"<html>", b"\xff\xfe", NESTED, FINE.body[:-9])),
+        ("openai", b"[]", f"{PROTOCOL}Expected `object`, got `array`"),
+        ("openai", b"{}", f"{PROTOCOL}Object missing required field `choices`"),
+        ("openai", b'{"choices": []}', "without any choice"),
+        ("openai", openai_says(None).body, f"{PROTOCOL}Expected `str`, got `null` - {CONTENT}"),
+        ("openai", openai_says({"a": 1}).body, f"{PROTOCOL}Expected `str`, got `object` - {CONTENT}"),
+        ("openai", openai_says(" \n").body, "nothing"),
+        ("anthropic", FINE.body, f"{PROTOCOL}Object missing required field `content`"),
+        ("anthropic", b'{"content": "Hi"}', f"{PROTOCOL}Expected `array`, got `str` - at `$.content`"),
+        ("anthropic", anthropic_says("Hi", content=[]).body, "nothing"),
+        ("anthropic", anthropic_says("Hi", content=[{"type": "tool_use"}]).body, "nothing"),
+        ("anthropic", anthropic_says(7).body, f"{PROTOCOL}Expected `str`, got `int` - at `$.content[0].text`"),
+    ],
+)
+async def test_malformed_answers_are_rejected(kind: str, body: bytes, what: str, wire: Wire) -> None:
+    ##= man/spec/ask.md#calls
+    ##= type=test
+    ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
+    error, _ = await fails(wire, Reply(body=body), kind=kind)
+    assert (error.code, error.message) == (ModelFault.MALFORMED, f"one answers {what}")
+    assert len(wire.asked) == 1

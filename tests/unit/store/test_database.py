@@ -1,0 +1,231 @@
+"""Stores that are damaged, full, locked, closed or read-only."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError
+from duvet.store.location import open_store
+from duvet.store.sqlite import SqliteStore
+from tests.cli.running import NOBODY, environment
+from tests.unit.store.made import GUIDE, by_hand, everything, fill, store_path, taken
+
+
+def replace_with_other_database(file: Path) -> None:
+    file.unlink()
+    with by_hand(file) as connection:
+        connection.execute("CREATE TABLE notes(a)")
+
+
+def statement(text: str) -> Callable[[Path], None]:
+    def change(file: Path) -> None:
+        with by_hand(file) as connection:
+            connection.execute(text)
+
+    return change
+
+
+FOREIGN: dict[str, Callable[[Path], object]] = {
+    "text": lambda file: file.write_text("no database at all\n" * 99),
+    "another program's": replace_with_other_database,
+}
+"""Nobody can tell whether these were ever stores."""
+DAMAGED: dict[str, Callable[[Path], object]] = {
+    "cut in two": lambda file: os.truncate(file, file.stat().st_size // 2),
+    "cut to its head": lambda file: os.truncate(file, 100),
+    "no table": statement("DROP TABLE piece"),
+    "no index": statement("DROP INDEX edge_back"),
+    "a view": statement("CREATE VIEW more AS SELECT 1"),
+    "a trigger": statement("CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM run; END"),
+    "no words": statement("DELETE FROM found_data"),
+    "other texts": statement("UPDATE text SET data = x'789c00112233'"),
+    "cut texts": statement("UPDATE text SET data = substr(data, 1, 9)"),
+    "an unknown kind": statement("UPDATE artifact SET kind = 'song'"),
+    "a number that is text": statement("UPDATE artifact SET first = 'one'"),
+    "a node without properties": statement("UPDATE node SET properties = x'ff'"),
+    "an unknown relation": statement("UPDATE edge SET relation = 99"),
+    "no state": statement("DELETE FROM state"),
+}
+ODD: dict[str, Callable[[Path], object]] = {
+    "other words": statement("UPDATE found_data SET block = x'00112233' WHERE id > 1"),
+    "an unknown label": statement("UPDATE node SET label = label + 90"),
+    "pieces elsewhere": statement("UPDATE piece SET start = 99999, end = -5"),
+}
+"""Readers may not be able to tell these from a store in which little is."""
+ALL = FOREIGN | DAMAGED | ODD
+REMOVE = "remove its files, and take everything in again"
+HINTS = {
+    **dict.fromkeys(DAMAGED, f"{REMOVE}: nothing else is lost"),
+    **dict.fromkeys(FOREIGN, f"say another place below `store` if this is something else; if it was a store, {REMOVE}"),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
+    ALL[name](file)
+    if name not in ODD:
+        with pytest.raises(StoreDamagedError) as caught, closing(open_store(str(file))) as store:
+            everything(store)
+        assert str(caught.value).startswith(f"{file}: it is damaged, or no store of duvet: ")
+        files = r"remove store\.db( and store\.db-(wal|shm))*, "
+        assert re.sub(files, "remove its files, ", caught.value.hint) == HINTS[name]
+    try:
+        with closing(open_store(str(file), create=True)) as store:
+            fill(store)
+            everything(store)
+    except StoreDamagedError as error:
+        assert error.path == str(file)
+
+
+def test_damage_anywhere_is_a_store_error(file: Path) -> None:
+    whole, chance, found = file.read_bytes(), random.Random(1), 0
+    full = [at for at, byte in enumerate(whole) if byte]
+    for _ in range(150):
+        data = bytearray(whole)
+        at, length = chance.choice(full), chance.choice([1, 16, 4096])
+        data[at : at + length] = chance.randbytes(len(data[at : at + length]))
+        file.write_bytes(data)
+        try:
+            with closing(open_store(str(file))) as store:
+                everything(store)
+        except StoreError as error:
+            found += 1
+            assert error.path == str(file) and error.hint
+    assert found > 30
+
+
+def test_only_the_files_of_the_store_are_to_be_removed(tmp_path: Path) -> None:
+    (tmp_path / "knowledge.db").write_bytes(b"SQLite format 3\0")
+    (tmp_path / "knowledge.db-wal").touch()
+    (tmp_path / "work.py").touch()
+    with pytest.raises(StoreDamagedError) as caught:
+        open_store(str(tmp_path / "knowledge.db"))
+    assert caught.value.hint.endswith("remove knowledge.db and knowledge.db-wal, and take everything in again")
+
+
+def test_a_mistake_of_the_caller_is_not_damage(kitchen: SqliteStore) -> None:
+    with pytest.raises(TypeError):
+        kitchen.around("Subsystem:Kitchen", cast(int, "three"))
+    with pytest.raises(StoreError) as caught:
+        kitchen.database.rows("SELEKT 1")
+    assert not isinstance(caught.value, StoreDamagedError)
+    assert kitchen.database.rows("PRAGMA trusted_schema") == [(0,)]
+    kitchen.close()
+    kitchen.close()
+    with pytest.raises(StoreError, match="it can't be asked"):
+        kitchen.artifacts()
+
+
+def test_a_full_disk_changes_nothing(file: Path) -> None:
+    with closing(open_store(str(file))) as store:
+        before = everything(store)
+        assert isinstance(store, SqliteStore)
+        store.database.run("PRAGMA max_page_count=30")
+        with pytest.raises(StoreError) as caught, store.writing() as writing:
+            for number in range(99):
+                writing.put(taken(f"{number}.md", GUIDE, vectors=random.Random(1).randbytes(99_999)))
+        assert str(caught.value).startswith(f"{file}: there is no room for it: ")
+        assert caught.value.hint == "make room, and try again"
+        assert everything(store) == before
+    with closing(open_store(str(file))) as store:
+        assert everything(store) == before
+
+
+def test_a_second_writer_is_refused(kitchen: SqliteStore) -> None:
+    path = kitchen.database.path
+    with by_hand(Path(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreBusyError) as caught, kitchen.writing():
+            pass
+        assert str(caught.value) == f"{path}: somebody else is writing to it"
+        assert kitchen.chunk_total() == 7
+        other.execute("ROLLBACK")
+    with kitchen.writing(patience=0.1) as writing:
+        with pytest.raises(StoreBusyError), kitchen.writing():
+            pass
+        writing.remove("docs/guide.md")
+    assert kitchen.chunk_total() == 5
+
+
+ASK_AGAIN = """
+import sys
+from duvet.config.settings import IngestRule, StoreSection
+from duvet.knowledge.index import Knowledge
+from duvet.knowledge.settings import KnowledgeSettings
+from duvet.store.database import StoreBusyError, StoreError
+from duvet.store.location import open_store
+knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreSection()))
+def ask(wait=False):
+    def question(known):
+        first = len(known.store.artifacts())
+        if wait:
+            print("asked", flush=True)
+            sys.stdin.readline()
+        return first, known.store.chunk_total()
+    try:
+        print(*knowledge.ask(question), flush=True)
+    except StoreBusyError as error:
+        print(error.message, flush=True)
+ask()
+sys.stdin.readline()
+ask()
+ask(wait=True)
+ask()
+try:
+    with open_store(sys.argv[2]).writing() as writing:
+        writing.keep("a", b"b")
+except StoreError as error:
+    print(type(error).__name__)
+"""
+_RIGHTS = "-dac_override,-dac_read_search"
+# Another user might not be able to run this very Python, which may stand in the home of root.
+RESTRAINED = ("setpriv", f"--bounding-set={_RIGHTS}", f"--inh-caps={_RIGHTS}")
+"""A command that runs another one, for which root is an owner like any other."""
+
+
+@pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), reason="rights of POSIX, and root")
+def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
+    def change(removed: str) -> None:
+        with closing(open_store(str(path))) as store, store.writing() as writing:
+            writing.remove(removed)
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(store_path(folder))
+        with closing(open_store(str(path), create=True)) as store:
+            fill(store)
+        for place, mode in ((Path(folder), 0o755), (path.parent, 0o555), (path, 0o444)):
+            place.chmod(mode)
+        command = [*RESTRAINED, sys.executable, "-c", ASK_AGAIN, folder, str(path)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, env=environment(), text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+            assert process.stdin and process.stdout and process.stderr
+            said = process.stdout.readline()
+            if not said and (errors := process.stderr.read()).startswith("setpriv:"):
+                pytest.skip(f"root can't lay its rights down: {errors}")
+            assert said == "3 7\n"
+            change("src/kettle.py")
+            process.stdin.write("\n")
+            process.stdin.flush()
+            assert [process.stdout.readline() for _ in range(2)] == ["2 3\n", "asked\n"]
+            change("docs/guide.md")
+            assert process.communicate("\n", timeout=60) == ("somebody else is writing to it\n1 1\nStoreError\n", "")
+        assert sorted(os.listdir(path.parent)) == [".gitignore", "store.db"]
+        path.parent.chmod(0o755)

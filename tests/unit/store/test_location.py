@@ -1,0 +1,140 @@
+"""Where a store is created, and which files are refused as one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from duvet.store.database import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    StoreDamagedError,
+    StoreError,
+    StoreMissingError,
+    StoreVersionError,
+)
+from duvet.store.location import make_store_folder, open_store
+from tests.histories import git
+from tests.unit.store.made import by_hand, fill, frequencies, store_path
+
+
+def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+    path = store_path(tmp_path)
+    with pytest.raises(StoreMissingError) as caught:
+        open_store(path)
+    assert str(caught.value) == f"{path}: nothing of this project was taken in yet"
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreMissingError):
+        open_store("knowledge.db")
+    assert list(tmp_path.iterdir()) == []
+    open_store("knowledge.db", create=True).close()
+    open_store("knowledge.db").close()
+    assert sorted(os.listdir()) == [".gitignore", "knowledge.db"]
+    (tmp_path / ".duvet").write_text("")
+    with pytest.raises(StoreError, match="os error"):
+        open_store(path, create=True)
+
+
+@pytest.mark.parametrize("name", ["a?b#c", "50%25 &=", "a'b\"c", "ä\udcff"])
+def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
+    path = store_path(tmp_path / name)
+    with closing(open_store(path, create=True)) as store:
+        fill(store)
+    with closing(open_store(path)) as store:
+        assert store.chunk_total() == 7
+    with by_hand(Path(path)) as connection:
+        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert os.listdir(tmp_path) == [name]
+    ##= man/spec/cache.md#storage
+    ##= type=test
+    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
+    ##% symbolic link there.
+    assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
+
+
+def test_git_ignores_the_store_and_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").touch()
+    for name in ("store.db", "my [1].db", "#!*"):
+        open_store(str(tmp_path / name), create=True).close()
+    git(tmp_path, "init", "--quiet")
+    assert git(tmp_path, "ls-files", "--others", "--exclude-standard").split() == ["notes.md"]
+    # The file grows unless somebody else wrote it.
+    path, ignore = str(tmp_path / "a/store.db"), tmp_path / "a/.gitignore"
+    for _ in range(2):
+        make_store_folder(path, "notes.txt")
+        open_store(path, create=True).close()
+    assert ignore.read_text() == "/.gitignore\n/notes.txt\n/store.db*\n"
+    ignore.write_text("mine\n")
+    make_store_folder(path, "more.txt")
+    assert ignore.read_text() == "mine\n"
+
+
+OLDER = "take everything in again: that replaces it, and it holds nothing else"
+NEWER = "use that one; or remove store.db"
+
+
+@pytest.mark.parametrize(
+    ("version", "create", "maker", "hint"),
+    [(1, False, "an older", OLDER), (99, False, "a newer", NEWER), (99, True, "a newer", NEWER)],
+)
+def test_only_a_store_of_an_older_version_is_replaced(
+    file: Path, version: int, create: bool, maker: str, hint: str
+) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##= type=test
+    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
+    ##% and not the index of a newer version.
+    with by_hand(file) as connection:
+        connection.execute("CREATE TABLE 'left over' (a)")
+        connection.execute(f"PRAGMA user_version={version}")
+    before = file.read_bytes()
+    with pytest.raises(StoreVersionError) as caught:
+        open_store(str(file), create=create)
+    schemas = f"its schema is {version}, and this one reads {SCHEMA_VERSION}"
+    assert str(caught.value) == f"{file}: {maker} duvet has made it: {schemas}"
+    assert caught.value.hint.startswith(hint)
+    assert file.read_bytes() == before
+    if version == 1:
+        with closing(open_store(str(file), create=True)) as store:
+            assert (store.artifacts(), frequencies(store, "kettle")) == ({}, {"kettle": 0})
+            fill(store)
+        with closing(open_store(str(file))) as store:
+            assert store.chunk_total() == 7
+
+
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("place", [".duvet", ".duvet/knowledge", ".duvet/knowledge/store.db"])
+def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, create: bool) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    with closing(open_store(store_path(elsewhere), create=True)) as store:
+        fill(store)
+    before = {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()}
+    link = tmp_path / "project" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere / place)
+    with pytest.raises(StoreError) as caught:
+        open_store(store_path(tmp_path / "project"), create=create)
+    assert str(caught.value) == f"{link}: it is a link, and may lead anywhere"
+    assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
+
+
+def test_an_empty_file_a_dangling_link_and_a_folder(tmp_path: Path) -> None:
+    file, link, folder = (tmp_path / name for name in ("empty.db", "link.db", "folder.db"))
+    file.touch()
+    link.symlink_to(tmp_path / "nowhere")
+    folder.mkdir()
+    with pytest.raises(StoreDamagedError, match="it is empty"):
+        open_store(str(file))
+    with closing(open_store(str(file), create=True)) as store:
+        assert store.artifacts() == {}
+    with pytest.raises(StoreError, match="it is a link"):
+        open_store(str(link), create=True)
+    assert not (tmp_path / "nowhere").exists()
+    with pytest.raises(StoreDamagedError, match="it is no file"):
+        open_store(str(folder), create=True)

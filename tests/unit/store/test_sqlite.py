@@ -1,0 +1,164 @@
+"""Transactions, runs, reports and copies of a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from duvet.store.database import StoreBusyError, StoreError
+from duvet.store.location import open_store
+from duvet.store.records import Artifact, FileKind, IngestRun, NodeLabel, RemovedFile, StoreWriter
+from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store
+from tests.unit.store.made import everything, frequencies, node, taken
+
+
+def run(number: int, profile: str = "local") -> IngestRun:
+    return IngestRun(run_id=f"r{number}", profile=profile, started_at=float(number))
+
+
+def test_the_newest_runs_come_first(empty: SqliteStore) -> None:
+    whole = IngestRun(
+        run_id="whole",
+        profile="scheduled",
+        started_at=1.5,
+        duration_seconds=2.5,
+        success=False,
+        artifact_counts={"code": 3},
+        chunk_count=9,
+        repo_head="c0ffee",
+        changed=2,
+        removed=(RemovedFile(path="a\udcff.py", kind=FileKind.CODE, status="renamed", renamed_to="b.py"),),
+        error="no room",
+    )
+    for one in (run(1), whole, run(2)):
+        with empty.writing() as writing:
+            writing.put_run(one)
+    assert empty.runs() == [run(2), whole, run(1)]
+    assert (empty.runs("local"), empty.runs(limit=1), empty.runs("none")) == ([run(2), run(1)], [run(2)], [])
+
+
+def test_the_newest_reports_and_the_last_value_are_kept(empty: SqliteStore) -> None:
+    for number in range(4):
+        with empty.writing() as writing:
+            writing.put_report("coverage", f"r{number}", b"%d" % number, 3)
+            writing.put_report("lifecycle", f"r{number}", b"\0\xff%d" % number, 1)
+            writing.keep("space", b"\0%d" % number)
+    assert empty.reports("coverage", 9) == [b"3", b"2", b"1"]
+    assert (empty.reports("coverage"), empty.reports("lifecycle", 9)) == ([b"3"], [b"\0\xff3"])
+    assert (empty.reports("none"), empty.kept("space")) == ([], b"\x003")
+
+
+def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
+    changes: Sequence[Callable[[StoreWriter], None]] = (
+        lambda writing: writing.put(taken("a.py", "a\n")),
+        lambda writing: writing.touch(Artifact(path="a.py", kind=FileKind.TEST)),
+        lambda writing: writing.replace_vectors("a.py", b"v"),
+        lambda writing: writing.keep("space", b"s"),
+        lambda writing: writing.replace_graph([], []),
+        lambda writing: writing.remove("a.py"),
+    )
+    seen = [kitchen.revision]
+    for change in changes:
+        with kitchen.writing() as writing:
+            change(writing)
+        seen.append(kitchen.revision)
+    assert len(set(seen)) == 7
+
+
+def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
+    ##= man/spec/knowledge.md#ingest-runs
+    ##= type=test
+    ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
+    path = kitchen.database.path
+    with closing(open_store(path)) as other:
+        before = everything(kitchen)
+        with kitchen.reading():
+            with other.writing() as writing:
+                writing.remove("src/kettle.py")
+                writing.put(taken("new.py", "kettle\n"))
+                assert everything(kitchen) == before
+                with closing(open_store(path)) as late:
+                    assert everything(late) == before
+            with kitchen.reading():
+                assert kitchen.revision == before[0] != other.revision
+            assert everything(kitchen) == before
+            with pytest.raises(StoreBusyError), kitchen.writing():
+                pass
+        assert everything(kitchen) == everything(other) != before
+        assert kitchen.chunk_total() == 4 and kitchen.is_current
+
+
+def test_a_writer_reads_its_own_change_in_any_thread(kitchen: SqliteStore) -> None:
+    def work() -> int:
+        with kitchen.writing() as writing:
+            writing.remove("src/kettle.py")
+            with kitchen.reading():
+                return kitchen.chunk_total()
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(work).result() == 3
+    assert kitchen.chunk_total() == 3
+
+
+def test_a_failed_change_leaves_nothing(kitchen: SqliteStore) -> None:
+    before = everything(kitchen), frequencies(kitchen, "new")
+    with pytest.raises(KeyboardInterrupt), kitchen.writing() as writing:
+        writing.put(taken("new.py", "new kettle\n"))
+        writing.remove("src/kettle.py")
+        writing.replace_graph([node("SourceFile:new.py")], [])
+        writing.put_run(run(1))
+        writing.keep("space", b"s")
+        assert frequencies(kitchen, "new") == {"new": 1}
+        raise KeyboardInterrupt
+    assert (everything(kitchen), frequencies(kitchen, "new")) == before
+    with kitchen.writing() as writing:
+        writing.put(taken("new.py", "new kettle\n"))
+    assert frequencies(kitchen, "kettle", "new") == {"kettle": 5, "new": 1}
+    # A change is not committed if a part of it failed.
+    with pytest.raises(StoreError, match="an earlier part"), kitchen.writing() as writing:
+        writing.put(taken("other.py", "other\n"))
+        with pytest.raises(StoreError, match=r"unknown\.py was not taken in"):
+            writing.touch(Artifact(path="unknown.py", kind=FileKind.CODE))
+    assert "other.py" not in kitchen.artifacts()
+    with pytest.raises(ZeroDivisionError), kitchen.writing() as writing:
+        writing.replace_graph((node(f"SourceFile:{1 // n}") for n in (1, 0)), [])
+    assert kitchen.node(NodeLabel.SOURCE_FILE, "src/kettle.py")
+
+
+def test_a_copy_is_of_one_moment_and_can_overwrite_an_open_store(kitchen: SqliteStore, tmp_path: Path) -> None:
+    before, copy = everything(kitchen), str(tmp_path / "copy.db")
+    with closing(open_store(kitchen.database.path)) as other:
+        assert isinstance(other, SqliteStore)
+        with other.writing() as writing:
+            writing.put(taken("a.md", "kettle\n"))
+            writing.remove("docs/guide.md")
+            kitchen.copy_to(copy)
+            with pytest.raises(StoreBusyError):
+                overwrite_store(kitchen.database, copy, 0.0)
+        with closing(open_store(copy)) as copied:
+            assert everything(copied) == before
+        with pytest.raises(OSError, match="exists"):
+            kitchen.copy_to(copy)
+        assert everything(other) == everything(kitchen) != before
+        overwrite_store(kitchen.database, copy, 1.0)
+        assert everything(other) == everything(kitchen) == before
+        with other.writing() as writing:
+            writing.put(taken("a.md", "kettle\n"))
+        assert frequencies(kitchen, "kettle") == {"kettle": 5}
+
+
+def test_a_broken_store_is_moved_aside(tmp_path: Path) -> None:
+    path = tmp_path / "kept/store.db"
+    path.parent.mkdir()
+    for end in ("", "-wal"):
+        Path(f"{path}{end}").write_text(f"no store{end}")
+    moved = move_store_aside(str(path), str(tmp_path / "aside"))
+    assert [os.path.relpath(one, tmp_path) for one in moved] == ["aside/store.db-wal", "aside/store.db"]
+    assert (os.listdir(path.parent), (tmp_path / "aside/store.db").read_text()) == ([], "no store")
+    with pytest.raises(StoreError, match="exists"):
+        move_store_aside(str(path), str(tmp_path / "aside"))

@@ -1,0 +1,260 @@
+"""Chunks found by their words, names and filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from duvet.store.records import ChunkFilters, FileKind, Relation, Store
+from duvet.words import extract_query_words
+from tests.unit.store.made import KETTLE, edge, frequencies, node, symbol, taken
+
+ANY = ChunkFilters()
+
+
+def put(store: Store, **texts: str) -> None:
+    with store.writing() as writing:
+        for name, text in texts.items():
+            writing.put(taken(name, text))
+
+
+def found(store: Store, words: Iterable[str], *, every: bool = False, limit: int = 9) -> str:
+    """The names of the files, best first."""
+    hits = store.lexical([*words], ANY, limit, every=every)
+    scores = [score for _, score in hits]
+    assert scores == sorted(scores, reverse=True) and all(score > 0 for score in scores)
+    return " ".join(one.artifact.path for one in store.chunks([number for number, _ in hits]))
+
+
+def ids(store: Store, numbers: Sequence[int] | None) -> list[str]:
+    assert numbers is not None
+    return [one.id for one in store.chunks(numbers)]
+
+
+def test_every_word_or_any(empty: Store) -> None:
+    put(empty, a="milk and tea\n", b="tea alone\n", c="coffee\n")
+    assert found(empty, ["tea", "milk"], every=True) == "a"
+    assert found(empty, ["tea", "milk"]) == "a b"
+    assert found(empty, ["tea", "cocoa"], every=True) == ""
+    assert found(empty, ["tea", "cocoa"]) == "a b"
+    assert found(empty, ["cocoa"]) == found(empty, []) == found(empty, [], every=True) == ""
+    with empty.writing() as writing:
+        writing.put(taken("d", "tea\n"))
+        assert found(empty, ["tea"]) == "a b d"
+        writing.remove("a")
+        assert found(empty, ["tea"]) == "b d"
+
+
+def test_forms_of_words_parts_of_names_and_other_scripts(empty: Store) -> None:
+    with empty.writing() as writing:
+        writing.put(taken("a", "parseHeaderLine(raw_bytes)\n", title="Boiling kettles"))
+    put(empty, b="Der Kaffee im Café\n", c="чайник кипит\n", d="ÉTÉ\n", e="茶壶 开水\n")
+    cases = {
+        "a": ("parseHeaderLine", "headers", "LINE", "raw", "bytes", "rawbytes", "boiled", "Kettle"),
+        "b": ("cafe", "cafe\u0301"),
+        "c": ("ЧАЙНИК",),
+        "d": ("été",),
+        "e": ("茶壶",),
+    }
+    assert {name: {found(empty, [word]) for word in words} for name, words in cases.items()} == {
+        name: {name} for name in cases
+    }
+    assert found(empty, ["header", "kettle"], every=True) == "a"
+
+
+def test_rare_words_frequent_words_and_titles_count_most(empty: Store) -> None:
+    rest = "and so on " * 60
+    with empty.writing() as writing:
+        writing.put(taken("common", f"water {rest}\n"))
+        writing.put(taken("often", f"water water {rest} kettle kettle kettle\n"))
+        writing.put(taken("rare", f"saffron {rest}\n"))
+        writing.put(taken("short", "kettle\n"))
+        writing.put(taken("titled", f"kettle {rest}\n", title="Kettles"))
+        writing.put(taken("once", f"kettle {rest}\n"))
+    assert found(empty, ["saffron", "water"]) == "rare often common"
+    assert found(empty, ["kettle"]) == "often short titled once"
+
+
+def test_very_common_words_only_count_beside_rare_ones(empty: Store) -> None:
+    put(empty, **{f"n{number:04}": "common text\n" for number in range(3000)})
+    put(empty, few="rare text\n", two="rare text that is common\n")
+    assert found(empty, ["common", "rare"], limit=2) == "two few"
+    assert found(empty, ["common", "rare"], limit=4) == "two few n0000 n0001"
+    assert found(empty, ["common"], limit=3) == "n0000 n0001 n0002"
+    assert found(empty, ["rare"], limit=0) == ""
+    words = {"common": 3001, "rare": 2, "Texts": 3002, "none": 0}
+    assert frequencies(empty, *words) == words
+
+
+SYNTAX = ('tea" OR "x', "tea*", "title:tea", "-tea", "NEAR(tea x)", "tea AND", "(tea", "tea\0x", "tea\ud800", "^tea")
+NO_WORDS = ("", " ", '"', "***", "\0", "\ud800", "\ue001", "()", "—", "\U0010ffff")
+
+
+def test_a_query_has_no_syntax(empty: Store) -> None:
+    put(empty, a="tea\n", b="coffee\n")
+    for query in (*SYNTAX, "tea'; --", "\ue001tea", "{words}: tea"):
+        assert found(empty, [query]) == found(empty, extract_query_words(query)[0]) == "a"
+    for query in NO_WORDS:
+        assert extract_query_words(query) == ([], False)
+        assert found(empty, [query]) == found(empty, [query], every=True) == ""
+        assert frequencies(empty, query) == {query: 0}
+
+
+def test_long_queries_are_cut(empty: Store) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
+    ##% characters or 64 words.
+    put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
+    assert extract_query_words("tea " * 400) == (["tea"], False)
+    assert extract_query_words("tea " * 600) == (["tea"], True)
+    many = [f"w{number}" for number in range(70)]
+    words, is_cut = extract_query_words(" ".join(many))
+    assert (words, is_cut) == (many[:64], True)
+    assert found(empty, words) == found(empty, many) == "first last"
+    assert found(empty, extract_query_words("x" * 1_000_000)[0]) == ""
+    assert found(empty, ["x" * 3000]) == "last"
+
+
+def test_hostile_texts_and_names(empty: Store) -> None:
+    odd = "tea \0 \ud800 \ue001coffee \ue004tea \U0001f375 " + "x" * 100_000 + "\n"
+    path = "a::b/\"c\" %d_'e':\n\ud800.py"
+    with empty.writing() as writing:
+        writing.put(taken(path, odd, title="\0 \ud800", subsystem="\ud800", tags=("\udcff",), kind=FileKind.TEST))
+    (chunk,) = empty.chunks(empty.chunk_numbers(path))
+    assert (chunk.text, chunk.piece.title, chunk.id) == (odd, "\0 \ud800", f"{path}::0")
+    assert found(empty, ["coffee"]) == path
+    assert (chunk.artifact.subsystem, chunk.artifact.tags) == ("\ud800", ("\udcff",))
+    assert empty.allowed(ChunkFilters(subsystems=("\ud800",))) == [chunk.number]
+    with empty.writing() as writing:
+        writing.remove(path)
+    assert (empty.artifacts(), found(empty, ["coffee"])) == ({}, "")
+
+
+CALLED = {
+    "src/kettle.py": ["src/kettle.py::0"],
+    "SRC/Kettle.py": ["src/kettle.py::0"],
+    "kettle.py": ["src/kettle.py::0"],
+    "kettle": ["src/kettle.py::0", "src/tea/kettle.d.ts::0", "docs/Kettle.md::0"],
+    "tea/kettle": ["src/tea/kettle.d.ts::0"],
+    "tea/kettle.d.ts": ["src/tea/kettle.d.ts::0"],
+    "/home/me/src/kettle.py": ["src/kettle.py::0"],
+    ".env": [".env::0"],
+    "odd \ud800.py": ["src/odd \ud800.py::0"],
+    **{path: [] for path in ("a/kettle.d.ts", "ettle.py", "src", "", "/", '"*')},
+}
+DECLARED = {
+    "boil": ["src/kettle.py::0"],
+    "Boil": ["src/tea/kettle.d.ts::0"],
+    "BOIL": ["src/kettle.py::0", "src/tea/kettle.d.ts::0"],
+    "Spout": ["src/kettle.py::2"],
+    "pourSlowly": ["src/kettle.py::2"],
+    "pour_slowly": ["src/odd \ud800.py::0"],
+    "PourSlowly": ["src/kettle.py::2", "src/odd \ud800.py::0"],
+    **{name: [] for name in ("pour", "", '"*')},
+}
+
+
+def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
+    ##% path or name.
+    symbols = (
+        symbol("boil", "function", 1, 2),
+        symbol("Spout", "class", 5, 7),
+        symbol("Spout.pourSlowly", "method", 6, 7),
+    )
+    with empty.writing() as writing:
+        writing.put(taken("src/kettle.py", KETTLE, symbols=symbols))
+        writing.put(taken("src/tea/kettle.d.ts", "x\n" * 5, symbols=(symbol("Boil", "class", 1, 2),)))
+        writing.put(taken("docs/Kettle.md", "A kettle\n", kind=FileKind.DOC))
+        writing.put(taken(".env", "POUR=1\n", kind=FileKind.OTHER))
+        writing.put(taken("src/odd \ud800.py", "x\n", symbols=(symbol("pour_slowly", "function", 1, 1),)))
+        writing.put(taken("empty/kettle.py", ""))
+    assert {path: ids(empty, empty.called(path, ANY)) for path in CALLED} == CALLED
+    assert {name: ids(empty, empty.declaring(name, ANY)) for name in DECLARED} == DECLARED
+    docs = ChunkFilters(kinds=("doc",))
+    assert ids(empty, empty.called("kettle", docs)) == ["docs/Kettle.md::0"]
+    assert empty.called("src/kettle.py", docs) == empty.declaring("boil", docs) == []
+    assert empty.has_symbols()
+    with empty.writing() as writing:
+        for path in [*empty.artifacts()]:
+            writing.remove(path)
+        assert empty.called("kettle", ANY) == empty.declaring("boil", ANY) == []
+        writing.put(taken("src/kettle.py", KETTLE))
+    assert ids(empty, empty.called("kettle.py", ANY)) == ["src/kettle.py::0"]
+    assert (empty.declaring("boil", ANY), empty.has_symbols()) == ([], False)
+
+
+CODE = [f"src/kettle.py::{number}" for number in range(4)]
+DOC = ["docs/guide.md::0", "docs/guide.md::1"]
+TEST = ["tests/test_kettle.py::0"]
+
+
+def allowed(store: Store, **filters: Any) -> list[str]:
+    numbers = store.allowed(ChunkFilters(**filters))
+    assert numbers is not None and list(numbers) == sorted(numbers)
+    return ids(store, numbers)
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"kinds": ("DOC", "test")}, DOC + TEST),
+        ({"kinds": ("proto",)}, []),
+        ({"namespaces": ("SRC",)}, CODE),
+        ({"tags": ("water", "none")}, CODE),
+        ({"tags": ("none",)}, []),
+        ({"tags": ("hot",), "kinds": ("doc",)}, []),
+        ({"since": 100.0}, CODE + DOC),
+        ({"since": 100.5}, CODE),
+        ({"symbols": ("SPOUT.pourslowly",)}, CODE[2:]),
+        ({"symbols": ("pourSlowly",)}, []),
+        ({"symbol_kinds": ("Function", "class")}, CODE[:1]),
+        ({"symbol_languages": ("python",)}, [CODE[0], *CODE[2:]]),
+        ({"symbol_languages": ("go",)}, []),
+        ({"symbol_kinds": ("method",), "kinds": ("doc",)}, []),
+        ({"subsystems": ("kitchen",)}, CODE + DOC),
+        ({"subsystems": ("CELLAR", "attic")}, []),
+    ],
+)
+def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any, expected: list[str]) -> None:
+    assert allowed(kitchen, **filters) == expected
+    assert kitchen.allowed(ANY) is None
+
+
+def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
+    ##% apply to one symbol.
+    assert allowed(kitchen, kinds=("doc",)) == DOC
+    with kitchen.writing() as writing:
+        nodes = [node("Subsystem:Cellar"), node("TestCase:tests/test_kettle.py"), node("DesignDoc:docs/guide.md")]
+        writing.replace_graph(nodes, [edge("TestCase:tests/test_kettle.py", Relation.VALIDATES, "Subsystem:Cellar")])
+        writing.remove("docs/guide.md")
+        assert allowed(kitchen, kinds=("doc",)) == []
+        symbols = (symbol("run", "method", 1, 1, "go"), symbol("Run", "type", 3, 4, "tsx"))
+        writing.put(taken("a.go", "1\n2\n3\n4\n", symbols=symbols))
+    assert allowed(kitchen, kinds=("doc",)) == []
+    assert allowed(kitchen, subsystems=("Cellar",)) == TEST
+    assert allowed(kitchen, subsystems=("Kitchen", "Cellar"), kinds=("test", "code")) == CODE + TEST
+    assert allowed(kitchen, symbols=("RUN",)) == ["a.go::0", "a.go::1"]
+    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",)) == ["a.go::1"]
+    assert allowed(kitchen, symbols=("run",), symbol_kinds=("type",), symbol_languages=("go",)) == []
+
+
+def test_filters_apply_before_ranking(empty: Store) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
+    put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
+    with empty.writing() as writing:
+        writing.put(taken("docs/tea.md", "tea, among much else that is long\n", kind=FileKind.DOC))
+    for every in (True, False):
+        ((number, _),) = empty.lexical(["tea"], ChunkFilters(kinds=("doc",)), 5, every=every)
+        assert ids(empty, [number]) == ["docs/tea.md::0"]
+    assert empty.lexical(["tea"], ChunkFilters(kinds=("proto",)), 5, every=False) == []
