@@ -1,8 +1,9 @@
-"""From a target's specification to its sections."""
+"""From a target's specification to its sections: formats, names and ids."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from duvet.errors import DuvetError, FetchError, UnreadableError
 from duvet.model import Format, Locator, Specification
 from duvet.specs.fetch import DownloadOutcome
-from duvet.specs.library import Library
+from duvet.specs.library import Library, assign_ids, detect_format, name_ietf_specification
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import DiskTree, MemoryTree
 
@@ -130,3 +131,67 @@ def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
     with pytest.raises(DuvetError) as caught:
         Library(DiskTree(str(tmp_path)), "d").load(Locator(name))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "wanted", "format"),
+    [
+        ("a/spec.md", "plain", Format.AUTO, Format.MARKDOWN),
+        ("spec.markdown", "plain", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "\n\u3000 # Title", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "[//]: # (licence)", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "\ufeff# Title", Format.AUTO, Format.IETF),
+        ("spec.txt", "1.  Title", Format.AUTO, Format.IETF),
+        ("spec.MD", "plain", Format.AUTO, Format.IETF),
+        (".md", "plain", Format.AUTO, Format.IETF),
+        ("a/.md", "plain", Format.AUTO, Format.IETF),
+        ("md", "", Format.AUTO, Format.IETF),
+        ("spec.md", "# Title", Format.IETF, Format.IETF),
+        ("spec.txt", "1.  Title", Format.MARKDOWN, Format.MARKDOWN),
+    ],
+)
+def test_the_format_of_a_specification(path: str, text: str, wanted: Format, format: Format) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
+    assert detect_format(path, text, wanted) is format
+    if wanted is Format.AUTO:
+        assert detect_format(path, text) is format
+
+
+def specification(path: str, name: str = "") -> Specification:
+    return Specification("", name, Locator(path), path, path, Format.IETF, "", "", b"", ())
+
+
+@pytest.mark.parametrize(
+    ("path", "front", "name"),
+    [
+        ("d/www.rfc-editor.org/rfc/rfc2324.txt", "", "RFC 2324"),
+        ("RFC0791", "", "RFC 791"),
+        ("coffee.txt", "\nNetwork Working Group      L. Masinter\nRequest for Comments: 2324    1 April\n", "RFC 2324"),
+        ("ip.txt", "\n\nRFC:  791\n", "RFC 791"),
+        ("monitor.txt", "\n\n      RFC - 869\n", "RFC 869"),
+        ("draft-ietf-tea-00.txt", "Internet-Draft\n\nUpdates RFC: none", "draft-ietf-tea-00"),
+    ],
+)
+def test_ietf_name(path: str, front: str, name: str) -> None:
+    assert name_ietf_specification(path, front) == name
+
+
+@pytest.mark.parametrize(
+    ("specifications", "ids"),
+    [
+        (
+            [specification("d/rfc2324.txt", "RFC 2324"), specification("My Größe.v1.md"), specification("#.md")],
+            {"#.md": "spec", "My Größe.v1.md": "my-grosse-v1", "d/rfc2324.txt": "rfc2324"},
+        ),
+        # Of equal names, those that come later get a number.
+        (
+            map(specification, ["c/spec.md", "a/spec.md", "b/spec.txt", "spec-2.md"]),
+            {"a/spec.md": "spec", "b/spec.txt": "spec-3", "c/spec.md": "spec-4", "spec-2.md": "spec-2"},
+        ),
+    ],
+    ids=["short and safe in paths", "unique"],
+)
+def test_ids(specifications: Iterable[Specification], ids: dict[str, str]) -> None:
+    assert [(one.locator.name, one.id) for one in assign_ids(specifications)] == [*ids.items()]

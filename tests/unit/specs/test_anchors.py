@@ -1,10 +1,9 @@
 """Anchors of titles."""
 
-# Letters that look like others are what is tested.
-# ruff: noqa: RUF001
-
 from __future__ import annotations
 
+# Letters that look like others are what is tested.
+# ruff: noqa: RUF001
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,15 +18,7 @@ from duvet.specs.anchors import make_anchor
         ("2.1. It's_a & (b)  -- C", "2-1-it-s-a-b-c"),
         ("--- ", ""),
         ("", ""),
-    ],
-)
-def test_ascii(title: str, anchor: str) -> None:
-    assert make_anchor(title) == anchor
-
-
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [
+        # Other letters and signs
         ("Élan Über uns", "elan-uber-uns"),
         ("Ærø Straße", "aero-strasse"),
         ("“Don’t” — a…b", "don-t-a-b"),
@@ -37,30 +28,14 @@ def test_ascii(title: str, anchor: str) -> None:
         ("Привет, мир: Эй, ёж и объект", "privet-mir-ei-iozh-i-obekt"),
         ("Φιλοσοφία", "philosophia"),
         ("Łódź ﬁn", "lodz-fin"),
-    ],
-)
-def test_other_letters_and_signs(title: str, anchor: str) -> None:
-    assert make_anchor(title) == anchor
-
-
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [
+        # East Asia
         ("日", "ri"),
         ("北亰city", "bei-jing-city"),
         ("影師嗎", "ying-shi-ma"),
         ("げんまい茶", "genmaicha"),
         ("つづく", "tuduku"),
         ("한국어 문서", "hangugeo-munseo"),
-    ],
-)
-def test_east_asia(title: str, anchor: str) -> None:
-    assert make_anchor(title) == anchor
-
-
-@pytest.mark.parametrize(
-    ("title", "anchor"),
-    [
+        # Emoji
         ("✅ Correct", "white-check-mark-correct"),
         ("❌ Incorrect", "x-incorrect"),
         ("SymbolTree ⏏", "symboltree-eject"),
@@ -71,7 +46,7 @@ def test_east_asia(title: str, anchor: str) -> None:
         ("★ Stars ✓ ① ❓", "stars"),
     ],
 )
-def test_emoji(title: str, anchor: str) -> None:
+def test_anchors(title: str, anchor: str) -> None:
     assert make_anchor(title) == anchor
 
 
