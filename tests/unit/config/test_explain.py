@@ -1,4 +1,4 @@
-"""What is in force, and where it comes from."""
+"""The settings in force, and where they come from."""
 
 from __future__ import annotations
 

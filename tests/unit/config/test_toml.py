@@ -38,7 +38,6 @@ list = [ # comment ]
 [source.inner]
 last = 1
 """
-
 VALUE_PLACES: list[tuple[tuple[str | int, ...], Place]] = [
     (("$schema",), Place(2, 13, 5)),
     (("dotted",), Place(3, 1, 6)),

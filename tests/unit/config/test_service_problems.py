@@ -1,13 +1,15 @@
-"""What is wrong with configurations of the service"""
+"""What is wrong with configurations of the service, told without their secrets."""
 
 from __future__ import annotations
 
 import pytest
+from msgspec import json
 
 from duvet.config.service import load_service
 from duvet.errors import ProblemsError
+from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
-from tests.unit.config.service.made import found, service
+from tests.unit.config.made import encode, load, service_problems, show_service_problems
 
 WRONG = """\
 server: {port: 0, mode: htt, name: " ", toolTimeout: 0, rate: .nan, pageSize: null}
@@ -92,7 +94,7 @@ def test_all_that_is_wrong_is_told() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
     ##% of the file.
-    assert found(WRONG) == TOLD
+    assert show_service_problems(WRONG) == TOLD
 
 
 def test_names_that_lead_nowhere() -> None:
@@ -117,7 +119,7 @@ workflows:
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
     step = "workflows.a.steps"
-    assert found(text) == [
+    assert show_service_problems(text) == [
         "3:17+6 DUV005 routing.fast.model: there is no provider `locl`; did you mean `local`?",
         "3:44+4 DUV005 routing.fast.fallbacks[1]: there is no provider `fast`; describe it in `providers`",
         (
@@ -133,7 +135,7 @@ workflows:
 
 
 def test_names_that_are_too_much_alike() -> None:
-    assert found("toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n") == [
+    assert show_service_problems("toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n") == [
         "4:3+3 DUV005 toolPacks.A_B: `A_B` and `a-b` at line 2 are too much alike; choose another name"
     ]
 
@@ -147,12 +149,12 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     ##= man/spec/service.md#configuration
     ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
     ##% that is not set with its place.
-    config = service(text).config
+    config = load(text).config
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
     hint = "set it, or write `$$` for a dollar"
-    assert found('server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}') == [
+    assert show_service_problems('server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}') == [
         f"1:16+8 DUV007 server.host: the environment variable `NO` is not set; {hint}",
         f"2:32+3 DUV007 toolPacks.x.settings.a[0]: the environment variable is not set; {hint}",
         "2:41+2 DUV007 toolPacks.x.settings.b: a `$` with no name after it; write `$$` for a dollar, or `${NAME}`",
@@ -169,3 +171,108 @@ def test_what_variables_hold_is_checked() -> None:
         "server.name: the environment variable `ODD` is not UTF-8",
         "providers.a.apiKey: the variable holds nothing, or characters that no key has",
     ]
+
+
+LIST = {
+    "toml": "write `[[workflows.w.steps]]`, a table for each",
+    "yaml": "write a list, with `- ` before each table",
+    "yml": "write a list, with `- ` before each table",
+    "json": "write a list, with `[` and `]` around the tables",
+}
+ONE = {
+    "toml": "write `[server]`, one table only",
+    "yaml": "write one table only, without `- `",
+    "yml": "write one table only, without `- `",
+    "json": "write one table only, without `[` and `]`",
+}
+
+
+@pytest.mark.parametrize("ending", LIST)
+def test_it_is_told_in_the_format_of_the_file(ending: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##= type=test
+    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
+    ##% of the file.
+    steps = {"id": "a", "tool": "km-search"}
+    data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
+    found = {
+        problem.message.partition(":")[0]: problem.hint for problem in service_problems(data, f"duvet.config.{ending}")
+    }
+    assert found == {"workflows.w.steps": LIST[ending], "server": ONE[ending]}
+
+
+HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
+
+
+@pytest.mark.parametrize("value", HIDDEN)
+@pytest.mark.parametrize("form", list(ProblemFormat))
+def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
+    lines = text.split("\n")
+    page = render_problems(
+        service_problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])
+    ).decode()
+    assert "providers.a.apiKey" in page
+    assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
+
+
+SEEN_TWICE = [
+    ("{apiKey: &k sk-hidden, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
+    ("{apiKey: &k sk-hidden, timeout: *k}", "providers.a.timeout: invalid type: string ***, expected a number"),
+    ("{apiKey: &k 471147, kind: *k}", "providers.a.kind: invalid type: integer ***, expected a string"),
+    ("{apiKey: &k 47.5, kind: *k}", "providers.a.kind: invalid type: floating point ***, expected a string"),
+    ("{apiKey: &k 7, kind: *k}", "providers.a.kind: invalid type: integer ***, expected a string"),
+    ("{apiKey: &k x, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
+    ("{apiKey: [&k sk-hidden], kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
+    ('{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}', "providers.a.timeout: invalid type: string ***, expected a number"),
+    ("{apiKey: sk-hidden, sk-hidden: 1}", "providers.a.***: unknown field ***, expected one of "),
+    ("{apiKey: &k $ecret7, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
+    (
+        "{apiKey: &k %s, timeout: *k}" % ("sk" * 1000),
+        "providers.a.timeout: invalid type: string ***, expected a number",
+    ),
+]
+
+
+@pytest.mark.parametrize(("provider", "told"), SEEN_TWICE)
+def test_nor_where_it_stands_a_second_time(provider: str, told: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##= type=test
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    (message,) = [
+        one.message for one in service_problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message
+    ]
+    assert message.startswith(told)
+
+
+def test_nor_where_there_are_many() -> None:
+    keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
+    assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
+        "what is wrong here is told once fewer secrets are written down in this file"
+    }
+
+
+def test_names_of_variables_are_shown() -> None:
+    assert show_service_problems("providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}") == [
+        "1:40+2 DUV005 providers.a.kind: unknown variant `$KEY`, expected one of `openai`, `anthropic`, `client`",
+        "1:76+2 DUV005 providers.b.kind: unknown variant `${KEY}`, expected one of `openai`, `anthropic`, `client`",
+    ]
+
+
+@pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
+def test_nor_where_the_file_is_broken(text: str) -> None:
+    page = render_problems(
+        service_problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
+    ).decode()
+    assert "error" in page and "sk" not in page.replace("duvet.config", "")
+
+
+def test_a_secret_is_hidden_in_what_was_read() -> None:
+    config = load("providers: {a: {apiKey: $KEY}, b: {apiKey: '${KEY}'}}").config
+    one, other = (provider.api_key for provider in config.providers.values())
+    assert one is not None and one.reveal() == "sk-hidden" and one == other and {one} == {other}
+    assert "hidden" not in f"{config!r} {config} {one}"
+    with pytest.raises(TypeError):
+        json.encode(config)

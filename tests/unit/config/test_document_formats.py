@@ -1,4 +1,4 @@
-"""Files of values in every format: what stands in them, where, and what is no such file."""
+"""Files of values in every format: what stands in them, where, and which files are refused."""
 
 from __future__ import annotations
 
