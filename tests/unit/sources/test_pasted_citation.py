@@ -16,7 +16,7 @@ QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
 Said = tuple[str, str, str]
 
 
-def said(text: str, *styles: SourceStyle) -> list[Said]:
+def read(text: str, *styles: SourceStyle) -> list[Said]:
     """The type, the target and the quote of each annotation."""
     found = parse_pasted("-", text, styles)
     assert found.problems == []
@@ -35,11 +35,11 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
     ##% entry of a requirement file, and with code around them.
     styles = [style] if known else [SourceStyle("@=", "@#")]
     expected = [("test", "tea.md#pot", QUOTE)]
-    assert said("\n".join(lines), *styles) == expected
-    assert said("\r\n".join([*lines, ""]), *styles) == expected
+    assert read("\n".join(lines), *styles) == expected
+    assert read("\r\n".join([*lines, ""]), *styles) == expected
     pair = find_comment_pair(language.patterns[0], style.meta)
     if pair:
-        assert said("\n".join(enclose_lines(lines, "", pair)), *styles) == expected
+        assert read("\n".join(enclose_lines(lines, "", pair)), *styles) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_each_language_is_read(language: Language, known: bool) -> None:
     ],
 )
 def test_further_forms_are_read(text: str, quote: str) -> None:
-    assert said(text) == [("citation", "tea.md#pot", quote)]
+    assert read(text) == [("citation", "tea.md#pot", quote)]
 
 
 AFTER = [
@@ -90,11 +90,11 @@ def test_code_around_is_no_citation(begin: str, code: str) -> None:
     quoted = f"{begin}= tea.md#pot\n{begin}% The pot\n" if begin == "##" else f"{begin}= tea.md#pot\n{begin}# The pot\n"
     for styles in ([], [SourceStyle()], ALL):
         for text in (f"{quoted}{code}", f"{quoted}\n{code}\n", f"{code}\n{quoted}"):
-            assert said(text, *styles) == [("citation", "tea.md#pot", "The pot")]
+            assert read(text, *styles) == [("citation", "tea.md#pot", "The pot")]
 
 
 def test_a_target_with_an_equals_sign_is_no_sign() -> None:
-    assert said("https://example.org/?x=a#b\nThe pot") == [("citation", "https://example.org/?x=a#b", "The pot")]
+    assert read("https://example.org/?x=a#b\nThe pot") == [("citation", "https://example.org/?x=a#b", "The pot")]
 
 
 def test_several_annotations_are_read_with_their_fields() -> None:
@@ -111,12 +111,12 @@ def test_several_annotations_are_read_with_their_fields() -> None:
 
 
 def test_fields_without_signs_are_read() -> None:
-    assert said("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
+    assert read("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
 
 
 def test_known_styles_are_read_as_in_a_source() -> None:
     stars = SourceStyle("*=", "*#")
-    assert said("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
+    assert read("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
 
 
 @given(st.text(alphabet=st.sampled_from("/*#%=-<>!(){} \t\r\n\0a.\u2028\xe9"), max_size=60))
