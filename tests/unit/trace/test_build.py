@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from duvet.model import Annotation, Format, Kind, Level, Locator, Place, Problem, Severity
+from duvet.model import Annotation, Format, Kind, Level, Locator, Severity
 from duvet.progress import Progress
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.specs.library import Library
@@ -14,7 +14,8 @@ from duvet.specs.requirement_files import read_requirement_file
 from duvet.trace.build import build_trace
 from duvet.trace.records import CITATION, EXCEPTION, EXCUSED, SPEC, TEST, TITLE_LINE, Fit, Match, Piece, Trace
 from duvet.tree.files import MemoryTree
-from tests.unit.trace.sections import citing, trace_of
+from tests.problems import show_problem
+from tests.unit.trace.made import citing, trace_of
 
 RFC = b"""Network Working Group                                        A. Leaf
 Request for Comments: 99901                                    May 2001
@@ -40,89 +41,79 @@ def traced(*comments: str, files: Mapping[str, bytes] = FILES) -> Trace:
     return build_trace(tuple(annotations), Library(tree, "d"), tree, "", (), Progress())
 
 
-def only_problem(*comments: str) -> Problem:
-    trace = traced(*comments)
-    assert trace.match_of == (None,) * len(comments)
-    assert [one.matches for one in trace.coverages] in ([], [()])
-    (problem,) = trace.problems
-    return problem
-
-
-def test_a_file_that_is_nowhere() -> None:
-    hint = "paths start at the working directory or at a folder above it"
-    message = 'Could not resolve file "nope.md"'
-    found = only_problem("  //= nope.md#tea\n  //# The pot")
-    assert found == Problem("DUV040", message, "a.rs", Place(1, 7, 11), "referenced here", hint)
-    assert only_problem("//=\n").message == 'Could not resolve file ""'
-    assert only_problem("//= folder#x\n").message == 'Could not resolve file "folder"'
-
-
-def test_a_url_that_is_none() -> None:
-    found = only_problem("//= https://#tea")
-    assert (found.code, found.path, found.place) == ("DUV041", "a.rs", Place(1, 5, 12))
-    assert found.label == "referenced here"
-
-
-def test_a_target_without_a_section() -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
-    ##% sections.
-    assert only_problem("//= tea.md\n//# The pot") == Problem(
-        "DUV042",
-        "reference to tea.md is missing a section",
-        "a.rs",
-        Place(1, 5, 6),
-        "referenced here",
-        "write tea.md#SECTION",
-    )
+REFERENCED = "[referenced here]"
+PATHS = "paths start at the working directory or at a folder above it"
+SECTION = "DUV043 missing section"
 
 
 @pytest.mark.parametrize(
-    ("section", "hint"),
-    [("cup", "did you mean #cups?"), ("Cups", "did you mean #cups?"), ("nothing-like-it", ""), ("", "")],
+    ("comments", "expected"),
+    [
+        (["  //= nope.md#tea\n  //# The pot"], f'1:7+11 DUV040 Could not resolve file "nope.md" {REFERENCED}; {PATHS}'),
+        (["//=\n"], f'1:4 DUV040 Could not resolve file "" {REFERENCED}; {PATHS}'),
+        (["//= folder#x\n"], f'1:5+8 DUV040 Could not resolve file "folder" {REFERENCED}; {PATHS}'),
+        (
+            ["//= https://#tea"],
+            f'1:5+12 DUV041 "https://" is not a valid URL {REFERENCED}; write it as https://HOST/PATH',
+        ),
+        (
+            ["//= tea.md\n//# The pot"],
+            f"1:5+6 DUV042 reference to tea.md is missing a section {REFERENCED}; write tea.md#SECTION",
+        ),
+        (["//= tea.md#cup"], f'1:5+10 {SECTION} "cup" in tea.md {REFERENCED}; did you mean #cups?'),
+        (["//= tea.md#Cups"], f'1:5+11 {SECTION} "Cups" in tea.md {REFERENCED}; did you mean #cups?'),
+        (["//= tea.md#nothing-like-it"], f'1:5+22 {SECTION} "nothing-like-it" in tea.md {REFERENCED}'),
+        (["//= tea.md#"], f'1:5+7 {SECTION} "" in tea.md {REFERENCED}'),
+        # A specification that can't be read is reported once.
+        (
+            ["//= bad.md#a", "//= bad.md#b"],
+            (
+                "1:5+8 DUV011 bad.md:2: invalid utf-8 sequence of 1 bytes from index 6 [referenced here]; "
+                "save the file as UTF-8"
+            ),
+        ),
+        (
+            ["//= https://host.example/no#a", "//= https://HOST.example/no#b"],
+            (
+                "1:5+25 DUV045 https://host.example/no has not been downloaded [referenced here]; "
+                "put its text into d/host.example/no.txt"
+            ),
+        ),
+        (
+            ["//= tea.md#tea\n//# The pot\n//# is warm"],
+            (
+                '2:5+7 DUV050 could not find text in section "tea" of tea.md [text here]; '
+                "quote the section's words as they stand there; only spacing may differ"
+            ),
+        ),
+        (
+            ["//= tea.md#empty\n//# x"],
+            (
+                '2:5 DUV050 could not find text in section "empty" of tea.md [section is empty]; '
+                "quote nothing to refer to its title"
+            ),
+        ),
+    ],
 )
-def test_an_unknown_section(section: str, hint: str) -> None:
-    message, place = f'missing section "{section}" in tea.md', Place(1, 5, 7 + len(section))
-    wanted = Problem("DUV043", message, "a.rs", place, "referenced here", hint)
-    assert only_problem(f"//= tea.md#{section}") == wanted
-
-
-def test_a_specification_that_is_not_utf8_is_told_once() -> None:
-    message = "bad.md:2: invalid utf-8 sequence of 1 bytes from index 6"
-    found = only_problem("//= bad.md#a", "//= bad.md#b")
-    assert found == Problem("DUV011", message, "a.rs", Place(1, 5, 8), "referenced here", "save the file as UTF-8")
-
-
-def test_a_specification_that_was_not_downloaded_is_told_once() -> None:
-    message, hint = "https://host.example/no has not been downloaded", "put its text into d/host.example/no.txt"
-    found = only_problem("//= https://host.example/no#a", "//= https://HOST.example/no#b")
-    assert found == Problem("DUV045", message, "a.rs", Place(1, 5, 25), "referenced here", hint)
-
-
-def test_a_quote_that_is_not_there() -> None:
+def test_a_reference_that_leads_nowhere(comments: list[str], expected: str) -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
-    message = 'could not find text in section "tea" of tea.md'
-    hint = "quote the section's words as they stand there; only spacing may differ"
-    found = only_problem("//= tea.md#tea\n//# The pot\n//# is warm")
-    assert found == Problem("DUV050", message, "a.rs", Place(2, 5, 7), "text here", hint)
-
-
-def test_a_quote_of_an_empty_section() -> None:
-    message = 'could not find text in section "empty" of tea.md'
-    hint = "quote nothing to refer to its title"
-    found = only_problem("//= tea.md#empty\n//# x")
-    assert found == Problem("DUV050", message, "a.rs", Place(2, 5, 1), "section is empty", hint)
+    trace = traced(*comments)
+    assert trace.match_of == (None,) * len(comments)
+    assert [one.matches for one in trace.coverages] in ([], [()])
+    assert [show_problem(problem) for problem in trace.problems] == [f"a.rs:{expected}"]
 
 
 def test_a_quote_that_is_off_by_one() -> None:
     trace = traced("//= tea.md#tea\n//# The pot MUST bee warm.\n", "//= tea.md#tea\n//# The pot MUST bee warm.\n")
-    message = "this quote differs from the specification by one character; it is accepted"
-    hint = "quote the section's words as they stand there"
-    warning = Severity.WARNING
-    assert trace.problems == tuple(
-        Problem("DUV051", message, path, Place(2, 5, 22), "text here", hint, warning) for path in ("a.rs", "b.rs")
+    warning = (
+        ":2:5+22 warning DUV051 this quote differs from the specification by one character; it is accepted [text here]; "
+        "quote the section's words as they stand there"
     )
+    assert [show_problem(problem) for problem in trace.problems] == [f"a.rs{warning}", f"b.rs{warning}"]
     match = Match(0, (Piece(0, 7, 28),), Fit.ONE_EDIT, (0, 1), CITATION, Level.AUTO)
     assert (trace.match_of, trace.coverages[0].matches) == ((match, match), (match,))
 
@@ -162,21 +153,32 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
     assert [one.specification.id for one in trace.coverages] == ["rfc99901", "tea", "tea-2", "tea-3"]
 
 
-def test_two_spellings_of_one_text() -> None:
+ONE_TEXT = "are one text, but count as two specifications"
+
+
+@pytest.mark.parametrize(
+    ("comments", "expected"),
+    [
+        (
+            ["//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea"],
+            ["a.rs:3 DUV044 ./tea.md and tea.md", "a.rs:6 DUV050"],
+        ),
+        # The quotes need not be right.
+        (
+            ["//= tea.md#tea\n//# no such words\n//= tea.md#tea\n//= format=md\n//# no such words"],
+            ["a.rs:2 DUV050", "a.rs:3 DUV044 tea.md (as markdown) and tea.md", "a.rs:5 DUV050"],
+        ),
+    ],
+)
+def test_two_spellings_of_one_text(comments: list[str], expected: list[str]) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet SHOULD warn about two spellings of one specification.
-    trace = traced("//= tea.md#tea\n\n//= ./tea.md#cups\n\n//= ./tea.md#tea\n//# no such words", "//= tea.md#tea")
-    message = "./tea.md and tea.md are one text, but count as two specifications"
-    hint, warning = "write tea.md everywhere", Severity.WARNING
-    assert trace.problems[0] == Problem("DUV044", message, "a.rs", Place(3), hint=hint, severity=warning)
-    assert [one.code for one in trace.problems] == ["DUV044", "DUV050"]
-
-
-def test_two_spellings_where_no_quote_is_right() -> None:
-    trace = traced("//= tea.md#tea\n//# no such words\n//= tea.md#tea\n//= format=md\n//# no such words")
-    message = "tea.md (as markdown) and tea.md are one text, but count as two specifications"
-    assert [(one.code, one.place.line) for one in trace.problems] == [("DUV050", 2), ("DUV044", 3), ("DUV050", 5)]
-    assert (trace.problems[1].message, trace.problems[1].hint) == (message, "give it one format everywhere")
+    problems = traced(*comments).problems
+    shown = [f"{one.path}:{one.place.line} {one.code} {one.message.partition(' are one')[0]}" for one in problems]
+    assert [one.partition(" could not")[0] for one in shown] == expected
+    (spelling,) = (one for one in problems if one.code == "DUV044")
+    hint = "give it one format everywhere" if "(as" in spelling.message else "write tea.md everywhere"
+    assert (spelling.hint, spelling.severity) == (hint, Severity.WARNING)
 
 
 def test_an_absolute_path_is_a_spelling_too() -> None:

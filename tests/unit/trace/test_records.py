@@ -7,7 +7,7 @@ from blake3 import blake3
 
 from duvet.model import Annotation, Kind, Level
 from duvet.trace.records import Requirement, State, Status, list_requirements
-from tests.unit.trace.sections import citing, trace_of
+from tests.unit.trace.made import citing, trace_of
 
 TEXT = "The pot MUST be warm."
 # On two lines, so that no blank between the halves is left over.
@@ -135,17 +135,10 @@ def test_equal_sentences_are_one_requirement() -> None:
     assert (requirement.state, requirement.related) == (State.UNCITED, (2, 3))
 
 
-def test_sentences_that_differ_in_spacing_are_one_requirement() -> None:
-    text = "It (A) MUST be.\nIt ( A ) MUST be."
+def test_neither_spacing_nor_wrapping_makes_another_requirement() -> None:
     quotes = "It (A) MUST be.", "It ( A ) MUST be."
-    (requirement,) = found(text, *(citing(quote, Kind.SPEC) for quote in quotes))
+    (requirement,) = found("\n".join(quotes), *(citing(quote, Kind.SPEC) for quote in quotes))
     assert (requirement.text, requirement.ids) == (quotes[0], (0, 1))
-
-
-def test_the_id_is_that_of_the_text() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement, and wrapping MUST NOT change its id.
     (one,) = found("It MUST\nbe.", citing("It MUST be.", Kind.SPEC))
     (other,) = found("x\n\nIt\nMUST be.", citing("It MUST be.", Kind.SPEC))
     assert one.id == other.id == blake3(b"It MUST be.").hexdigest()
