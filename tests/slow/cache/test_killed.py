@@ -15,8 +15,8 @@ from duvet.tree.cache_files import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
 from duvet.tree.outputs import is_unfinished
 from tests.cli.running import environment
-from tests.unit.cache import edits, house
-from tests.unit.cache.twins import Twins, state, tick
+from tests.unit.tree import house
+from tests.unit.tree.twins import Twins, state, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 
@@ -37,7 +37,7 @@ main()
 """
 """The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
 time."""
-EDITS = (edits.write, edits.append, edits.swap_letters, edits.delete, edits.specify, edits.require, edits.mend)
+EDITS = (house.write, house.append, house.swap_letters, house.delete, house.specify, house.require, house.restore)
 # What a killed run leaves must not be among what the next one reads.
 OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
 

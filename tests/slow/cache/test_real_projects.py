@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.cache.twins import SEEDS, Edit, Twins, tick
+from tests.unit.tree.twins import SEEDS, Edit, Twins, tick
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")
 

@@ -1,4 +1,4 @@
-"""What is noticed of changes to a project, and what is not."""
+"""Changes to a project that are noticed, and those that are not."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 
 from duvet import MemoryTree, Project
 from duvet.errors import UnreadableError
-from duvet.project.changes import ChangeWatcher
+from duvet.project.changes import ChangeWatcher, EventHints, WatchedPlaces
+from duvet.tree.file_events import MODIFIED_EVENT, FolderEvent
+from duvet.tree.files import DiskTree
+from duvet.tree.record import TreeRecord, make_file_stamp
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
-from tests.unit.watching.conftest import Follow
+from tests.unit.project.conftest import Follow, Following
 from tests.unit.watching.edits import (
     Edit,
     append,
@@ -24,7 +27,6 @@ from tests.unit.watching.edits import (
     save_by_rename,
     save_with_backup,
 )
-from tests.unit.watching.following import Following
 
 CHANGED = {
     "a file is edited": (append("src/a.rs"), {"src/a.rs"}),
@@ -47,27 +49,20 @@ CHANGED = {
 }
 
 
-@pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
-def test_changes(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
+@pytest.mark.parametrize("at_work", [False, True], ids=["between runs", "while a run is at work"])
+@pytest.mark.parametrize(("edit", "changed"), CHANGED.values(), ids=CHANGED)
+def test_changes(edit: Edit, changed: set[str], at_work: bool, kettle: Path, follow: Follow) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
     ##% match other files, until it is interrupted.
-    following = follow()
-    edit(kettle)
-    assert following.next() == tuple(sorted(changed))
-
-
-@pytest.mark.parametrize("edit, changed", CHANGED.values(), ids=CHANGED)
-def test_changes_while_a_run_is_at_work(edit: Edit, changed: set[str], kettle: Path, follow: Follow) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
     ##% effect.
     following = follow()
-    project = following.project()
+    project = following.project() if at_work else None
     edit(kettle)
-    following.changes.follow(project)
+    if project:
+        following.changes.follow(project)
     assert following.next() == tuple(sorted(changed))
 
 
@@ -143,16 +138,13 @@ def test_behind_links(kettle: Path, follow: Follow) -> None:
     )
 
 
-def test_a_link_that_leads_nowhere(kettle: Path, follow: Follow) -> None:
+def test_files_that_could_not_be_read(kettle: Path, follow: Follow) -> None:
     link("src/x.rs", "../../elsewhere/none.rs")(kettle)
+    (kettle / "src" / "b.rs").mkdir()
     following = follow()
     create("../elsewhere/none.rs")(kettle)
     assert following.next() == ("src/x.rs",)
-
-
-def test_what_could_not_be_read(kettle: Path, follow: Follow) -> None:
-    (kettle / "src" / "b.rs").mkdir()
-    following = follow()
+    following.read()
     (kettle / "src" / "b.rs").rmdir()
     create("src/b.rs")(kettle)
     assert following.next() == ("src/b.rs",)
@@ -243,3 +235,69 @@ def test_only_the_disk_changes() -> None:
     files = {name: text.encode() for name, text in KETTLE.items()}
     with ChangeWatcher() as changes, pytest.raises(TypeError):
         changes.follow(Project(tree=MemoryTree(files)))
+
+
+ADDED = 1
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    make(tmp_path, {"project/src/a.rs": "", "project/docs/old/spec.md": "", "specs/spec.md": "", "other/b.rs": ""})
+    (tmp_path / "project" / "link").symlink_to("../other")
+    (tmp_path / "project" / "b.rs").symlink_to("../other/b.rs")
+    return tmp_path / "project"
+
+
+def places(root: Path, *absent: str) -> WatchedPlaces:
+    """Those of files that were to be read."""
+    return WatchedPlaces(TreeRecord(absent=dict.fromkeys(absent)), DiskTree(str(root)))
+
+
+FOLDERS = {
+    "src/a.rs": {"", "src"},
+    "docs/new/spec.md": {"", "docs"},
+    "docs/old/spec.md": {"", "docs", "docs/old"},
+    "../specs/spec.md": {"", "..", "../specs"},
+    "link/b.rs": {"", "../other"},
+    "b.rs": {"", "../other"},
+}
+
+
+@pytest.mark.parametrize("path, expected", FOLDERS.items(), ids=FOLDERS)
+def test_folders(path: str, expected: set[str], root: Path) -> None:
+    assert places(root, path).folders == {str((root / name).resolve()) for name in expected}
+
+
+def test_a_path_from_the_top(root: Path) -> None:
+    """Folders that hold the project are watched as far down as both are in."""
+    path = f"{root.parent}/specs/spec.md"
+    assert places(root, path).folders == {str(root), str(root.parent), f"{root.parent}/specs"}
+
+
+def test_folders_that_come_after_all(root: Path) -> None:
+    found = places(root, "docs/new/spec.md")
+    assert not found.grown()
+    (root / "docs" / "new").mkdir()
+    assert found.grown()
+    assert not places(root, "docs/new/spec.md").grown()
+
+
+HINTS: dict[str, tuple[FolderEvent, EventHints]] = {
+    "a file": ((MODIFIED_EVENT, "project/src/a.rs"), EventHints({"src/a.rs"})),
+    "another file": ((ADDED, "project/src/b.rs"), EventHints({"src/b.rs"}, listing=True)),
+    "a file where no name was listed": ((ADDED, "project/other.md"), EventHints({"other.md"})),
+    "a file behind a link": ((MODIFIED_EVENT, "other/b.rs"), EventHints({"b.rs", "link/b.rs"})),
+    "a folder around": ((ADDED, "project/src"), EventHints({"src"}, whole=True)),
+    "a folder that a link leads to": ((ADDED, "other"), EventHints(set(), whole=True)),
+    "a link to a folder": ((ADDED, "project/link"), EventHints({"link"}, whole=True)),
+    "a folder elsewhere": ((ADDED, "elsewhere"), EventHints(set())),
+}
+
+
+@pytest.mark.parametrize("event, expected", HINTS.values(), ids=HINTS)
+def test_hints(event: FolderEvent, expected: EventHints, root: Path) -> None:
+    disk = DiskTree(str(root))
+    listed = {"src": make_file_stamp(disk.marks("src"))}
+    record = TreeRecord(folders=listed, absent=dict.fromkeys(("src/a.rs", "link/b.rs", "b.rs")))
+    kind, path = event
+    assert WatchedPlaces(record, disk).hints([(kind, f"{root.parent}/{path}")]) == expected

@@ -1,4 +1,4 @@
-"""What mending does to files, whatever becomes of them meanwhile."""
+"""What fixes do to files, whatever becomes of them meanwhile."""
 
 from __future__ import annotations
 
@@ -11,22 +11,7 @@ from duvet.project.project import Project
 from duvet.project.validation import FixResult, fix_project, write_fixes
 from tests.cli.made import make
 from tests.cli.running import files
-from tests.unit.validation.made import BROKEN, FILES
-
-FIXED = (
-    BROKEN.replace("MUST cook", "MUST boil")
-    .replace("    //= tea.md#brewing\n    //= type=test", "    //= tea.md#serving\n    //= type=test")
-    .replace("leafs", "leaves")
-    .replace("srving", "serving")
-    .replace("    //= tea.md\n", "    //= tea.md#cleaning\n")
-    .replace("tae.md", "tea.md")
-    .replace(
-        "//= tea.md#serving\n//# The pot MUST be rinsed with water, but",
-        "//= tea.md#cleaning\n//# The pot MUST be rinsed with water, and",
-    )
-    .replace("./tea.md", "tea.md")
-)
-
+from tests.unit.project.made import BROKEN, FILES, FIXED
 
 TOML = ".duvet/exceptions/cleaning.toml"
 
@@ -36,28 +21,24 @@ def folder(tmp_path: Path) -> Path:
     return make(tmp_path / "tea", FILES)
 
 
-def mend(folder: Path) -> tuple[Project, FixResult]:
+def fix_all(folder: Path) -> tuple[Project, FixResult]:
     project = Project(str(folder))
     return project, fix_project(project, lambda findings: findings.files)
 
 
 def fix(folder: Path) -> tuple[Problem, ...]:
     """Mend all and write it."""
-    return write_fixes(*mend(folder))
-
-
-def test_all_that_can_be_mended_is() -> None:
-    assert FIXED != BROKEN
+    return write_fixes(*fix_all(folder))
 
 
 def test_nothing_else_changes(folder: Path) -> None:
     before = files(folder)
-    project, found = mend(folder)
+    project, found = fix_all(folder)
     assert (files(folder), found.citations) == (before, 9)
     assert write_fixes(project, found) == ()
     exceptions = before[TOML].replace(b"vinegar", b"water,")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode(), TOML: exceptions}
-    assert mend(folder)[1].after == {}
+    assert fix_all(folder)[1].after == {}
 
 
 @pytest.mark.parametrize(
@@ -103,7 +84,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     ##% alone a file that is read-only or has changed since it was read.
     other = folder / "src/other.rs"
     other.write_text(BROKEN)
-    project, found = mend(folder)
+    project, found = fix_all(folder)
     other.write_text("fn other() {}\n")
     before = files(folder)
     message = "this file changed while it was checked, so it was not mended"

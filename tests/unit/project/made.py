@@ -86,6 +86,19 @@ fn invent() {}
 //# Everybody SHOULD wait
 fn spell() {}
 """
+FIXED = (
+    BROKEN.replace("MUST cook", "MUST boil")
+    .replace("    //= tea.md#brewing\n    //= type=test", "    //= tea.md#serving\n    //= type=test")
+    .replace("leafs", "leaves")
+    .replace("srving", "serving")
+    .replace("    //= tea.md\n", "    //= tea.md#cleaning\n")
+    .replace("tae.md", "tea.md")
+    .replace(
+        "//= tea.md#serving\n//# The pot MUST be rinsed with water, but",
+        "//= tea.md#cleaning\n//# The pot MUST be rinsed with water, and",
+    )
+    .replace("./tea.md", "tea.md")
+)
 DOUBTFUL = """\
 //= docs/pot.md#lid
 //= type=exception

@@ -1,4 +1,4 @@
-"""What Linux tells of folders without being waited for."""
+"""Notifications of Linux about folders, and the file systems on which others write, too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS
+from duvet.tree.file_events import MODIFIED_EVENT, UNKNOWN_EVENTS, parse_mounts, read_mounts
 from tests.unit.watching.edits import Edit, append, delete, move
 from tests.unit.watching.edits import create as created
 
@@ -18,6 +18,42 @@ if sys.platform != "linux":
     pytest.skip("inotify", allow_module_level=True)
 
 from duvet.tree.file_events import InotifyDescriptor
+
+TABLE = r"""
+22 1 254:1 / / rw,relatime - ext4 /dev/root rw
+23 22 0:21 / /proc rw - proc proc rw
+40 22 0:50 / /net rw,relatime shared:5 - nfs4 server:/all rw,vers=4.2
+41 40 254:2 / /net/local rw - ext4 /dev/b rw
+42 22 0:51 / /with\040space\134 rw - fuse.sshfs host:/ rw
+43 22 0:52 / /layers rw - overlay overlay rw,lowerdir=/usr:/net/images\054a,upperdir=/var/u,workdir=/var/w
+44 22 0:53 / /local-layers rw - overlay overlay rw,lowerdir=/usr,upperdir=/var/u,workdir=/net/w
+45 22 0:54 / /twice rw - 9p share rw
+46 22 254:3 / /twice rw - xfs /dev/c rw
+a line that is none
+47 22
+"""
+
+
+@pytest.mark.parametrize(
+    ("folders", "blind"),
+    [
+        *(
+            ([folder], False)
+            for folder in ("/", "/home/me/project", "/netting", "/net/local/project", "/local-layers/a")
+        ),
+        *(([folder], True) for folder in ("/net", "/net/deep/down", "/with space\\/a", "/layers/a")),
+        (["/twice/a"], False),
+        (["/", "/net/a", "/usr"], True),
+    ],
+)
+def test_folders_without_notifications(folders: list[str], blind: bool) -> None:
+    assert parse_mounts(TABLE).are_blind(folders) is blind
+    assert not parse_mounts("").are_blind(["/", ""])
+
+
+def test_the_table_of_this_system_is_read() -> None:
+    assert isinstance(read_mounts().are_blind(["/proc/self"]), bool)
+
 
 QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
 ADDED = 1

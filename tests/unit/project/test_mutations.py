@@ -1,4 +1,4 @@
-"""Whatever goes wrong with the citations of real projects is found, and mended where only one answer is good."""
+"""Whatever goes wrong with the citations of real projects is found, and fixed where only one correction fits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project
 from duvet.sources.editor import split_words
 from tests.cli.made import make
-from tests.unit.validation.mutations import HOW, Spoiler, Spoilt, around
+from tests.unit.project.mutations import HOW, Spoiler, Spoilt, around
 
 SEEDS = int(os.environ.get("DUVET_SEEDS", "3"))
 RESTORED, OTHER, LEFT = "restored", "other", "left"

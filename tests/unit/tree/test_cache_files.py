@@ -1,8 +1,10 @@
-"""The files of the cache, whole and spoilt in every way."""
+"""The files of the cache, whole and damaged in every way, and the build that they belong to."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,59 +29,35 @@ def saved(blobs: BlobStore) -> Path:
 
 
 def test_what_was_saved_is_loaded(blobs: BlobStore) -> None:
+    ##= man/spec/cache.md#storage
+    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
+    ##% link there.
     assert load(blobs) is None
     saved(blobs)
-    assert load(blobs) == VALUE
+    assert (load(blobs), blobs.load("name", list[int])) == (VALUE, None)
+    assert blobs.names() == ["name"]
+    assert Path(blobs.folder, ".gitignore").read_bytes() == b"*\n"
+    blobs.save("odd", "\udcff")
     assert blobs.names() == ["name"]
 
 
-def test_git_ignores_all_of_it(blobs: BlobStore) -> None:
+def test_a_file_that_is_damaged(blobs: BlobStore) -> None:
     ##= man/spec/cache.md#storage
-    ##= type=test
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
-    ##% link there.
-    saved(blobs)
-    assert Path(blobs.folder, ".gitignore").read_bytes() == b"*\n"
-
-
-def test_a_file_that_is_cut_off(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#storage
-    ##= type=test
     ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     path = saved(blobs)
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        assert load(blobs) is None
-    path.write_bytes(whole + b"\0")
-    assert load(blobs) is None
-
-
-def test_a_file_with_a_bit_flipped(blobs: BlobStore) -> None:
-    path = saved(blobs)
-    whole = path.read_bytes()
-    for bit in range(len(whole) * 8):
-        spoilt = bytearray(whole)
-        spoilt[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(spoilt)
-        assert load(blobs) is None
-
-
-def test_a_file_of_another_build(blobs: BlobStore) -> None:
-    path = saved(blobs)
-    whole = path.read_bytes()
-    assert whole.startswith(make_blob_header("name"))
-    path.write_bytes(whole.replace(make_blob_header("name"), BLOB_MAGIC.ljust(len(make_blob_header("name")), b"\0")))
-    assert load(blobs) is None
-
-
-def test_a_value_of_another_kind(blobs: BlobStore) -> None:
-    saved(blobs)
-    assert blobs.load("name", list[int]) is None
-
-
-def test_a_file_under_another_name(blobs: BlobStore) -> None:
-    saved(blobs).rename(Path(blobs.folder, "other"))
+    whole, header = path.read_bytes(), make_blob_header("name")
+    cut = [whole[:length] for length in range(len(whole))]
+    flipped = [
+        whole[: bit // 8] + bytes([whole[bit // 8] ^ 1 << bit % 8]) + whole[bit // 8 + 1 :]
+        for bit in range(len(whole) * 8)
+    ]
+    other_build = whole.replace(header, BLOB_MAGIC.ljust(len(header), b"\0"))
+    assert whole.startswith(header)
+    for data in (*cut, *flipped, whole + b"\0", other_build):
+        path.write_bytes(data)
+        assert load(blobs) is None, data
+    path.write_bytes(whole)
+    path.rename(path.with_name("other"))
     assert blobs.load("other", dict[str, list[int]]) is None
 
 
@@ -106,20 +84,16 @@ def test_a_pipe_in_its_place(blobs: BlobStore) -> None:
     assert load(blobs) is None and path.is_fifo()
 
 
-def test_a_folder_in_its_place(blobs: BlobStore) -> None:
+def test_something_in_the_place_of_the_file_or_its_folder(blobs: BlobStore, tmp_path: Path) -> None:
     ##= man/spec/cache.md#storage
-    ##= type=test
     ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     Path(blobs.folder, "name").mkdir(parents=True)
     blobs.save("name", VALUE)
     assert load(blobs) is None
-
-
-def test_a_file_in_the_place_of_the_folder(blobs: BlobStore) -> None:
-    Path(blobs.folder).parent.mkdir()
-    Path(blobs.folder).touch()
-    blobs.save("name", VALUE)
-    assert load(blobs) is None and blobs.names() == []
+    (tmp_path / "file").touch()
+    other = BlobStore(str(tmp_path / "file"))
+    other.save("name", VALUE)
+    assert load(other) is None and other.names() == []
 
 
 @pytest.mark.parametrize("linked", [".duvet", ".duvet/cache", ".duvet/cache/name"])
@@ -137,11 +111,6 @@ def test_a_link_is_not_written_to(linked: str, blobs: BlobStore, tmp_path: Path)
     assert elsewhere.read_text() == "precious" if elsewhere.is_file() else not list(elsewhere.iterdir())
 
 
-def test_names_that_can_not_be_encoded(blobs: BlobStore) -> None:
-    blobs.save("name", "\udcff")
-    assert blobs.names() == []
-
-
 def test_what_nobody_finished_is_swept_away_after_a_while(blobs: BlobStore) -> None:
     names = (f".name.{process}-0123456789abcdef.new" for process in (1, 2))
     old, new, mine = (Path(blobs.folder, name) for name in (*names, "mine.new"))
@@ -153,3 +122,43 @@ def test_what_nobody_finished_is_swept_away_after_a_while(blobs: BlobStore) -> N
     saved(BlobStore(blobs.folder))
     assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
     assert blobs.names() == ["mine.new", "name"]
+
+
+PRINT = "from duvet.tree.cache_files import compute_build_id; print(compute_build_id().hex())"
+
+
+def output_of(program: str, folder: Path) -> str:
+    """What a program prints in a process of its own."""
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def name_of(package: Path) -> str:
+    """The name of the build in a folder."""
+    return output_of(PRINT, package)
+
+
+def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
+    ##= man/spec/cache.md#storage
+    ##= type=test
+    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
+    import shutil
+
+    import duvet
+
+    copy = tmp_path / "duvet"
+    shutil.copytree(Path(duvet.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    names = {name_of(tmp_path)}
+    assert {name_of(tmp_path)} == names
+    for module in ("specs/slug.py", "templates/page/page.html.j2", "templates/page/layout.css"):
+        (copy / module).write_text("'another'\n")
+        names.add(name_of(tmp_path))
+    assert len(names) == 4
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() != 0, reason="only root can become another user")
+def test_another_user_makes_another_build() -> None:
+    # The other user may not be allowed to read what is imported later.
+    step_down = PRINT.replace("print", "import blake3, os; os.setgroups([]); os.setgid(65534); os.setuid(65534); print")
+    both = (PRINT, step_down)
+    assert len({output_of(program, Path()) for program in both}) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from duvet.model import Annotation, Edit, Kind, Specification
@@ -26,48 +26,34 @@ class Spoilt(NamedTuple):
     right: dict[int, bool]
 
 
-def drop(quote: str, choice: random.Random) -> str:
-    words = quote.split()
-    del words[choice.randrange(len(words))]
-    return " ".join(words)
+def _drop(words: list[str], at: int, choice: random.Random) -> None:
+    del words[at]
 
 
-def change(quote: str, choice: random.Random) -> str:
-    words = quote.split()
-    words[choice.randrange(len(words))] = choice.choice(("zebra", "Every", "not", "MUST NOT", "x"))
-    return " ".join(words)
+def _change(words: list[str], at: int, choice: random.Random) -> None:
+    words[at] = choice.choice(("zebra", "Every", "not", "MUST NOT", "x"))
 
 
-def dashes(quote: str, choice: random.Random) -> str:
-    return quote.replace("-", choice.choice(("\u2013", " - ", "\u2014")))
+def _dashes(words: list[str], at: int, choice: random.Random) -> None:
+    dash = choice.choice(("\u2013", " - ", "\u2014"))
+    words[:] = [word.replace("-", dash) for word in words]
 
 
-def swap(quote: str, choice: random.Random) -> str:
-    words = quote.split()
-    at = choice.randrange(1, len(words))
-    words[at - 1 : at + 1] = words[at - 1 : at + 1][::-1]
-    return " ".join(words)
+def _swap(words: list[str], at: int, choice: random.Random) -> None:
+    first = max(at - 1, 0)
+    words[first : first + 2] = words[first : first + 2][::-1]
 
 
-def case(quote: str, choice: random.Random) -> str:
-    words = quote.split()
-    at = choice.randrange(len(words))
+def _case(words: list[str], at: int, choice: random.Random) -> None:
     words[at] = words[at].swapcase()
-    return " ".join(words)
 
 
-def end(quote: str, choice: random.Random) -> str:
-    return f"{quote} {choice.choice(('and so on', 'This is all.', 'in all cases, as said above.'))}"
+def _end(words: list[str], at: int, choice: random.Random) -> None:
+    words.append(choice.choice(("and so on", "This is all.", "in all cases, as said above.")))
 
 
-QUOTES: dict[str, Callable[[str, random.Random], str]] = {
-    "drop": drop,
-    "change": change,
-    "dashes": dashes,
-    "swap": swap,
-    "case": case,
-    "end": end,
-}
+QUOTES = {"drop": _drop, "change": _change, "dashes": _dashes, "swap": _swap, "case": _case, "end": _end}
+"""What is done to the words of a quote, at one of them."""
 MOVE, WRAP = "move", "wrap"
 HOW = (*QUOTES, MOVE, WRAP)
 
@@ -116,7 +102,9 @@ class Spoiler:
             return (make_comment_target_edit(text, one, target),), other, one.quote
         if how == WRAP:
             return (_wrap(text, one, style, choice),), section, one.quote
-        quote = QUOTES[how](one.quote, choice)
+        words = one.quote.split()
+        QUOTES[how](words, choice.randrange(len(words)), choice)
+        quote = " ".join(words)
         return make_comment_quote_edits(text, one, style, quote), section, quote
 
 

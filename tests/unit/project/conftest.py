@@ -1,18 +1,22 @@
-"""A project that is read again after each change, as a server does it."""
+"""A small project that is followed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Timer
+
+import pytest
 
 from duvet.errors import DuvetError
 from duvet.project.changes import ChangeWatcher
 from duvet.project.project import Project
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
+from tests.cli.made import KETTLE, make
 
+Follow = Callable[..., "Following"]
 LONGEST = 60
 """Seconds after which a change that has not been noticed never will be."""
 
@@ -47,3 +51,24 @@ class Following:
             return self.changes.wait()
         finally:
             timer.cancel()
+
+
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    """A project, with folders around it and in it that are none of its inputs."""
+    make(tmp_path / "elsewhere", {"deep/x.rs": "", "y.rs": ""})
+    return make(tmp_path / "kettle", {**KETTLE, "docs/notes.md": "", "node_modules/a/b/c.rs": ""})
+
+
+@pytest.fixture
+def follow(kettle: Path) -> Iterator[Follow]:
+    """Follows the project until the end of the test."""
+    followed: list[Following] = []
+
+    def begin(environ: Mapping[str, str] | None = None) -> Following:
+        followed.append(Following(kettle, environ))
+        return followed[-1]
+
+    yield begin
+    for one in followed:
+        one.changes.__exit__(None, None, None)
