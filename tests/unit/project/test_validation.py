@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import msgpack
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Note, Place, Problem
 from duvet.project.findings import ChosenInputs, Finding, Findings, choose_inputs, normalise_input_name
@@ -15,9 +16,8 @@ from duvet.project.project import Project
 from duvet.project.validation import fix_project, overlay_project, validate
 from duvet.tree.files import DiskTree, MemoryTree
 from tests.cli.made import make
+from tests.conftest import ROOT
 from tests.unit.project.made import FILES, project
-
-SOAP = "The pot MUST be rinsed with water, [-but-]{+and+} MUST NOT be washed with soap."
 
 
 def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
@@ -27,31 +27,6 @@ def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
         (problem.place.line, problem.code, problem.hint, problem.fix.description if problem.fix else "")
         for problem in checked.problems
         if problem.path == path
-    ]
-
-
-def test_what_is_wrong_and_what_should_stand_there() -> None:
-    ##= man/spec/validate.md#checks
-    ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
-    ##% differing words marked, and name another section that contains the quote.
-    nearest = "the nearest text in this section is\n"
-    quote, name = "quote what stands there", "name tea.md#cleaning"
-    assert found(project(), "src/broken.rs") == [
-        (2, "DUV050", f"{nearest}The water MUST [-cook-]{{+boil+}} before the leaves are put into the pot.", quote),
-        (7, "DUV050", "these words stand in #serving", "name tea.md#serving"),
-        (11, "DUV050", f"{nearest}The [-leafs-]{{+leaves+}} MUST be dry.", quote),
-        (12, "DUV043", "these words stand in #serving", "name tea.md#serving"),
-        (16, "DUV042", "these words stand in #cleaning", name),
-        (21, "DUV040", "did you mean tea.md?", name),
-        (
-            26,
-            "DUV050",
-            f"the nearest text stands in #cleaning:\n{SOAP}",
-            f"{name} and {quote}",
-        ),
-        (30, "DUV050", "these words stand in docs/pot.md#lid", ""),
-        (34, "DUV050", "quote the section's words as they stand there; only spacing may differ", ""),
-        (37, "DUV044", "write tea.md everywhere", "name tea.md#serving"),
     ]
 
 
@@ -82,24 +57,9 @@ FRAMES = (
     "## Again\n\nA frame of type A MUST be ignored by servers.\n"
 )
 LID = "The lid MUST fit the pot so well that no steam gets out"
-OFFERS: dict[str, tuple[dict[str, str], str, list[tuple[int, str, str, str]]]] = {
-    "a section that has another name now": (
-        {},
-        f"//= tea.md#rinsing\n//# {QUOTE}\n",
-        [
-            (
-                1,
-                "DUV043",
-                f"the nearest text stands in #cleaning:\n{SOAP}",
-                "name tea.md#cleaning and quote what stands there",
-            )
-        ],
-    ),
-    "a section that may be called otherwise or have another text": (
-        {},
-        f"//= tea.md#serving-it\n//# {QUOTE}\n",
-        [(1, "DUV043", "did you mean #serving?", "")],
-    ),
+OFFERS: dict[str, tuple[dict[str, str], str]] = {
+    "a section that has another name now": ({}, f"//= tea.md#rinsing\n//# {QUOTE}\n"),
+    "a section that may be called otherwise or have another text": ({}, f"//= tea.md#serving-it\n//# {QUOTE}\n"),
     "two answers": (
         {"tea.md": FRAMES},
         (
@@ -107,34 +67,25 @@ OFFERS: dict[str, tuple[dict[str, str], str, list[tuple[int, str, str, str]]]] =
             "//= tea.md#both\n//# A frame of type A MUST be ignored by servers.\n"
             "//= tea.md#bth\n//# A frame\n"
         ),
-        [
-            (2, "DUV051", f"{NEAREST}A frame of type [-F-]{{+B+}} MUST be ignored by servers.", ""),
-            (4, "DUV051", f"{NEAREST}A frame of type [-A-]{{+B+}} MUST be ignored by servers.", ""),
-            (5, "DUV043", "these words stand in #both", "name tea.md#both"),
-        ],
     ),
     # It is shown, and not written: the target says that another one is meant.
-    "another specification has something like it": (
-        {},
-        f"//= tea.md#serving\n//# {LID} at all.\n",
-        [(2, "DUV050", f"the nearest text stands in docs/pot.md#lid:\n{LID} [-at all.-]{{+of it.+}}", "")],
-    ),
+    "another specification has something like it": ({}, f"//= tea.md#serving\n//# {LID} at all.\n"),
     # A citation without a quote has nothing to tell its section by but the name.
-    "titles": (
-        {},
-        "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n",
-        [
-            (1, "DUV043", "did you mean #serving?", "name tea.md#serving"),
-            (3, "DUV040", "did you mean tea.md?", "name tea.md#cleaning"),
-            (5, "DUV042", "write tea.md#SECTION", ""),
-        ],
-    ),
+    "titles": ({}, "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"),
 }
 
 
-@pytest.mark.parametrize(("files", "text", "expected"), OFFERS.values(), ids=OFFERS)
-def test_hints_and_fixes(files: dict[str, str], text: str, expected: list[tuple[int, str, str, str]]) -> None:
-    assert found(project({**files, "src/broken.rs": text}), "src/broken.rs") == expected
+def test_hints_and_fixes(snapshot: Snapshot) -> None:
+    ##= man/spec/validate.md#checks
+    ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
+    ##% differing words marked, and name another section that contains the quote.
+    told: list[str] = []
+    for name, (files, text) in {"everything": ({}, FILES["src/broken.rs"]), **OFFERS}.items():
+        told += [f"# {name}", ""]
+        for line, code, hint, fix in found(project({**files, "src/broken.rs": text}), "src/broken.rs"):
+            told += [f"{line} {code} {hint}", f"fix: {fix or '-'}", ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
+    snapshot.assert_match("\n".join(told), "offers.txt")
 
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
