@@ -59,9 +59,6 @@ def is_whole(folder: Path) -> bool:
 
 @pytest.mark.parametrize("count", [2, 8])
 def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#storage
-    ##= type=test
-    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     for text in TEXTS[:2]:
@@ -75,11 +72,7 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
 
 
 def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% duvet MUST give the same answer with and without the cache.
     ##= man/spec/page.md#requirements-and-citations
-    ##= type=test
     ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
     ##% `snippet-lines` says.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})

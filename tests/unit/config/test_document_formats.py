@@ -122,9 +122,6 @@ WORDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("word", WORDS)
 def test_words_of_yaml(word: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
-    ##% document.
     value = read(f"a: {word}", "yaml").values["a"]
     assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
 
@@ -163,9 +160,6 @@ def test_aliases_of_yaml() -> None:
     ],
 )
 def test_what_is_refused_of_yaml(text: str, said: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
-    ##% document.
     assert refusal(text, "yaml") == said
 
 

@@ -175,9 +175,6 @@ DOCUMENTS = table(
 
 @given(DOCUMENTS, st.sampled_from([UPSTREAM, EXTENDED]))
 def test_one_verdict_on_any_document(document: dict[str, Any], schema: str) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
-    ##% accepts.
     whole = {"$schema": schema, **document}
     assert is_read(whole) == is_valid(whole, schema)
 

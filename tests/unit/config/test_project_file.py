@@ -220,8 +220,6 @@ def test_a_language_gives_patterns_and_a_style() -> None:
 
 
 def test_a_pattern_and_a_style_win_over_those_of_the_language() -> None:
-    ##= man/spec/trace.md#sources
-    ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
     assert sources('source = [{ language = "c", pattern = "*.c", comment-style.meta = "//=" }]') == (
         SourceRule(("*.c",), "//=", "*#", language="c"),
     )

@@ -248,9 +248,6 @@ def rule(data: bytes | None, path: str | None = None) -> ServerRule:
 @pytest.mark.parametrize("path", [None, "other.toml"])
 @pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
 def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
-    ##= man/spec/service.md#configuration
-    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
-    ##% from the one that has it.
     assert rule((BEGIN + SERVER + wrong).encode(), path) == TEA
     assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
 

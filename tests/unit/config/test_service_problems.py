@@ -122,10 +122,6 @@ ONE = {
 
 @pytest.mark.parametrize("ending", LIST)
 def test_it_is_told_in_the_format_of_the_file(ending: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##= type=test
-    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
-    ##% of the file.
     steps = {"id": "a", "tool": "km-search"}
     data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
     found = {
@@ -171,9 +167,6 @@ SEEN_TWICE = [
 
 @pytest.mark.parametrize(("provider", "told"), SEEN_TWICE)
 def test_nor_where_it_stands_a_second_time(provider: str, told: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##= type=test
-    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     (message,) = [
         one.message for one in service_problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message
     ]

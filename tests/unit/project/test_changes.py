@@ -78,10 +78,6 @@ NOTHING = {
 
 @pytest.mark.parametrize("edit", NOTHING.values(), ids=NOTHING)
 def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##= type=test
-    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
-    ##% effect.
     following = follow()
     edit(kettle)
     append("spec.md")(kettle)

@@ -79,9 +79,6 @@ def test_permissions_and_links_are_kept(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
-    ##% alone a file that is read-only or has changed since it was read.
     other = folder / "src/other.rs"
     other.write_text(BROKEN)
     project, found = fix_all(folder)
@@ -120,9 +117,6 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     ],
 )
 def test_requirement_files(before: str, after: str, folder: Path) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
-    ##% exactly one correction fits.
     for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
         text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
         (folder / TOML).write_bytes(text.format(before).encode())

@@ -33,9 +33,6 @@ def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
 def test_what_a_report_lets_pass() -> None:
     ##= man/spec/validate.md#checks
     ##% `duvet validate` MUST report an exception without a reason as an error.
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
-    ##% excepted text.
     problems = validate(project()).of(["src/doubtful.rs"]).problems
     assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
         (1, "DUV090", "error"),
@@ -90,9 +87,6 @@ def test_hints_and_fixes(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
 def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
-    ##= man/spec/validate.md#checks
-    ##% `duvet validate` SHOULD warn about duplicate annotations, annotations in string literals, and code or tests for
-    ##% excepted text.
     said = "//= tea.md#serving\n//# Everybody SHOULD wait\n"
     texts = {
         "src/twice.rs": said
@@ -121,9 +115,6 @@ def test_a_requirement_file_and_a_source_that_is_right() -> None:
     ],
 )
 def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
-    ##% again.
     tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
     source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
     harmless = tea.replace(text, "good")

@@ -250,9 +250,6 @@ def test_above_the_line_with_its_indentation() -> None:
 
 
 def test_the_type_that_the_source_gives_is_not_written() -> None:
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
-    ##% indentation and without an implied type.
     test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
     lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     assert lines == [
@@ -315,9 +312,6 @@ def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
 
 def test_lines_that_go_on() -> None:
     """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
     for end in ("\n", "\r\n"):
         text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
         for line in (2, 3):

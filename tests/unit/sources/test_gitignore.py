@@ -147,9 +147,6 @@ def shown(folder: Path, paths: list[str]) -> list[str]:
 @pytest.mark.parametrize("house", HOUSES)
 @pytest.mark.parametrize("kind", ["repository", "worktree", "submodule"])
 def test_a_project_in_a_folder_of_a_repository(house: str, kind: str, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#sources
-    ##= type=test
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     top = tmp_path / "house"
     own = made(kind, top)
     project = top / "p" / "project"

@@ -84,8 +84,6 @@ WITHOUT_TARGET = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "
     ],
 )
 def test_excluded_folders_with_everything_in_them(excluded: list[str], paths: list[str]) -> None:
-    ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
     assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
 
 

@@ -158,9 +158,6 @@ def test_a_slow_one_holds_nothing_back(held: Held, tmp_path: Path) -> None:
 
 
 def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
-    ##% takes too long.
     stuck = [f"/good/stuck{index}" for index in range(MAX_PARALLEL_DOWNLOADS)]
     held.held = set(stuck)
     files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
@@ -189,9 +186,6 @@ def test_those_that_fail_are_told_among_those_that_do_not(held: Held, tmp_path: 
     ],
 )
 def test_one_file_is_filled_once(held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
-    ##% which they arrive.
     assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
     assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
 
@@ -206,8 +200,6 @@ def test_of_a_file_and_a_folder_of_one_name_the_first_stays(held: Held, tmp_path
 
 
 def test_what_is_not_allowed_begins_no_thread(held: Held, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% With `--offline`, duvet MUST NOT download anything.
     class Watched(Heard):
         def downloads(self, count: int) -> Downloads:
             raise AssertionError("there is nothing to watch")

@@ -71,8 +71,6 @@ def test_what_is_no_file_is_unresolved(spec: str) -> None:
 
 
 def test_on_disk(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     (tmp_path / "w" / "docs").mkdir(parents=True)
     (tmp_path / "up.md").touch()
     (tmp_path / "w" / "in.md").touch()
@@ -185,8 +183,6 @@ RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
     ],
 )
 def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     assert canonical_url(url) == canonical
 
 
@@ -251,8 +247,6 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
     ],
 )
 def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
     index = find_section_index(RFC, wanted)
     assert (None if index is None else RFC.sections[index].id) == id
 

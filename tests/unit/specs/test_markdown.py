@@ -118,8 +118,6 @@ def test_heading_attributes(heading: str, id: str, title: str) -> None:
 
 
 def test_an_id_is_given_once() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
@@ -197,9 +195,6 @@ def test_offsets_count_bytes() -> None:
     ],
 )
 def test_lines_and_breaks(text: str, expected: list[str | None]) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Each sentence, and each item of a Markdown list, with a keyword of RFC 2119 MUST be a requirement with the level
-    ##% of its strongest keyword.
     assert lines(f"# A{text}") == expected
 
 

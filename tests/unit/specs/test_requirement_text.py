@@ -30,9 +30,6 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 
 def test_toml() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
-    ##% specification, and leave unchanged ones alone.
     assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"

@@ -56,9 +56,6 @@ NOWHERE = [
 
 def test_references_that_lead_nowhere(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
-    ##% sections.
-    ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a quote that its section does not contain.
     found: list[str] = []
     for comments in NOWHERE:

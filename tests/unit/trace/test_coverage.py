@@ -106,8 +106,6 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
 
 @given(cited_texts())
 def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     text, annotations = cited
     tallies = trace_of(text, *annotations).coverages[0].tallies
     assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
@@ -309,9 +307,6 @@ def test_nothing_adds_up_to_nothing() -> None:
     ],
 )
 def test_totals(counts: tuple[int, ...], numbers: tuple[int | None, ...], words: str, left: str) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
-    ##% reason, but an exception MUST NOT count towards the percentage done.
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.

@@ -141,9 +141,6 @@ def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) 
 
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
-    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     text, annotations = cited
     flat = text.replace("\n", " ")
     starts = {one.quote: flat.find(one.quote) for one in annotations}

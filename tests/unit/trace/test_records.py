@@ -69,14 +69,6 @@ def excepted(quote: str, reason: str = "why") -> Annotation:
     ],
 )
 def test_states(annotations: tuple[Annotation, ...], state: State) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
-    ##% reason, but an exception MUST NOT count towards the percentage done.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
-    ##% only todos, or nothing, cite it.
     (requirement,) = found(WRAPPED, SPEC, *annotations)
     assert (requirement.state, requirement.status) == (state, state.status)
 
@@ -125,9 +117,6 @@ def test_requirements_are_in_the_order_of_the_text() -> None:
 
 
 def test_equal_sentences_are_one_requirement() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% Sentences of a section that differ only in wrapping and in white space around punctuation MUST be one
-    ##% requirement, and wrapping MUST NOT change its id.
     text = "It MUST\tbe.\nIt MUST be."
     first, other = citing("It MUST\tbe.", Kind.SPEC, 1, Level.SHOULD), citing("It MUST be.", Kind.SPEC, 2, Level.MUST)
     (requirement,) = found(text, first, other, citing("It MUST\tbe."), citing("It MUST\tbe.", Kind.TEST))

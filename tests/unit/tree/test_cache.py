@@ -73,7 +73,6 @@ def test_a_file_is_read_once_in_each_way(root: Path) -> None:
 
 def test_a_clock_that_jumps_back(root: Path) -> None:
     ##= man/spec/cache.md#freshness
-    ##= type=test
     ##% duvet MUST give the same answer with and without the cache.
     work = Work()
     run_of_file(root, work, LATER)
@@ -232,9 +231,6 @@ def test_work_that_asked_for_a_variable(root: Path) -> None:
 
 
 def test_work_that_asked_whether_a_day_is_over(root: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% duvet MUST give the same answer with and without the cache.
     work, done = Work(), []
     for number in (30, 31, 31, 30, None, 1, 1, 31):
         today = None if number is None else date(2030, 2 if number == 1 else 1, number)
@@ -261,7 +257,6 @@ def test_work_that_asked_for_all_variables(root: Path) -> None:
 
 def test_a_fault_is_not_kept(root: Path) -> None:
     ##= man/spec/cache.md#freshness
-    ##= type=test
     ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
     ##% during the run.
     work = Work()

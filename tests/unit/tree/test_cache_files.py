@@ -139,9 +139,6 @@ def name_of(package: Path) -> str:
 
 
 def test_a_module_that_changes_makes_another_build(tmp_path: Path) -> None:
-    ##= man/spec/cache.md#storage
-    ##= type=test
-    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     import shutil
 
     import duvet

@@ -137,10 +137,6 @@ CHANGES: dict[str, Change] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
-    ##% during the run.
     choice = random.Random(name)
     for number in range(SAMPLES):
         folder = start(tmp_path / str(number))

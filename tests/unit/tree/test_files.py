@@ -70,9 +70,6 @@ def test_absolute_paths_in_memory() -> None:
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#sources
-    ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
-    ##% regular file without waiting for it.
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "gone").symlink_to("nothing")

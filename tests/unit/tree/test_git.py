@@ -147,9 +147,6 @@ def test_a_submodule_is_an_empty_folder(checkout: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["sha256", "worktree", "shallow", "tag", "packed"])
 def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
-    ##% disk, also in a git hook.
     folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if how == "sha256" else []))
     revision = "HEAD"
     if how == "worktree":

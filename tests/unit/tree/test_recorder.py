@@ -147,7 +147,6 @@ def test_a_selection_of_answers(root: Path) -> None:
 
 def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
-    ##= type=test
     ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     info = (root / "src" / "a.rs").stat()
     second = 10**9
