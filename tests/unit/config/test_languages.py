@@ -33,21 +33,14 @@ def test_what_init_starts_with_in_the_order_of_its_blocks() -> None:
     ]
 
 
-@pytest.mark.parametrize("starter", STARTERS)
-def test_a_starter_looks_for_files_of_its_language(starter: Starter) -> None:
-    assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
-
-
-def test_no_two_languages_share_files() -> None:
+def test_the_table_of_languages() -> None:
     patterns = [pattern for language in Language for pattern in language.patterns]
     assert len(set(patterns)) == len(patterns)
-
-
-@pytest.mark.parametrize("language", Language)
-def test_the_two_prefixes_of_a_style_can_be_told_apart(language: Language) -> None:
-    meta, content = language.style
-    assert not meta.startswith(content)
-    assert not content.startswith(meta)
+    for starter in STARTERS:
+        assert "**/" + starter.pattern.rpartition("/")[2] in starter.language.patterns
+    # The two prefixes of a style can be told apart.
+    for meta, content in (language.style for language in Language):
+        assert not meta.startswith(content) and not content.startswith(meta)
 
 
 ODD = 'a "b"\\c\x7f.md'
@@ -74,21 +67,17 @@ def test_languages_are_known_by_their_files(files: set[str], languages: list[str
 
 
 @pytest.mark.parametrize("extended", [False, True])
-def test_what_is_written_can_be_read(extended: bool) -> None:
+def test_a_new_configuration_can_be_read(extended: bool) -> None:
     config = written(STARTERS, "spec.md", ODD, extended=extended)
     assert [(one.patterns, one.meta, one.content) for one in config.sources] == [
         ((starter.pattern,), *starter.language.style) for starter in STARTERS
     ]
     assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
     assert (config.extended, config.report.snapshot.enabled) == (extended, True)
+    empty = written((), extended=extended)
+    assert (empty.sources, empty.specifications) == ((), ())
 
 
-def test_our_schema_leaves_out_what_git_ignores() -> None:
+def test_the_extended_schema_leaves_out_the_files_that_git_ignores() -> None:
     (source,) = written(detect_languages({"go.mod"}.__contains__), extended=True).sources
     assert source == SourceRule(("src/**/*.go",), gitignore=True, language="go")
-
-
-@pytest.mark.parametrize("extended", [False, True])
-def test_nothing_known_is_a_configuration_too(extended: bool) -> None:
-    config = written((), extended=extended)
-    assert (config.sources, config.specifications) == ((), ())

@@ -27,40 +27,26 @@ from duvet.model import Format, Kind, Place
 from duvet.tree.files import DiskTree, MemoryTree
 
 
-def test_a_file_that_is_given_wins_over_that_of_the_folder() -> None:
+def test_a_named_file_wins_over_that_of_the_folder() -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
     ##% belongs when nothing is configured.
-    tree = MemoryTree({CONFIG_PATH: b""})
+    tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
     assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
-
-
-def test_there_may_be_none() -> None:
     assert find_config(MemoryTree({"config.toml": b""})) is None
 
 
-def project(folder: Path) -> DiskTree:
-    """A tree two folders below one with a configuration."""
-    below = folder / "a" / "b"
-    below.mkdir(parents=True)
-    (folder / ".duvet").mkdir()
-    (folder / CONFIG_PATH).touch()
-    return DiskTree(str(below))
-
-
 def test_parents_are_not_searched_but_named(tmp_path: Path) -> None:
-    tree = project(tmp_path)
+    (tmp_path / "a" / "b" / ".duvet").mkdir(parents=True)
+    (tmp_path / ".duvet").mkdir()
+    (tmp_path / CONFIG_PATH).touch()
+    tree = DiskTree(str(tmp_path / "a" / "b"))
     with pytest.raises(UnreadableError) as error:
         require_config(tree)
-    assert find_config(tree) is None
-    assert error.value.hint == "there is one in `../..`: add `-C ../..`"
+    assert (find_config(tree), error.value.hint) == (None, "there is one in `../..`: add `-C ../..`")
 
 
-def test_the_search_ends_at_the_root() -> None:
-    assert find_parent_project(DiskTree("/")) == ""
-
-
-def test_the_search_ends_where_the_tree_has_no_root() -> None:
+def test_the_search_ends_at_the_root_or_where_the_tree_has_none() -> None:
     class Endless(MemoryTree):
         def exists(self, path: str) -> bool:
             return not path.endswith(CONFIG_PATH)
@@ -68,7 +54,7 @@ def test_the_search_ends_where_the_tree_has_no_root() -> None:
         def identity(self, folder: str) -> object:
             return folder
 
-    assert find_parent_project(Endless({})) == ""
+    assert [find_parent_project(DiskTree("/")), find_parent_project(Endless({}))] == ["", ""]
 
 
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
@@ -171,70 +157,46 @@ def test_our_schema_holds_upstreams_keys() -> None:
     assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
 
 
-def test_what_the_page_shows() -> None:
-    text = """[report.html]
-title = "Tea"
-logo = "ACME"
-spec-text = "full"
-snippet-lines = 0
-embed-json = true
-"""
-    assert read(text, EXTENDED).page == PageRule(
-        title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True
-    )
+def test_settings_of_the_report() -> None:
+    text = "title = 'Tea'\nlogo = 'ACME'\nspec-text = 'full'\nsnippet-lines = 0\nembed-json = true\n"
+    wanted = PageRule(title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True)
+    assert read(f"[report.html]\n{text}", EXTENDED).page == wanted
     assert read("", EXTENDED).page == read("").page == PageRule(snippet_lines=6)
 
 
-def test_what_is_not_applicable() -> None:
-    text = """[[not-applicable]]
-target = "spec.md"
-reason = "too hot"
-[[not-applicable]]
-target = "spec.md#pot"
-quote = "The pot MUST be warm."
-reason = "it is cold"
-owner = "the kitchen"
-expiry = 2030-01-31
-[[not-applicable]]
-target = "spec.md"
-reason = "no"
-expiry = "2030-02-28"
-"""
-    assert read(text, EXTENDED).not_applicable == (
+def test_requirements_that_are_not_applicable() -> None:
+    entries = (
+        "{ target = 'spec.md', reason = 'too hot' }",
+        "{ target = 'spec.md#pot', quote = 'It MUST be warm.', reason = 'cold', owner = 'me', expiry = 2030-01-31 }",
+        "{ target = 'spec.md', reason = 'no', expiry = '2030-02-28' }",
+    )
+    assert read(f"not-applicable = [{', '.join(entries)}]", EXTENDED).not_applicable == (
         NotApplicableRule("spec.md", "too hot"),
-        NotApplicableRule("spec.md#pot", "it is cold", "The pot MUST be warm.", "the kitchen", date(2030, 1, 31)),
+        NotApplicableRule("spec.md#pot", "cold", "It MUST be warm.", "me", date(2030, 1, 31)),
         NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
     )
 
 
-def sources(text: str) -> tuple[SourceRule, ...]:
-    return read(text, EXTENDED).sources
-
-
-def test_a_language_gives_patterns_and_a_style() -> None:
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        # A language gives patterns and a style, unless others are given.
+        ("{ language = 'python' }", [SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python")]),
+        (
+            "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }",
+            [SourceRule(("*.c",), "//=", "*#", language="c")],
+        ),
+        (
+            "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }, { pattern = 'c' }",
+            [SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True), SourceRule(("c",))],
+        ),
+        ("{ pattern = 'a/*', exclude = 'a/x' }", [SourceRule(("a/*",), exclude=("a/x",))]),
+    ],
+)
+def test_sources(text: str, sources: list[SourceRule]) -> None:
     ##= man/spec/trace.md#sources
     ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
-    assert sources('source = [{ language = "python" }]') == (
-        SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python"),
-    )
-
-
-def test_a_pattern_and_a_style_win_over_those_of_the_language() -> None:
-    assert sources('source = [{ language = "c", pattern = "*.c", comment-style.meta = "//=" }]') == (
-        SourceRule(("*.c",), "//=", "*#", language="c"),
-    )
-
-
-def test_lists_of_patterns() -> None:
-    text = 'source = [{ pattern = ["a/*", "b/*"], exclude = ["a/x", "a/y"], gitignore = true }, { pattern = "c" }]'
-    assert sources(text) == (
-        SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True),
-        SourceRule(("c",)),
-    )
-
-
-def test_one_exclusion_needs_no_list() -> None:
-    assert sources('source = [{ pattern = "a/*", exclude = "a/x" }]') == (SourceRule(("a/*",), exclude=("a/x",)),)
+    assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
 
 
 @pytest.mark.parametrize("change", [("", ""), ("'$", "\ufeff'$"), ("\n", "\r\n")])
@@ -257,24 +219,13 @@ def test_folders_stand_beside_the_file(path: str, folders: tuple[str, str]) -> N
     assert (config.specifications_folder, config.requirements_folder) == folders
 
 
-def test_places_of_what_others_check() -> None:
-    text = f"""'$schema' = "{EXTENDED}"
-[[source]]
-pattern = ["a", "b"]
-exclude = "c"
-[[source]]
-language = "go"
-[[requirement]]
-pattern = "d"
-[[specification]]
-source = "e"
-"""
+def test_places_of_values_that_others_check() -> None:
+    text = (
+        f"'$schema' = '{EXTENDED}'\n[[source]]\npattern = ['a', 'b']\nexclude = 'c'\n[[source]]\nlanguage = 'go'\n"
+        "[[requirement]]\npattern = 'd'\n[[specification]]\nsource = 'e'\n"
+    )
     config = read_config(text.encode(), PATH, {})
     assert [
-        config.source_place(0, "pattern", 1),
-        config.source_place(0, "exclude"),
-        config.source_place(1),
-        config.requirement_place(0),
-        config.requirement_place(3),
-        config.specification_place(0),
+        *(config.source_place(0, "pattern", 1), config.source_place(0, "exclude"), config.source_place(1)),
+        *(config.requirement_place(0), config.requirement_place(3), config.specification_place(0)),
     ] == [Place(3, 17, 3), Place(4, 11, 3), Place(5, 1, 10), Place(), Place(8, 11, 3), Place(10, 10, 3)]

@@ -106,28 +106,24 @@ def test_what_variables_hold_is_checked() -> None:
     ]
 
 
-LIST = {
-    "toml": "write `[[workflows.w.steps]]`, a table for each",
-    "yaml": "write a list, with `- ` before each table",
-    "yml": "write a list, with `- ` before each table",
-    "json": "write a list, with `[` and `]` around the tables",
-}
-ONE = {
-    "toml": "write `[server]`, one table only",
-    "yaml": "write one table only, without `- `",
-    "yml": "write one table only, without `- `",
-    "json": "write one table only, without `[` and `]`",
+YAML = ("write a list, with `- ` before each table", "write one table only, without `- `")
+FORMATS = {
+    "toml": ("write `[[workflows.w.steps]]`, a table for each", "write `[server]`, one table only"),
+    "json": (
+        "write a list, with `[` and `]` around the tables",
+        "write one table only, without `[` and `]`",
+    ),
 }
 
 
-@pytest.mark.parametrize("ending", LIST)
-def test_it_is_told_in_the_format_of_the_file(ending: str) -> None:
+@pytest.mark.parametrize("ending", ["toml", "yaml", "yml", "json"])
+def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
     steps = {"id": "a", "tool": "km-search"}
     data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
-    found = {
-        problem.message.partition(":")[0]: problem.hint for problem in service_problems(data, f"duvet.config.{ending}")
-    }
-    assert found == {"workflows.w.steps": LIST[ending], "server": ONE[ending]}
+    problems = service_problems(data, f"duvet.config.{ending}")
+    assert {one.message.partition(":")[0]: one.hint for one in problems} == dict(
+        zip(("workflows.w.steps", "server"), FORMATS.get(ending, YAML), strict=True)
+    )
 
 
 HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
@@ -147,33 +143,34 @@ def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) ->
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
 
 
-SEEN_TWICE = [
-    ("{apiKey: &k sk-hidden, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
-    ("{apiKey: &k sk-hidden, timeout: *k}", "providers.a.timeout: invalid type: string ***, expected a number"),
-    ("{apiKey: &k 471147, kind: *k}", "providers.a.kind: invalid type: integer ***, expected a string"),
-    ("{apiKey: &k 47.5, kind: *k}", "providers.a.kind: invalid type: floating point ***, expected a string"),
-    ("{apiKey: &k 7, kind: *k}", "providers.a.kind: invalid type: integer ***, expected a string"),
-    ("{apiKey: &k x, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
-    ("{apiKey: [&k sk-hidden], kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
-    ('{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}', "providers.a.timeout: invalid type: string ***, expected a number"),
-    ("{apiKey: sk-hidden, sk-hidden: 1}", "providers.a.***: unknown field ***, expected one of "),
-    ("{apiKey: &k $ecret7, kind: *k}", "providers.a.kind: unknown variant ***, expected one of "),
-    (
-        "{apiKey: &k %s, timeout: *k}" % ("sk" * 1000),
-        "providers.a.timeout: invalid type: string ***, expected a number",
-    ),
-]
+KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
+TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
-@pytest.mark.parametrize(("provider", "told"), SEEN_TWICE)
-def test_nor_where_it_stands_a_second_time(provider: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("provider", "told"),
+    [
+        ("{apiKey: &k sk-hidden, kind: *k}", UNKNOWN),
+        ("{apiKey: &k x, kind: *k}", UNKNOWN),
+        ("{apiKey: [&k sk-hidden], kind: *k}", UNKNOWN),
+        ("{apiKey: &k $ecret7, kind: *k}", UNKNOWN),
+        ("{apiKey: &k 471147, kind: *k}", KIND.format("integer")),
+        ("{apiKey: &k 47.5, kind: *k}", KIND.format("floating point")),
+        ("{apiKey: &k 7, kind: *k}", KIND.format("integer")),
+        ("{apiKey: &k sk-hidden, timeout: *k}", TIMEOUT),
+        ('{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}', TIMEOUT),
+        ("{apiKey: &k %s, timeout: *k}" % ("sk" * 1000), TIMEOUT),
+        ("{apiKey: sk-hidden, sk-hidden: 1}", "***: unknown field ***, expected one of "),
+    ],
+)
+def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told: str) -> None:
     (message,) = [
         one.message for one in service_problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message
     ]
-    assert message.startswith(told)
+    assert message.startswith(f"providers.a.{told}")
 
 
-def test_nor_where_there_are_many() -> None:
+def test_problems_are_not_shown_beside_many_secrets() -> None:
     keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
     assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
         "what is wrong here is told once fewer secrets are written down in this file"
@@ -188,7 +185,7 @@ def test_names_of_variables_are_shown() -> None:
 
 
 @pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
-def test_nor_where_the_file_is_broken(text: str) -> None:
+def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
     page = render_problems(
         service_problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
     ).decode()

@@ -45,34 +45,23 @@ def test_expands(template: str, expansion: TemplateExpansion) -> None:
     assert expand_template(template, ENVIRON) == expansion
 
 
-ERRORS = [
-    ("${{ REV", 'expected "}}"', "close the expression: `${{ NAME }}`"),
-    ("${{ '${{ REV }}", 'expected "}}"', "close the expression: `${{ NAME }}`"),
-    (
-        "x/${{ NONE }}",
-        'failed to evaluate expression: " NONE "',
-        "set the environment variable `NONE`, or end with a text in quotes: `|| 'text'`",
-    ),
-    (
-        "${{ NONE || dflt }}",
-        'failed to evaluate expression: " NONE || dflt "',
-        "set the environment variable `NONE` or `dflt`, or end with a text in quotes: `|| 'text'`",
-    ),
-    (
-        '${{ "B" }}',
-        'failed to evaluate expression: " \\"B\\" "',
-        "set the environment variable `\"B\"`, or end with a text in quotes: `|| 'text'`",
-    ),
-    (
-        "${{}}",
-        'failed to evaluate expression: ""',
-        "name an environment variable or a text: `${{ NAME || 'text' }}`",
-    ),
-]
+OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
+FAILED = "failed to evaluate expression: "
+UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
 
 
-@pytest.mark.parametrize(("template", "message", "hint"), ERRORS)
-def test_says_why_a_template_has_no_value(template: str, message: str, hint: str) -> None:
+@pytest.mark.parametrize(
+    ("template", "message", "hint"),
+    [
+        ("${{ REV", *OPEN),
+        ("${{ '${{ REV }}", *OPEN),
+        ("x/${{ NONE }}", f'{FAILED}" NONE "', UNSET.format("`NONE`")),
+        ("${{ NONE || dflt }}", f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
+        ('${{ "B" }}', f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
+        ("${{}}", f'{FAILED}""', "name an environment variable or a text: `${{ NAME || 'text' }}`"),
+    ],
+)
+def test_a_template_without_a_value(template: str, message: str, hint: str) -> None:
     with pytest.raises(ExpressionError) as error:
         expand_template(template, ENVIRON)
     assert (error.value.message, error.value.hint) == (message, hint)
@@ -128,11 +117,7 @@ def test_texts(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("$", "a `$` with no name after it"),
-        ("$1", "a `$` with no name after it"),
-        ("${A", "a `$` with no name after it"),
-        ("${}", "a `$` with no name after it"),
-        ("${A:-b}", "a `$` with no name after it"),
+        *((text, "a `$` with no name after it") for text in ("$", "$1", "${A", "${}", "${A:-b}")),
         ("$AB", "the environment variable `AB` is not set"),
         ("$ab", "the environment variable is not set"),
         ("$ODD", "the environment variable `ODD` is not UTF-8"),
@@ -149,12 +134,8 @@ def test_what_is_one_variable() -> None:
     assert [text for text in texts if is_variable(text)] == ["$A", "${_a1}"]
 
 
-def test_a_secret_shows_itself_to_who_asks() -> None:
+def test_a_secret_shows_itself_only_when_asked() -> None:
     secret = Secret("sk-1")
-    assert (secret.reveal(), repr(secret), f"{secret}", str([secret])) == (
-        "sk-1",
-        "Secret(…)",
-        "Secret(…)",
-        "[Secret(…)]",
-    )
+    assert secret.reveal() == "sk-1"
+    assert (repr(secret), f"{secret}", str([secret])) == ("Secret(…)", "Secret(…)", "[Secret(…)]")
     assert secret == Secret("sk-1") != Secret("sk-2") and secret != "sk-1"

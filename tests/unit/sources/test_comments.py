@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Note, Place, Problem, Source
+from duvet.model import Annotation, Format, Kind, Level, Problem, Source
 from duvet.sources.comments import (
     LineRun,
     LineToken,
@@ -21,6 +22,7 @@ from duvet.sources.comments import (
     tokenize_run,
 )
 from duvet.text import WHITESPACE
+from tests.conftest import ROOT
 from tests.problems import show_problem
 
 
@@ -104,38 +106,6 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     assert problem.message == "invalid key for type SPEC"
 
 
-STRAY = (
-    "warning DUV027 this text has no target, so it is ignored [text here]; "
-    "put a line with the target (spec#section) above it, or use another comment prefix"
-)
-CUT_OFF = (
-    "warning DUV028 this text is cut off from its target on line 1, which now quotes nothing [text here]; "
-    "remove the lines between the target and the text"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("//= a#1\n\n//# one\n//# two\n", [f"a.rs:3:5+3 {CUT_OFF}"]),
-        ("//= a#1\n\n\n\n//# far", [f"a.rs:5:5+3 {STRAY}"]),
-        ("//= a#1\n//# one\n\n//# two", [f"a.rs:4:5+3 {STRAY}"]),
-        ("//# one\n\n//# two", [f"a.rs:1:5+3 {STRAY}", f"a.rs:3:5+3 {STRAY}"]),
-        ("//#\n", []),
-    ],
-)
-def test_text_without_a_target(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
-    assert [show_problem(problem) for problem in scan_comments("a.rs", text, SourceStyle())[1]] == expected
-
-
-def test_what_is_wrong_with_one_block_hides_no_other() -> None:
-    found, wrong = scan_comments("a.rs", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n", SourceStyle())
-    assert [one.target for one in found] == ["a#2"]
-    assert [(one.code, one.place.line) for one in wrong] == [("DUV022", 2), ("DUV023", 6), ("DUV025", 6)]
-
-
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
 def test_spans_hold_what_they_say(text: str) -> None:
     for found in scan_comments("a.rs", text, SourceStyle())[0]:
@@ -149,9 +119,6 @@ def test_spans_hold_what_they_say(text: str) -> None:
             assert source.quote[1] == source.text[1]
 
 
-TYPES = '["spec", "test", "implementation", "exception", "todo", "implication"]'
-
-
 def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
     return scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
 
@@ -160,12 +127,6 @@ def read(*fields: str) -> Annotation:
     found, problems = scanned(*fields)
     assert problems == []
     return found[0]
-
-
-def refuse(*fields: str) -> list[Problem]:
-    found, problems = scanned(*fields)
-    assert found == []
-    return problems
 
 
 KINDS = {
@@ -196,83 +157,41 @@ def test_fields_of_a_todo() -> None:
     assert (found.feature, found.tracking_issue) == ("pots", "https://host/7")
 
 
-@pytest.mark.parametrize(
-    ("fields", "problems"),
-    [
-        (["a#1", "tags=x"], [("DUV020", Place(2, 7, 4))]),
-        (["https://host/?a=b#1"], [("DUV020", Place(1, 7, 15)), ("DUV025", Place(1, 23, 3))]),
-        (["a#1", "=x"], [("DUV020", Place(2, 7, 1))]),
-        (["a#1", "Type=test"], [("DUV020", Place(2, 7, 4))]),
-        (["a#1", "source=b#22"], [("DUV021", Place(2, 14, 4))]),
-        (
-            ["type=x", "level=x", "format=x", "key=x", "feature=x", "level=MAY"],
-            [
-                *(("DUV020", Place(4, 7, 3)), ("DUV021", Place(6, 13, 3)), ("DUV022", Place(1, 12, 1))),
-                *(("DUV023", Place(2, 13, 1)), ("DUV024", Place(3, 14, 1)), ("DUV025", Place(1, 12, 1))),
-            ],
-        ),
-    ],
-)
-def test_places_of_problems(fields: list[str], problems: list[tuple[str, Place]]) -> None:
-    assert [(one.code, one.place) for one in refuse(*fields)] == problems
+MISTAKES = [
+    *(["a#1", "tags=x"], ["https://host/?a=b#1"], ["a#1", "=x"], ["a#1", "Type=test"]),
+    *(["a#1", "b#22"], ["a#1", "source=b#22"], ["a#1", "type=todo", "type = todo"]),
+    *(["a#1", f"{key}=abcd", f"{key} = abcd", "type=todo"] for key in ("feature", "tracking-issue")),
+    *(["a#1", "level=MUST", "level = MUST", "type=todo"], ["a#1", "format=md", "format = md", "type=todo"]),
+    *(
+        ["a#1", "type=Test"],
+        ["a#1", "type="],
+        ["a#1", "level=must"],
+        ["a#1", "format=html"],
+        ["type=test", "level=MUST"],
+    ),
+    *(["a#1", "type=spec", "reason=xy"], ["a#1", "type=todo", "reason=xy"], ["a#1", "type=citation", "feature=xy"]),
+    ["a#1", "type=exception", "tracking-issue=xy"],
+    ["type=x", "level=x", "format=x", "key=x", "feature=x", "level=MAY"],
+]
+STRAYS = [
+    *("//= a#1\n\n//# one\n//# two\n", "//= a#1\n\n\n\n//# far", "//= a#1\n//# one\n\n//# two", "//# one\n\n//# two"),
+    *("//#\n", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n"),
+]
 
 
-UNKNOWN = (
-    "known are type, level, format, reason, feature, tracking-issue; "
-    "a target with `=` in it can be written as source=TARGET"
-)
-LEVELS = '["AUTO", "MUST", "SHOULD", "MAY"]'
-NO_TARGET = "comment is missing source specification"
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (["a#1", "tags=x"], f"2:7+4 DUV020 invalid metadata field [defined here]; {UNKNOWN}"),
-        (["a#1", "type=Test"], f'2:12+4 DUV022 Invalid annotation type "Test", expected one of {TYPES} [error here]'),
-        (["a#1", "type="], f'2:12 DUV022 Invalid annotation type "", expected one of {TYPES} [error here]'),
-        (
-            ["a#1", "level=must"],
-            f'2:13+4 DUV023 Invalid annotation level "must", expected one of {LEVELS} [error here]',
-        ),
-        (
-            ["a#1", "format=html"],
-            '2:14+4 DUV024 Invalid spec type "html", expected one of ["auto", "ietf", "markdown"] [error here]',
-        ),
-        (
-            ["type=test", "level=MUST"],
-            f"1:12+4 DUV025 {NO_TARGET} [defined here]; add a line with the target, such as `spec.md#section`",
-        ),
-        *(
-            (
-                ["a#1", f"type={kind}", f"{key}=xy"],
-                f"3:{8 + len(key)}+2 DUV026 invalid key for type {kind.upper()} [defined here]; `{key}` belongs to {kinds}",
-            )
-            for kind, key, kinds in (
-                ("spec", "reason", "citation, exception, implication, test"),
-                ("todo", "reason", "citation, exception, implication, test"),
-                ("citation", "feature", "todo"),
-                ("exception", "tracking-issue", "todo"),
-            )
-        ),
-        (["a#1", "b#22"], '2:7+4 DUV021 "source" already specified [redefined here] (:1:7+3 already defined here)'),
-    ],
-)
-def test_a_field_that_is_wrong(fields: list[str], expected: str) -> None:
+def test_problems(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#annotations
     ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
     ##% type, where it is written.
-    assert [show_problem(problem) for problem in refuse(*fields)] == [f"a.rs:{expected}"]
-
-
-@pytest.mark.parametrize("key", ["type", "level", "format", "feature", "tracking-issue"])
-def test_a_repeated_key(key: str) -> None:
-    value = {"type": "todo", "level": "MUST", "format": "md"}.get(key, "abcd")
-    fields = ["a#1", f"{key}={value}", f"{key} = {value}", *(["type=todo"] if key != "type" else [])]
-    first, again = Place(2, 8 + len(key), len(value)), Place(3, 10 + len(key), len(value))
-    notes = (Note(first, "already defined here"),)
-    message = f'"{key}" already specified'
-    assert refuse(*fields) == [Problem("DUV021", message, "a.rs", again, "redefined here", notes=notes)]
+    ##= man/spec/trace.md#annotations
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
+    found: list[str] = []
+    for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
+        annotations, problems = scan_comments("a.rs", text, SourceStyle())
+        found += [*text.splitlines(), *(f"-> {one.target} {one.quote}".rstrip() for one in annotations)]
+        found += [*map(show_problem, problems), ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match("\n".join(found), "annotations.txt")
 
 
 PREFIXES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
