@@ -270,48 +270,37 @@ def test_nothing_adds_up_to_nothing() -> None:
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
 
 
+HALF = "4 requirements not cited, 3 in progress, 4 without tests"
+
+
 @pytest.mark.parametrize(
-    ("counts", "numbers", "words", "left"),
+    ("counts", "applicable", "words", "left"),
     [
-        (
-            (3, 1, 2, 1, 4, 5, 1, 2, 0),
-            (19, 5, 14, 3, 21),
-            "3 of 14 applicable requirements done (21 %), 5 excepted",
-            "4 requirements not cited, 3 in progress, 4 without tests",
-        ),
+        ((3, 1, 2, 1, 4, 5, 1, 2, 0), 14, "3 of 14 applicable requirements done (21 %), 5 excepted", HALF),
         (
             (3, 1, 2, 1, 4, 5, 1, 2, 6),
-            (25, 5, 14, 3, 21),
+            14,
             "3 of 14 applicable requirements done (21 %), 5 excepted, 6 not applicable",
-            "4 requirements not cited, 3 in progress, 4 without tests",
+            HALF,
         ),
+        ((0,) * 8 + (2,), 0, "0 of 0 applicable requirements done, 0 excepted, 2 not applicable", ""),
+        ((0,) * 5 + (2, 0, 0, 0), 0, "0 of 0 applicable requirements done, 2 excepted", ""),
+        ((0,) * 7 + (999, 0), 999, "999 of 999 applicable requirements done (100 %), 0 excepted", ""),
         (
-            (0, 0, 0, 0, 0, 0, 0, 0, 2),
-            (2, 0, 0, 0, None),
-            "0 of 0 applicable requirements done, 0 excepted, 2 not applicable",
-            "",
-        ),
-        ((0, 0, 0, 0, 0, 2, 0, 0, 0), (2, 2, 0, 0, None), "0 of 0 applicable requirements done, 2 excepted", ""),
-        (
-            (0, 0, 0, 0, 0, 0, 0, 999, 0),
-            (999, 0, 999, 999, 100),
-            "999 of 999 applicable requirements done (100 %), 0 excepted",
-            "",
-        ),
-        (
-            (1, 0, 0, 0, 0, 0, 0, 999, 0),
-            (1000, 0, 1000, 999, 99),
+            (1, *(0,) * 6, 999, 0),
+            1000,
             "999 of 1000 applicable requirements done (99 %), 0 excepted",
             "1 requirement not cited",
         ),
     ],
 )
-def test_totals(counts: tuple[int, ...], numbers: tuple[int | None, ...], words: str, left: str) -> None:
+def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.
     total = Total(None, None, counts)
-    assert (total.requirements, total.excepted, total.applicable, total.done, total.percent) == numbers
+    assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
+    assert f"{total.done} of {applicable}" in words and (f"({total.percent} %)" in words or total.percent is None)
     assert (total.words, total.left) == (words, left)
 
 

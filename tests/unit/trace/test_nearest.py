@@ -132,47 +132,58 @@ def near(text: str = TEXT) -> Neighbourhood:
     return Neighbourhood(project.library.load(locate_specification("tea.md")))
 
 
-def holding(quote: str) -> list[str]:
+@pytest.mark.parametrize(
+    ("quote", "sections"),
+    [
+        ("The leaves", []),
+        # However it is wrapped, but to the letter.
+        ("Everybody SHOULD wait until the host has  poured the last cup", ["serving", "again"]),
+        ("rinsed with water , and MUST NOT", ["washing"]),
+        ("rinsed with waters, and MUST NOT", []),
+        ("", []),
+        ("The water MUST boil", ["brewing", "washing"]),
+        ("The waters MUST boil", []),
+    ],
+)
+def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     one = near()
-    return [one.section_id(index) for index in one.holding(quote)]
+    assert [one.section_id(index) for index in one.holding(quote)] == sections
+    held = [one.section_id(index) for index in range(5) if one.holds(index, quote)]
+    assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
-def test_sections_that_hold_a_quote() -> None:
-    """However it is wrapped, but to the letter."""
-    assert holding("The leaves") == []
-    assert holding("Everybody SHOULD wait until the host has  poured the last cup") == ["serving", "again"]
-    assert holding("rinsed with water , and MUST NOT") == ["washing"]
-    assert holding("rinsed with waters, and MUST NOT") == []
-    assert holding("") == []
+FRAMES = "# Frames\n\n" + "".join(
+    f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB"
+)
 
 
-def test_whether_a_section_holds_a_quote() -> None:
-    one = near()
-    assert [one.holds(index, "The water MUST boil") for index in range(5)] == [False, True, False, True, False]
-    assert one.holds(2, "")
-    # What is accepted with one edit is not what stands there.
-    assert not one.holds(1, "The waters MUST boil")
-
-
-def test_the_best_section() -> None:
-    one = near()
-    found = one.anywhere("The water MUST boil before the leaves get put into the pot.")
-    assert found is not None and one.section_id(found[0]) == "brewing"
-    assert found[1].text == "The water MUST boil before the leaves are put into the pot."
-    assert found[1].is_clear
-    assert one.anywhere("Nobody has ever seen anything of that kind.") is None
-    assert near("").anywhere("The water MUST boil.") is None
-
-
-def test_one_text_in_two_sections_is_one_answer() -> None:
-    found = near().anywhere("Everybody SHOULD wait until the guest has poured the last cup of tea.")
-    assert found is not None and found[1].is_clear
-
-
-def test_two_texts_are_two_answers() -> None:
-    frames = "".join(f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB")
-    found = near(f"# Frames\n\n{frames}").anywhere("A frame of type F MUST be ignored by servers.")
-    assert found is not None and not found[1].is_clear
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        (
+            TEXT,
+            "The water MUST boil before the leaves get put into the pot.",
+            ("brewing", "The water MUST boil before the leaves are put into the pot.", True),
+        ),
+        (TEXT, "Nobody has ever seen anything of that kind.", None),
+        ("", "The water MUST boil.", None),
+        # One text in two sections is one answer, two texts are two.
+        (
+            TEXT,
+            "Everybody SHOULD wait until the guest has poured the last cup of tea.",
+            ("again", "Everybody SHOULD wait until the host has poured the last cup of tea.", True),
+        ),
+        (
+            FRAMES,
+            "A frame of type F MUST be ignored by servers.",
+            ("b", "A frame of type B MUST be ignored by servers.", False),
+        ),
+    ],
+)
+def test_the_best_section(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
+    one = near(text)
+    best = one.anywhere(quote)
+    assert (best and (one.section_id(best[0]), best[1].text, best[1].is_clear)) == found
 
 
 def test_rare_words_tell_where_to_look() -> None:
