@@ -45,20 +45,28 @@ def test_requirements_folder(source: str, out: str, downloads: str, folder: str)
     assert requirements_folder(source, out, downloads) == folder
 
 
-def test_requirements_file() -> None:
+LONG, SHORT = "a" * 240, "a" * 50
+
+
+@pytest.mark.parametrize(
+    ("id", "path"),
+    [
+        ("section-2.1", "r/section-2.1.toml"),
+        ("", "r/.toml"),
+        ("../../up", "r/..%2F..%2Fup.toml"),
+        ("a\0\n\x7fb", "r/a%00%0A%7Fb.toml"),
+        # A title that no file name can hold is cut and gets a digest.
+        (LONG, f"r/{LONG}.toml"),
+        (f"{LONG}b", f"r/{SHORT}-985453035960.toml"),
+        (f"{LONG}c", f"r/{SHORT}-a7424959e7c2.toml"),
+    ],
+)
+def test_requirements_file(id: str, path: str) -> None:
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
-    ids = ["section-2.1", "", "../../up"]
-    assert [requirements_file("r", id) for id in ids] == ["r/section-2.1.toml", "r/.toml", "r/..%2F..%2Fup.toml"]
-    assert requirements_file("r", "a\0\n\x7fb") == "r/a%00%0A%7Fb.toml"
+    assert requirements_file("r", id) == path
     assert requirements_file("r", "a", "rs") == "r/a.rs"
-
-
-def test_a_title_that_no_file_name_can_hold() -> None:
-    fits, short = "a" * 240, "a" * 50
-    names = [requirements_file("r", fits + more) for more in ("", "b", "c")]
-    assert names == [f"r/{fits}.toml", f"r/{short}-985453035960.toml", f"r/{short}-a7424959e7c2.toml"]
     assert len(requirements_file("", "é" * 300).encode()) < 255
 
 

@@ -55,11 +55,8 @@ def test_paths(spec: str, base: str, name: str) -> None:
     ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
     assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
-
-
-def test_a_url_is_normalised_and_keeps_its_format() -> None:
-    found = resolve_specification("https://EXAMPLE.com", Format.IETF, "/top", TREE)
-    assert found == Locator("https://example.com/", True, Format.IETF)
+    url = resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
+    assert url == Locator("https://example.com/", True, Format.IETF)
 
 
 @pytest.mark.parametrize("spec", ["", "nope.md", "docs", "near.md", "spec.md\0"])
@@ -86,9 +83,6 @@ def test_on_disk(tmp_path: Path) -> None:
 def test_locate_takes_a_path_as_it_is() -> None:
     names = [locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")]
     assert names == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
-
-
-def test_locate_refuses_a_nul() -> None:
     with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
         locate_specification("a\0b")
 
@@ -204,11 +198,8 @@ def test_cache_path(url: str, path: str) -> None:
     assert cache_path(url, "d") == path
 
 
-def test_is_url() -> None:
+def test_urls_and_extensions() -> None:
     assert [is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
-
-
-def test_without_extension() -> None:
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
     assert [strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
 
@@ -251,11 +242,6 @@ def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> 
     assert (None if index is None else RFC.sections[index].id) == id
 
 
-def test_markdown_ids_are_exact() -> None:
-    wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
-    assert [find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
-
-
 @pytest.mark.parametrize(
     ("wanted", "near"),
     [
@@ -286,9 +272,11 @@ def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) ->
     )
 
 
-def test_nearest_sections_of_markdown() -> None:
+def test_sections_of_markdown() -> None:
+    wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
+    assert [find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
     assert SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
-    assert SectionNames(specification(Format.MARKDOWN, {}).sections).nearest("x") == []
+    assert SectionNames(()).nearest("x") == []
 
 
 @pytest.mark.parametrize(
