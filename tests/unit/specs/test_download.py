@@ -15,7 +15,7 @@ import pytest
 from duvet.errors import DuvetError, FetchError, OutputError
 from duvet.progress import Downloads, Progress
 from duvet.specs.download import MAX_PARALLEL_DOWNLOADS, DownloadClients, download_texts
-from duvet.specs.fetch import DownloadOutcome, FetchRefusal, Policy, fetch_text
+from duvet.specs.fetch import FetchRefusal, Policy, fetch_text
 from tests.unit.specs.serving import Held, at_work, text
 
 HTTP = Policy(allow_http=True)
@@ -45,11 +45,10 @@ def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
 def downloaded(server: Held, files: dict[str, Path], policy: Policy = HTTP) -> dict[str, str | bytes]:
     """What came of each path that was tried."""
     found = download_texts({f"{server.url}{path}": str(file) for path, file in files.items()}, policy, Progress())
-    return {url.removeprefix(server.url): shown(outcome) for url, outcome in found.items()}
-
-
-def shown(outcome: DownloadOutcome) -> str | bytes:
-    return outcome if isinstance(outcome, bytes) else str(outcome).partition(": ")[2]
+    return {
+        url.removeprefix(server.url): one if isinstance(one, bytes) else str(one).partition(": ")[2]
+        for url, one in found.items()
+    }
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -116,14 +115,12 @@ def test_a_redirect_never_leaves_https(policy: Policy) -> None:
         fetch_text(client, first, policy, lambda size: None)
 
 
-def test_a_file_in_the_way_of_a_folder_stays(held: Held, path: Path) -> None:
+def test_a_file_or_a_folder_in_the_way_stays(held: Held, path: Path) -> None:
     path.parent.parent.write_bytes(b"")
     with pytest.raises(OutputError) as caught:
         fetch(f"{held.url}/good/a", path)
     assert (caught.value.path, path.parent.parent.read_bytes()) == (str(path), b"")
-
-
-def test_a_folder_in_the_way_leaves_nothing_behind(held: Held, path: Path) -> None:
+    path.parent.parent.unlink()
     path.mkdir(parents=True)
     with pytest.raises(OutputError):
         fetch(f"{held.url}/good/a", path)
@@ -204,19 +201,16 @@ def test_what_is_not_allowed_begins_no_thread(held: Held, tmp_path: Path) -> Non
         def downloads(self, count: int) -> Downloads:
             raise AssertionError("there is nothing to watch")
 
-    progress = Watched()
-    urls = [f"{held.url}/good/{name}" for name in "abc"]
-    found = download_texts(
-        {url: str(tmp_path / url[-1]) for url in urls}, Policy(allow_http=True, offline=True), progress
-    )
-    assert [str(outcome) for outcome in found.values()] == [
-        f"could not download {url}: downloads are off" for url in urls
+    progress, urls = Watched(), [f"{held.url}/good/{name}" for name in "abc"]
+    files = {url: str(tmp_path / url[-1]) for url in urls}
+    found = download_texts(files, Policy(allow_http=True, offline=True), progress)
+    assert [(type(one), str(one)) for one in found.values()] == [
+        (FetchError, f"could not download {url}: downloads are off") for url in urls
     ]
-    assert all(isinstance(outcome, FetchError) for outcome in found.values())
     assert (progress.lines, held.seen) == ([f"Downloading {url}" for url in urls], [])
 
 
-def test_each_is_told_from_its_beginning_to_its_end(held: Held, tmp_path: Path) -> None:
+def test_progress_of_each_download(held: Held, tmp_path: Path) -> None:
     class Amounts(Downloads):
         def amount(self, url: str, size: int) -> None:
             progress.lines.append(f"{url} {size}")
@@ -236,13 +230,8 @@ def test_each_is_told_from_its_beginning_to_its_end(held: Held, tmp_path: Path) 
     good, bad = f"{held.url}/good/a", f"{held.url}/bad/b"
     download_texts(dict.fromkeys((bad, good), str(tmp_path / "tea")), HTTP, progress)
     assert progress.lines == [
-        "2 to come",
-        f"Downloading {bad}",
-        f"failed {bad}",
-        f"Downloading {good}",
-        f"{good} {len(text('a'))}",
-        f"Downloaded {good}",
-        "over",
+        *("2 to come", f"Downloading {bad}", f"failed {bad}", f"Downloading {good}", f"{good} {len(text('a'))}"),
+        *(f"Downloaded {good}", "over"),
     ]
 
 
@@ -259,21 +248,18 @@ def test_an_interruption_waits_for_nothing(held: Held, tmp_path: Path) -> None:
 
 
 class Connections(ThreadingHTTPServer):
-    """Keeps connections open until it is asked for `/hang-up`."""
+    """Keeps connections open until it is asked for `/once` a second time, or for `/never`."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), Connection)
         self.calls: list[tuple[str, str | None, int]] = []
         """What was asked for, with which cookie, and how many connections there were by then."""
         self.connections = 0
 
-    def url(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.server_port}/{path}"
 
-
-class Handler(BaseHTTPRequestHandler):
+class Connection(BaseHTTPRequestHandler):
     server: Connections
     protocol_version = "HTTP/1.1"
 
@@ -299,44 +285,43 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connections]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with at_work(Connections()) as server:
-        yield server
-
-
-@pytest.fixture
 def clients() -> Iterator[DownloadClients]:
     clients = DownloadClients(HTTP)
     yield clients
     clients.close()
 
 
-def fetched(clients: DownloadClients, server: Connections, *names: str) -> list[str]:
-    return [clients.fetch(server.url(name), lambda size: None).decode() for name in names]
+Call = tuple[str, str | None, int]
 
 
-def test_the_next_download_uses_the_connection_and_knows_nothing(server: Connections, clients: DownloadClients) -> None:
-    assert fetched(clients, server, "a", "b") == ["a", "b"]
-    assert server.calls == [("a", None, 1), ("b", None, 1)]
-
-
-def test_a_server_that_has_hung_up_is_called_again(server: Connections, clients: DownloadClients) -> None:
-    assert fetched(clients, server, "a", "once") == ["a", "once"]
-    assert server.calls == [("a", None, 1), ("once", None, 1), ("once", None, 2)]
-
-
-def test_a_server_that_hangs_up_is_not(server: Connections, clients: DownloadClients) -> None:
-    with pytest.raises(FetchRefusal, match="Server disconnected"):
-        fetched(clients, server, "never")
-    assert server.calls == [("never", None, 1)]
-
-
-def test_an_answer_is_never_asked_for_twice(server: Connections, clients: DownloadClients) -> None:
-    with pytest.raises(FetchRefusal, match="the server answered 404 Not Found"):
-        fetched(clients, server, "a", "absent")
-    assert fetched(clients, server, "b") == ["b"]
-    assert server.calls == [("a", None, 1), ("absent", None, 1), ("b", None, 2)]
+@pytest.mark.parametrize(
+    ("names", "answers", "calls"),
+    [
+        # The next download uses the connection, without what the server wants to know of it.
+        (["a", "b"], ["a", "b"], [("a", None, 1), ("b", None, 1)]),
+        # A server that has hung up meanwhile is called again, and one that hangs up is not.
+        (["a", "once"], ["a", "once"], [("a", None, 1), ("once", None, 1), ("once", None, 2)]),
+        (["never"], ["Server disconnected"], [("never", None, 1)]),
+        # An answer is never asked for twice.
+        (
+            ["a", "absent", "b"],
+            ["a", "the server answered 404 Not Found", "b"],
+            [("a", None, 1), ("absent", None, 1), ("b", None, 2)],
+        ),
+    ],
+)
+def test_connections_are_kept(
+    names: list[str], answers: list[str], calls: list[Call], clients: DownloadClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with at_work(Connections()) as server:
+        for name, answer in zip(names, answers, strict=True):
+            url = f"http://127.0.0.1:{server.server_port}/{name}"
+            try:
+                assert clients.fetch(url, lambda size: None).decode() == answer
+            except FetchRefusal as refusal:
+                assert answer in str(refusal)
+        assert server.calls == calls
 
 
 @pytest.mark.parametrize(
