@@ -111,32 +111,27 @@ fn f() {
     ("quote", "lines"),
     [
         # A word on one line leaves the others as they are, with their blanks.
-        (
-            "The pot MUST stop heating when the water boils, and then it SHOULD beep.",
-            "The pot MUST stop heating|  when the water boils, and||then it SHOULD beep.",
-        ),
+        ("The pot MUST {0} boils, and then it SHOULD beep.", "The pot MUST {1}|  {2} boils, and||{3}"),
         # A line that nothing is left for goes.
-        (
-            "The kettle MUST stop heating then it SHOULD beep.",
-            "The kettle MUST stop heating||then it SHOULD beep.",
-        ),
-        ("then it SHOULD beep.", "|then it SHOULD beep."),
+        ("The kettle MUST stop heating then it SHOULD beep.", "The kettle MUST {1}||{3}"),
+        ("then it SHOULD beep.", "|{3}"),
         # Text that gets wider than the comment was flows.
         (
             "The kettle MUST stop heating itself when the water boils, and then it SHOULD beep.",
-            "The kettle MUST stop heating|  itself when the water|boils, and then it SHOULD|beep.",
+            "The kettle MUST {1}|  itself {2}|boils, and then it SHOULD|beep.",
         ),
         (
-            "The kettle MUST stop heating when the water boils, and then it SHOULD beep twice.",
-            "The kettle MUST stop heating|  when the water boils, and||then it SHOULD beep twice.",
+            "The kettle MUST {0} boils, and then it SHOULD beep twice.",
+            "The kettle MUST {1}|  {2} boils, and||then it SHOULD beep twice.",
         ),
     ],
 )
 def test_a_corrected_quote(quote: str, lines: str) -> None:
-    body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.split("|"))
+    parts = "stop heating when the water", "stop heating", "when the water", "then it SHOULD beep."
+    body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.format(*parts).split("|"))
     after = f"fn f() {{\n    //= a.md#b\n{body}    let x = 1;\n"
-    assert requote(BEFORE, quote) == after
-    assert requote("\ufeff" + BEFORE.replace("\n", "\r\n"), quote) == "\ufeff" + after.replace("\n", "\r\n")
+    for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
+        assert requote(mark + BEFORE.replace("\n", end), quote.format(*parts)) == mark + after.replace("\n", end)
 
 
 def test_a_quote_on_one_line_may_get_wider() -> None:
@@ -249,27 +244,18 @@ def test_above_the_line_with_its_indentation() -> None:
     assert inserted("a.py", "x()\n", 1, TITLE, PYTHON, most=5) == "\x23#= tea.md#pot\nx()\n"
 
 
-def test_the_type_that_the_source_gives_is_not_written() -> None:
+def test_types_and_fields() -> None:
     test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
     lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
-    assert lines == [
-        ("\x23#= tea.md#pot", "\x23#% Warm."),
-        ("\x23#= tea.md#pot", "\x23#= type=test", "\x23#% Warm."),
-    ]
+    head, tail = "\x23#= tea.md#pot", "\x23#% Warm."
+    assert lines == [(head, tail), (head, "\x23#= type=test", tail)]
     assert choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
     assert choose_style([PYTHON, TESTS], None) is choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
-
-
-def test_fields() -> None:
     fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}
     wanted = NewAnnotation("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
     assert insert_annotation("a.rs", "f();", 1, wanted, RUST, 32).lines == (
-        "//= source=a=b.md#c",
-        "//= type=exception",
-        "//= reason=Because it is so, and",
-        "//= reason=has been for long.",
-        "//= format=markdown",
-        "//# Warm.",
+        *("//= source=a=b.md#c", "//= type=exception", "//= reason=Because it is so, and"),
+        *("//= reason=has been for long.", "//= format=markdown", "//# Warm."),
     )
 
 
@@ -328,21 +314,17 @@ def test_lines_that_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "wanted"),
+    ("text", "line", "wanted", "message"),
     [
-        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE),
-        ("//= tea.md#cup\nf();\n", 2, WARM),
-        ("f();\n//# Leak.\n", 2, WARM),
+        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "an annotation here would run into the one beside it"),
+        ("//= tea.md#cup\nf();\n", 2, WARM, "an annotation here would run into the one beside it"),
+        ("f();\n//# Leak.\n", 2, WARM, "an annotation here would run into the one beside it"),
+        ("f();\n", 1, NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
     ],
 )
-def test_annotations_that_would_run_into_one_another(text: str, line: int, wanted: NewAnnotation) -> None:
-    with pytest.raises(DuvetError, match="an annotation here would run into the one beside it"):
+def test_annotations_that_are_refused(text: str, line: int, wanted: NewAnnotation, message: str) -> None:
+    with pytest.raises(DuvetError, match=message):
         inserted("a.rs", text, line, wanted)
-
-
-def test_what_a_key_is_not_allowed_for() -> None:
-    with pytest.raises(DuvetError, match="invalid key for type TODO"):
-        inserted("a.rs", "f();\n", 1, NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}))
 
 
 LINES = st.sampled_from(["fn f() {", "    g();", "\th();", "", "  ", "é // x", "    //= a.md#b", "    //# C.", "// d"])

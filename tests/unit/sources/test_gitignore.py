@@ -28,33 +28,31 @@ LINES = st.lists(st.sampled_from(TOKENS), max_size=6).map("".join)
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "ignored"),
+    ("text", "ignored", "kept", "unknown"),
     [
-        ("build/", "build/", True),
-        ("build/", "build", None),
-        ("build", "src/build/", True),
-        ("/build", "src/build", None),
-        ("src/*.o", "src/a.o", True),
-        ("src/*.o", "src/b/a.o", None),
-        ("*.o\n!keep.o", "keep.o", False),
-        ("!keep.o\n*.o", "keep.o", True),
-        ("# a\n\\#b", "#b", True),
-        ("\\!b", "!b", True),
-        ("a  ", "a", True),
-        ("a\\ ", "a ", True),
-        ("a\r\nb\r", "b", True),
-        ("\ufeffa", "a", True),
-        ("[[:digit:]]x", "7x", True),
-        ("[[:nothing:]]x", ":x", None),
-        ("[b-a]", "b", True),
-        ("[a", "[a", None),
-        ("a\\", "a", None),
-        ("!\n/\n//\n", "a", None),
-        ("??", "é", True),
+        ("build/", ["build/"], [], ["build"]),
+        ("build", ["src/build/"], [], []),
+        ("/build", [], [], ["src/build"]),
+        ("src/*.o", ["src/a.o"], [], ["src/b/a.o"]),
+        ("*.o\n!keep.o", [], ["keep.o"], []),
+        ("!keep.o\n*.o", ["keep.o"], [], []),
+        ("# a\n\\#b\n\\!b", ["#b", "!b"], [], []),
+        ("a  \nc\\ ", ["a", "c "], [], []),
+        ("a\r\nb\r", ["b"], [], []),
+        ("\ufeffa", ["a"], [], []),
+        ("[[:digit:]]x\n[[:nothing:]]x", ["7x"], [], [":x"]),
+        ("[b-a]\n??", ["b", "é"], [], []),
+        ("[a", [], [], ["[a"]),
+        ("a\\\n!\n/\n//\n", [], [], ["a"]),
     ],
 )
-def test_one_file(text: str, path: str, ignored: bool | None) -> None:
-    assert parse_gitignore(text.encode())(path) is ignored
+def test_one_file(text: str, ignored: list[str], kept: list[str], unknown: list[str]) -> None:
+    hides = parse_gitignore(text.encode())
+    assert {path: hides(path) for path in (*ignored, *kept, *unknown)} == {
+        **dict.fromkeys(ignored, True),
+        **dict.fromkeys(kept, False),
+        **dict.fromkeys(unknown),
+    }
 
 
 def run_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -42,74 +42,63 @@ def body(text: str) -> list[str]:
 
 
 def test_a_section_whole() -> None:
-    data = "1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()
-    assert parse_ietf(data) == (
-        Section(
-            id="section-1",
-            title="Über",
-            heading=(4, 9),
-            full_title="Über",
-            lines=("   é MUST", "", "   be."),
-            starts=(11, 22, 25),
+    lines = ("   é MUST", "", "   be.")
+    section = Section("section-1", "Über", (4, 9), "Über", lines, (11, 22, 25))
+    assert parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"),
+        # Other titles need a number, and those that don't stand between empty lines.
+        *(
+            f"\n{title}\n\n   a\n"
+            for title in ("Introduction", "abstract", "References ", " References", "References:")
         ),
-    )
-
-
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"])
+        *("Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"),
+    ],
+)
 def test_no_sections(text: str) -> None:
     assert outline(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Front\n\n1. A\n\n   a\n", [("section-1", "A", ["   a"])]),
-        # A table of contents is no section.
-        ("Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n", [("section-1", "A", ["   a"])]),
-        # Numbers in a row have to grow.
-        ("1. A\n3. B\n2. C\n2. D\n", [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])]),
-        # The first number, on the first line, is one.
-        ("1.0 A\n", [("section-1.0", "A", [])]),
-        ("2. A\n1. B\n", [("section-1", "B", [])]),
-        # The last of equal numbers stays.
-        (
-            "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n",
-            [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
-        ),
-        # An empty line serves one title.
-        (
-            "\nIndex\n\nReferences\n\nAppendix\n\n",
-            [("name-index", "Index", ["References"]), ("name-appendix", "Appendix", [])],
-        ),
-        ("\nIndex\n\n\nAppendix\n\n", [("name-index", "Index", []), ("name-appendix", "Appendix", [])]),
-        # A section right after a page break stays, and it may end as a footer does.
-        ("1. A\n\f\n5. B\n", [("section-1", "A", []), ("section-5", "B", [])]),
-        ("1. A [Page 1]\n", [("section-1", "A [Page 1]", [])]),
-        # A lone carriage return is text.
-        ("1. A\n\n   a\r   b\r", [("section-1", "A", ["   a\r   b\r"])]),
+SECTIONS: dict[str, Outline] = {
+    "Front\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+    "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n": [
+        *(("section-1", "A", ["   a"]), ("section-1.1", "B", ["   b"]), ("section-2", "C", [])),
+        *(("appendix-A", "D", ["   d"]), ("appendix-A.1", "E", []), ("appendix-B", "", [])),
     ],
-)
+    # A table of contents is no section.
+    "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+    # Numbers in a row have to grow, and those after an empty line needn't.
+    "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
+    "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
+        *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", [])),
+    ],
+    # The first number, on the first line, is one.
+    "1.0 A\n": [("section-1.0", "A", [])],
+    "2. A\n1. B\n": [("section-1", "B", [])],
+    # The last of equal numbers stays.
+    "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
+    # An empty line serves one title.
+    "\nIndex\n\nReferences\n\nAppendix\n\n": [
+        *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", [])),
+    ],
+    "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
+    # A section right after a page break stays, and it may end as a footer does.
+    "1. A\n\f\n5. B\n": [("section-1", "A", []), ("section-5", "B", [])],
+    "1. A [Page 1]\n": [("section-1", "A [Page 1]", [])],
+    # A lone carriage return is text.
+    "1. A\n\n   a\r   b\r": [("section-1", "A", ["   a\r   b\r"])],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), SECTIONS.items())
 def test_sections(text: str, expected: Outline) -> None:
-    assert outline(text) == expected
-
-
-def test_nested_sections_and_appendixes() -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
-    text = "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n"
-    assert outline(text) == [
-        ("section-1", "A", ["   a"]),
-        ("section-1.1", "B", ["   b"]),
-        ("section-2", "C", []),
-        ("appendix-A", "D", ["   d"]),
-        ("appendix-A.1", "E", []),
-        ("appendix-B", "", []),
-    ]
-
-
-def test_numbers_after_an_empty_line_need_not_grow() -> None:
-    text = "7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n"
-    assert [id for id, _, _ in outline("\n" + text)] == ["section-7", "section-3", "section-5", "section-4"]
+    assert outline(text) == expected
 
 
 NAMED = (
@@ -124,16 +113,6 @@ NAMED = (
 @pytest.mark.parametrize("title", NAMED.split("|"))
 def test_titles_without_a_number(title: str) -> None:
     assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
-
-
-@pytest.mark.parametrize("title", ["Introduction", "abstract", "References ", " References", "References:"])
-def test_other_titles_need_a_number(title: str) -> None:
-    assert outline(f"\n{title}\n\n   a\n") == []
-
-
-@pytest.mark.parametrize("text", ["Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"])
-def test_titles_without_a_number_stand_between_empty_lines(text: str) -> None:
-    assert outline(text) == []
 
 
 @pytest.mark.parametrize(
@@ -163,91 +142,66 @@ def test_lines(text: str, lines: list[str]) -> None:
     assert body(text) == lines
 
 
-@pytest.mark.parametrize(
-    ("line", "is_running"),
-    [
-        ("RFC 12  Title", True),
-        ("RFC 12 Title", False),
-        ("RFC 012  Title", False),
-        (" RFC 12  Title", False),
-        ("[Page 3] and more", True),
-        (" [Page 3] and more", False),
-        ("Doe   [Page 3]", True),
-        ("   indented [Page 3]", True),
-        ("Doe   [Page 3] ", False),
-        ("Doe   [Page iv]", False),
-        ("Doe  ([Page 3]", False),
-    ],
-)
-def test_running_heads_and_feet(line: str, is_running: bool) -> None:
+HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
+LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
+
+
+@pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
+def test_headers_and_footers(line: str) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
-    assert body(f"   a\n{line}\n   b") == (["   a", "   b"] if is_running else ["   a", line, "   b"])
+    kept = [] if line in HEADS.split("|") else [line]
+    assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 
 
-def test_line_ends_of_windows() -> None:
+def test_offsets() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
     first, second = parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
     assert (second.lines, second.starts, second.heading) == (("   c",), (40,), (31, 36))
-
-
-def test_a_byte_order_mark_counts_in_offsets() -> None:
     (section,) = parse_ietf("\ufeff1. A\n\n   a".encode())
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
-
-
-def test_offsets_of_empty_lines() -> None:
     (section,) = parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]
 
 
-@pytest.mark.parametrize(
-    ("line", "heading"),
-    [
-        ("1.  Intro", NumberedHeading("section-1", (1,), "Intro", 4)),
-        ("1 Intro", NumberedHeading("section-1", (1,), "Intro", 2)),
-        ("2.1.3. A  b ", NumberedHeading("section-2.1.3", (2, 1, 3), "A  b", 7)),
-        ("1:  First", NumberedHeading("section-1", (1,), "First", 4)),
-        ("01.  Zero before", NumberedHeading("section-01", (1,), "Zero before", 5)),
-        ("1.0 Zero behind", NumberedHeading("section-1.0", (1, 0), "Zero behind", 4)),
-        ("199.  Last", NumberedHeading("section-199", (199,), "Last", 6)),
-        ("3\u00a0Wide", NumberedHeading("section-3", (3,), "Wide", 2)),
-        ("1.", NumberedHeading("section-1", (1,), "", 1)),
-        ("2.1..", NumberedHeading("section-2.1", (2, 1), "", 3)),
-        ("2.  ", NumberedHeading("section-2", (2,), "", 4)),
-        ("A.  Letter", NumberedHeading("appendix-A", (LETTER_A,), "Letter", 4)),
-        ("A.1  Part", NumberedHeading("appendix-A.1", (LETTER_A, 1), "Part", 5)),
-        ("B2.  Part", NumberedHeading("appendix-B2", (LETTER_A + 1, 2), "Part", 5)),
-        ("C.1", NumberedHeading("appendix-C.1", (LETTER_A + 2, 1), "", 3)),
-    ],
-)
-def test_numbers(line: str, heading: NumberedHeading) -> None:
-    assert parse_heading(line) == heading
+A, B, C = (LETTER_A + number for number in range(3))
 
 
 @pytest.mark.parametrize(
-    ("line", "title", "column"),
+    ("line", "id", "numbers", "title", "column"),
     [
-        ("Appendix B", "", 10),
-        ("Appendix B.", "", 10),
-        ("Appendix B. Title", "Title", 12),
-        ("Appendix B: Title", "Title", 12),
-        ("APPENDIX B : Title", "Title", 13),
-        ("Appendix B - Title", "Title", 13),
-        ("Annex B -- Title", "Title", 11),
-        ("Annex B Title", "Title", 8),
-        ("Annex B -Title", "-Title", 8),
-        ("Annex B :", ":", 8),
+        ("1.  Intro", "section-1", (1,), "Intro", 4),
+        ("1 Intro", "section-1", (1,), "Intro", 2),
+        ("2.1.3. A  b ", "section-2.1.3", (2, 1, 3), "A  b", 7),
+        ("1:  First", "section-1", (1,), "First", 4),
+        ("01.  Zero before", "section-01", (1,), "Zero before", 5),
+        ("1.0 Zero behind", "section-1.0", (1, 0), "Zero behind", 4),
+        ("199.  Last", "section-199", (199,), "Last", 6),
+        ("3\u00a0Wide", "section-3", (3,), "Wide", 2),
+        ("1.", "section-1", (1,), "", 1),
+        ("2.1..", "section-2.1", (2, 1), "", 3),
+        ("2.  ", "section-2", (2,), "", 4),
+        ("A.  Letter", "appendix-A", (A,), "Letter", 4),
+        ("A.1  Part", "appendix-A.1", (A, 1), "Part", 5),
+        ("B2.  Part", "appendix-B2", (B, 2), "Part", 5),
+        ("C.1", "appendix-C.1", (C, 1), "", 3),
+        ("Appendix B", "appendix-B", (B,), "", 10),
+        ("Appendix B.", "appendix-B", (B,), "", 10),
+        ("Appendix B. Title", "appendix-B", (B,), "Title", 12),
+        ("Appendix B: Title", "appendix-B", (B,), "Title", 12),
+        ("APPENDIX B : Title", "appendix-B", (B,), "Title", 13),
+        ("Appendix B - Title", "appendix-B", (B,), "Title", 13),
+        ("Annex B -- Title", "appendix-B", (B,), "Title", 11),
+        ("Annex B Title", "appendix-B", (B,), "Title", 8),
+        ("Annex B -Title", "appendix-B", (B,), "-Title", 8),
+        ("Annex B :", "appendix-B", (B,), ":", 8),
+        ("Appendix A.1. Title", "appendix-A.1", (A, 1), "Title", 14),
+        ("Appendix 3 Title", "appendix-3", (3,), "Title", 11),
     ],
 )
-def test_appendixes(line: str, title: str, column: int) -> None:
-    assert parse_heading(line) == NumberedHeading("appendix-B", (LETTER_A + 1,), title, column)
-
-
-def test_numbered_appendixes() -> None:
-    assert parse_heading("Appendix A.1. Title") == NumberedHeading("appendix-A.1", (LETTER_A, 1), "Title", 14)
-    assert parse_heading("Appendix 3 Title") == NumberedHeading("appendix-3", (3,), "Title", 11)
+def test_headings(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
+    assert parse_heading(line) == NumberedHeading(id, numbers, title, column)
 
 
 NO_HEADINGS = (

@@ -120,51 +120,42 @@ def test_what_is_lent(checkout: Path) -> None:
         assert tree.taken == {"spec.md": None, "downloads/x/y.txt": None}
 
 
-def test_a_cache_that_is_committed_is_no_part_of_the_tree(checkout: Path) -> None:
+def test_caches_line_ends_and_submodules_of_a_commit(checkout: Path, tmp_path: Path) -> None:
     make(checkout, {".duvet/cache/x": "x", ".duvet/config.toml": ""})
+    make(checkout, {"../.gitattributes": "*.txt text eol=crlf\n", "lines.txt": "one\r\ntwo\r\n"})
+    git(checkout, "submodule", "--quiet", "add", str(history(tmp_path / "other", {"x.rs": "x"})), "module")
     commit(checkout)
     with tree_of(checkout) as tree:
         assert listed(tree, ".duvet") == [("config.toml", False, False)] == listed(DiskTree(str(checkout)), ".duvet")
         assert not tree.exists(".duvet/cache") and listed(tree, ".duvet/cache") == []
-
-
-def test_line_ends_are_those_of_the_repository(checkout: Path) -> None:
-    make(checkout, {"../.gitattributes": "*.txt text eol=crlf\n", "lines.txt": "one\r\ntwo\r\n"})
-    commit(checkout)
-    with tree_of(checkout) as tree:
         assert (tree.read("lines.txt"), tree.read("crlf.rs")) == (b"one\ntwo\n", b"one\r\ntwo\r\n")
-
-
-def test_a_submodule_is_an_empty_folder(checkout: Path, tmp_path: Path) -> None:
-    other = history(tmp_path / "other", {"x.rs": "x"})
-    git(checkout, "submodule", "--quiet", "add", str(other), "module")
-    commit(checkout)
-    assert (checkout / "module" / "x.rs").exists()
-    with tree_of(checkout) as tree:
-        assert ("module", True, False) in listed(tree, "")
+        # A submodule is an empty folder.
+        assert (checkout / "module" / "x.rs").exists() and ("module", True, False) in listed(tree, "")
         assert (listed(tree, "module"), tree.exists("module/x.rs")) == ([], False)
 
 
-@pytest.mark.parametrize("how", ["sha256", "worktree", "shallow", "tag", "packed"])
-def test_repositories_of_every_kind(how: str, tmp_path: Path) -> None:
-    folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if how == "sha256" else []))
-    revision = "HEAD"
-    if how == "worktree":
-        git(folder, "worktree", "add", "--quiet", "--detach", str(tmp_path / "w"))
-        folder = tmp_path / "w"
-    elif how == "shallow":
-        commit(folder)
-        git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
-        folder = tmp_path / "w"
-    elif how == "tag":
-        git(folder, "tag", "--annotate", "--message=x", "v1")
-        revision = "v1"
-    elif how == "packed":
-        git(folder, "gc", "--quiet")
-    with tree_of(folder, revision) as tree:
-        then = Project(str(folder), tree=tree)
-        assert then.catalogue == Project(str(folder)).catalogue
+KINDS = {
+    "sha256": [],
+    "bare": ["clone --quiet --bare r w"],
+    "worktree": ["-C r worktree add --quiet --detach ../w"],
+    "shallow": ["-C r commit --quiet --allow-empty --message=x", "clone --quiet --depth=1 file://{} w"],
+    "tag": ["-C r tag --annotate --message=x v1"],
+    "packed": ["-C r gc --quiet"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repositories_of_every_kind(kind: str, tmp_path: Path) -> None:
+    folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if kind == "sha256" else []))
+    for command in KINDS[kind]:
+        git(tmp_path, *command.format(folder).split())
+    other = tmp_path / "w" if (tmp_path / "w").exists() else folder
+    with tree_of(other, "v1" if kind == "tag" else "HEAD") as tree:
+        project = folder if kind == "bare" else other
+        then = Project(str(project), tree=tree)
+        assert then.catalogue == Project(str(project)).catalogue
         assert len(then.catalogue.requirements) == 3 and then.catalogue.problems == ()
+        assert not tree.exists("../HEAD")
 
 
 @pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
@@ -175,14 +166,6 @@ def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
         then = Project(str(folder), tree=tree).catalogue
         assert then == Project(str(folder), Options(policy=Policy(offline=True))).catalogue
         assert len(then.requirements) > 200 and tree.taken == {}
-
-
-def test_a_bare_repository(tmp_path: Path) -> None:
-    folder = history(tmp_path / "r", KETTLE)
-    git(tmp_path, "clone", "--quiet", "--bare", str(folder), "bare.git")
-    with tree_of(tmp_path / "bare.git") as tree:
-        assert Project(str(folder), tree=tree).catalogue == Project(str(folder)).catalogue
-        assert not tree.exists("../HEAD")
 
 
 def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
@@ -255,15 +238,11 @@ def test_hostile_names_of_revisions(checkout: Path) -> None:
     assert revisions.find("--all") == head
 
 
-def test_nothing_is_traced(checkout: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    environ = {**ENVIRON, "GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
-    assert GitRevisions(str(checkout), environ).find("HEAD")
+def test_variables_of_git(checkout: Path, tmp_path: Path) -> None:
+    log, other = tmp_path / "log", history(tmp_path / "other", {"sub/x.rs": "x"})
+    traces = {"GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
+    assert GitRevisions(str(checkout), {**ENVIRON, **traces}).find("HEAD")
     assert not log.exists()
-
-
-def test_what_the_environment_says_of_git(checkout: Path, tmp_path: Path) -> None:
-    other = history(tmp_path / "other", {"sub/x.rs": "x"})
     environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
     revisions = GitRevisions(str(checkout), environ)
     commit = revisions.find("HEAD")
@@ -313,14 +292,10 @@ def test_the_commit_of_other_working_trees(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "files",
     [
-        {},
-        {".git": b"nothing"},
-        {".git": b"gitdir: elsewhere\n"},
-        {".git/HEAD": b"\xff"},
-        {".git/HEAD": b"ref: HEAD\n"},
-        {".git/HEAD": b"0123456\n"},
+        *({}, {".git": b"nothing"}, {".git": b"gitdir: elsewhere\n"}, {".git/HEAD": b"\xff"}),
+        *({".git/HEAD": b"ref: HEAD\n"}, {".git/HEAD": b"0123456\n"}),
         {".git/HEAD": b"ref: refs/heads/main\n", ".git/packed-refs": b"# pack-refs\nx refs/heads/main\n"},
     ],
 )
-def test_what_can_not_be_read(files: dict[str, bytes]) -> None:
+def test_repositories_that_can_not_be_read(files: dict[str, bytes]) -> None:
     assert GitRepository(MemoryTree(files), "/project").head("/project/") == ""
