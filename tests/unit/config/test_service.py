@@ -50,56 +50,35 @@ def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str |
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
 
 
-@pytest.mark.parametrize("path", SERVICE_FILE_NAMES)
-def test_each_of_eight_names_is_found(path: str) -> None:
-    assert find_service_file(MemoryTree({path: b"", f"below/{path}": b""}), {}) == ServiceFile(path, "found")
-
-
-def test_without_any_there_are_the_defaults() -> None:
+def test_each_of_eight_names_is_found_or_else_none() -> None:
+    for path in SERVICE_FILE_NAMES:
+        assert find_service_file(MemoryTree({path: b"", f"below/{path}": b""}), {}) == ServiceFile(path, "found")
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
 
 NO_FILE = "no such file, though `{}` names it; name another, or none"
 
 
-@pytest.mark.parametrize(
-    ("tree", "environ", "given", "expected"),
-    [
-        (
-            MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b"")),
-            {},
-            None,
-            (
-                "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
-                "keep one of them, or name it with `--config`"
-            ),
-        ),
-        (
-            ALL,
-            BOTH,
-            None,
-            (
-                "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
-                "unset one of the variables"
-            ),
-        ),
-        (ALL, {}, "gone.json", f"gone.json: {NO_FILE.format('--config')}"),
-        (ALL, {"DUVET_CONFIG": "gone.json"}, None, f"gone.json: {NO_FILE.format('DUVET_CONFIG')}"),
-        (
-            MemoryTree({"a.json/x": b"", "config": b""}),
-            {},
-            "config",
-            "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
-        ),
-    ],
-    ids=["found", "named", "--config", "variable", "format"],
-)
-def test_files_that_can_not_be_chosen(
-    tree: MemoryTree, environ: dict[str, str], given: str | None, expected: str
-) -> None:
+def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
-    assert refusal(tree, environ, given) == expected
+    found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
+    odd = MemoryTree({"a.json/x": b"", "config": b""})
+    assert [
+        *(refusal(found, {}), refusal(ALL, BOTH), refusal(odd, {}, "config")),
+        *(refusal(ALL, {}, "gone.json"), refusal(ALL, {"DUVET_CONFIG": "gone.json"})),
+    ] == [
+        (
+            "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
+            "keep one of them, or name it with `--config`"
+        ),
+        (
+            "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
+            "unset one of the variables"
+        ),
+        "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
+        *(f"gone.json: {NO_FILE.format(name)}" for name in ("--config", "DUVET_CONFIG")),
+    ]
 
 
 EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
@@ -167,27 +146,29 @@ def test_one_table_in_two_files() -> None:
 
 def test_packs_are_switched_off_and_on() -> None:
     assert load("toolPacks: {trace: {enabled: false}, x: {}, y: {enabled: false}}").packs == ("x",)
+    files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
+    read = load_service(MemoryTree(files), {}, None, "other.toml")
+    assert read.rule == ServerRule(name="tea", packs=("introspect",))
+    assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
+    assert ServerRule().packs == DEFAULT_PACKS
 
 
 @pytest.mark.parametrize(
-    ("path", "data", "said"),
+    ("ending", "data", "said"),
     [
-        ("duvet.config.yaml", b"a: 1\r\n b: \xff", "2:5+1 DUV011 invalid utf-8 sequence of 1 bytes from index 10"),
-        ("duvet.config.toml", b"a = '\xff'", "1:6+1 DUV011 invalid utf-8 sequence of 1 bytes from index 5"),
-        ("duvet.config.json", b'{"a" 1}', "1:6+1 DUV001 JSON parse error at line 1, column 6: expected ':'"),
-        ("duvet.config.toml", b"a = ", "1:5+1 DUV001 TOML parse error at line 1, column 5: invalid value"),
+        ("yaml", b"a: 1\r\n b: \xff", "2:5+1 DUV011 invalid utf-8 sequence of 1 bytes from index 10"),
+        ("toml", b"a = '\xff'", "1:6+1 DUV011 invalid utf-8 sequence of 1 bytes from index 5"),
+        ("json", b'{"a" 1}', "1:6+1 DUV001 JSON parse error at line 1, column 6: expected ':'"),
+        ("toml", b"a = ", "1:5+1 DUV001 TOML parse error at line 1, column 5: invalid value"),
         (
-            "duvet.config.toml",
-            b"[toolPacks.x.settings]\nday = 2027-12-31\n",
-            "2:7+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold",
+            "toml",
+            b"toolPacks.x.settings.day = 2027-12-31",
+            "1:28+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold",
         ),
     ],
 )
-def test_files_that_can_not_be_read(path: str, data: bytes, said: str) -> None:
-    assert [line.partition("; ")[0] for line in show_service_problems(data, path)] == [said]
-
-
-def test_dates_are_text() -> None:
+def test_files_that_can_not_be_read(ending: str, data: bytes, said: str) -> None:
+    assert [line.partition("; ")[0] for line in show_service_problems(data, f"duvet.config.{ending}")] == [said]
     read = load("toolPacks: {x: {settings: {day: 2027-12-31}}}")
     assert read.config.tool_packs["x"].settings == {"day": "2027-12-31"}
 
@@ -205,15 +186,10 @@ print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "expected"),
-    [
-        ("duvet.config.json", "{}", ""),
-        ("duvet.config.toml", "", ""),
-        ("duvet.config.yaml", "server: {}", "yaml"),
-    ],
+    ("ending", "data", "expected"), [("json", "{}", ""), ("toml", "", ""), ("yaml", "server: {}", "yaml")]
 )
-def test_no_more_is_imported_than_the_format_needs(name: str, data: str, expected: str) -> None:
-    command = [sys.executable, "-c", PROGRAM, name, data]
+def test_no_more_is_imported_than_the_format_needs(ending: str, data: str, expected: str) -> None:
+    command = [sys.executable, "-c", PROGRAM, f"duvet.config.{ending}", data]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == expected
 
 
@@ -227,15 +203,12 @@ protocol-version = "2025-03-26"
 page-size = 7
 packs = []
 """
-TEA = ServerRule(
-    name="tea",
-    title="Tea",
-    version="1.2.3",
-    description="What tea has to be",
-    protocol_version="2025-03-26",
-    page_size=7,
-    packs=(),
-)
+
+
+WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
+TEA = ServerRule(**WORDS, protocol_version="2025-03-26", page_size=7, packs=())
+
+
 LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 
@@ -276,17 +249,6 @@ def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | N
     assert rule(data) == ServerRule()
 
 
-def test_packs_of_the_service_and_the_server_of_another_project() -> None:
-    files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
-    read = load_service(MemoryTree(files), {}, None, "other.toml")
-    assert read.rule == ServerRule(name="tea", packs=("introspect",))
-
-
-def test_packs_are_those_that_there_are() -> None:
-    assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
-    assert ServerRule().packs == DEFAULT_PACKS
-
-
 def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:
     return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
 
@@ -322,19 +284,11 @@ def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
         ingest_rules(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("'x://{{{path}}}?{line_start}#{name}'", "x://{{{path}}}?{line_start}#{name}"),
-        ("'${EDITOR_URI}'", "x://{{{path}}}?{line_start}#{name}"),
-        ("'x://$$5{path}'", "x://$5{path}"),
-    ],
-)
-def test_editor_uris(text: str, expected: str) -> None:
-    found, _ = ingest_rules(
-        f"ingest: {{editorUri: {text}}}\n".encode(), EDITOR_URI="x://{{{path}}}?{line_start}#{name}"
-    )
-    assert found.editor_uri == expected
+def test_editor_uris() -> None:
+    uri = "x://{{{path}}}?{line_start}#{name}"
+    for text, expected in ((f"'{uri}'", uri), ("'${EDITOR_URI}'", uri), ("'x://$$5{path}'", "x://$5{path}")):
+        found, _ = ingest_rules(f"ingest: {{editorUri: {text}}}\n".encode(), EDITOR_URI=uri)
+        assert found.editor_uri == expected
 
 
 def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
@@ -361,11 +315,7 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
     ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
     ##% nothing, and be refused at the start if they are invalid.
-    environ = {
-        "KM_CONTENT_ROOT": " /content ",
-        "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE",
-        "KM_UPLOAD_DEFAULT_INGEST": "1",
-    }
+    environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True)
     assert uploads("{}", **environ) == given
@@ -404,11 +354,8 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["a/b/", ".", "./docs", "a b", "v1.2", "é"])
-def test_a_folder_below(folder: str) -> None:
+def test_folders_below_the_content_root_and_of_backups(folder: str) -> None:
     assert uploads(f"uploads: {{docsSubdir: '{folder}'}}").docs_subdir == folder
     assert uploads("uploads: {docsSubdir: 'a/${IN}'}", IN="b").docs_subdir == "a/b"
-
-
-def test_backups() -> None:
     found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
     assert found.config.store == StoreSection(backups="/mnt/b")

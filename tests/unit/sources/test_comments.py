@@ -34,36 +34,17 @@ def show(text: str, style: SourceStyle = SourceStyle()) -> list[tuple[int, str, 
 
 
 def test_every_field() -> None:
-    text = """\
-fn main() {
-    //= spec.md#pot
-    //= type=todo
-    //= level=SHOULD
-    //= format=markdown
-    //= feature=tea pots
-    //= tracking-issue=12
-    //# The pot MUST
-    //# be warm.
-}
-"""
-    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == (
-        [
-            Annotation(
-                path="src/a.rs",
-                line=2,
-                kind=Kind.TODO,
-                target="spec.md#pot",
-                quote="The pot MUST be warm.",
-                level=Level.SHOULD,
-                format=Format.MARKDOWN,
-                feature="tea pots",
-                tracking_issue="12",
-                blob_link="https://host",
-                source=Source(20, 31, 20, 183, 154, 183),
-            )
-        ],
-        [],
+    fields = "spec.md#pot|type=todo|level=SHOULD|format=markdown|feature=tea pots|tracking-issue=12"
+    head = "".join(f"    //= {field}\n" for field in fields.split("|"))
+    text = f"fn main() {{\n{head}    //# The pot MUST\n    //# be warm.\n}}\n"
+    annotation = Annotation(
+        *("src/a.rs", 2, Kind.TODO, "spec.md#pot", "The pot MUST be warm.", Level.SHOULD, Format.MARKDOWN),
+        feature="tea pots",
+        tracking_issue="12",
+        blob_link="https://host",
+        source=Source(20, 31, 20, 183, 154, 183),
     )
+    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == ([annotation], [])
 
 
 @pytest.mark.parametrize(
@@ -146,13 +127,10 @@ def test_names_of_types_levels_and_formats() -> None:
     assert read("a#1", "format=md").format is Format.MARKDOWN
 
 
-@pytest.mark.parametrize("kind", ["exception", "implication", "citation", "test"])
-def test_reasons_are_joined(kind: str) -> None:
-    found = read("a#1", f"type={kind}", "reason=one", "reason=", "reason = two", "reason = a = b")
-    assert found.reason == "one  two a = b"
-
-
-def test_fields_of_a_todo() -> None:
+def test_reasons_are_joined_and_todos_have_fields() -> None:
+    for kind in ("exception", "implication", "citation", "test"):
+        found = read("a#1", f"type={kind}", "reason=one", "reason=", "reason = two", "reason = a = b")
+        assert found.reason == "one  two a = b"
     found = read("a#1", "type=todo", "feature=pots", "tracking-issue=https://host/7")
     assert (found.feature, found.tracking_issue) == ("pots", "https://host/7")
 
@@ -271,9 +249,7 @@ def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> Non
     ("text", "meta", "content", "runs"),
     [
         (
-            "//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#",
-            "//=",
-            "//#",
+            *("//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#", "//=", "//#"),
             [(1, 0, "//= a\n  //# b"), (4, 16, "//# c\r\n//= d"), (7, 31, "//#")],
         ),
         # A prefix behind code begins no run.

@@ -167,29 +167,20 @@ def test_targets_of_requirement_files_start_at_the_file() -> None:
 
 def test_progress_tells_what_was_found() -> None:
     class Steps(Progress):
-        def __init__(self) -> None:
-            self.told: list[str] = []
-
         def begin(self, step: str) -> None:
-            self.told.append(step)
+            told.append(step)
 
         def end(self, outcome: str) -> None:
-            self.told.append(outcome)
+            told.append(outcome)
 
-    steps = Steps()
+    told: list[str] = []
     tree = MemoryTree(FILES)
     annotations = tuple(
         Annotation("a.rs", line, Kind.CITATION, f"tea.md#{section}", quote)
         for line, section, quote in [(1, "tea", "warm. It"), (2, "tea", "It"), (3, "cups", ""), (4, "no", "")]
     )
-    build_trace(annotations, Library(tree, "d"), tree, "", (), steps)
-    assert steps.told == [
-        "Loading specifications",
-        "Loaded 1 specifications",
-        "Mapping sections",
-        "Mapped 2 sections",
-        "Matching references",
-        "Matched 4 references",
-        "Sorting references",
-        "Sorted 4 references",
+    build_trace(annotations, Library(tree, "d"), tree, "", (), Steps())
+    assert told == [
+        *("Loading specifications", "Loaded 1 specifications", "Mapping sections", "Mapped 2 sections"),
+        *("Matching references", "Matched 4 references", "Sorting references", "Sorted 4 references"),
     ]
