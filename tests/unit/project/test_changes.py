@@ -84,87 +84,64 @@ def test_no_changes(edit: Edit, kettle: Path, follow: Follow) -> None:
     assert following.next() == ("spec.md",)
 
 
-def configured(folder: Path, more: str, **replaced: str) -> None:
-    text = CONFIG
-    for old, new in replaced.items():
-        text = text.replace(old, new)
-    make(folder, {".duvet/config.toml": text + more})
+def notice(following: Following, *steps: tuple[Edit, tuple[str, ...]]) -> None:
+    """Make each change, and check what is noticed of it."""
+    for edit, changed in steps:
+        edit(following.folder)
+        assert following.next() == changed
+        following.read()
 
 
 def test_outside_the_project(kettle: Path, follow: Follow) -> None:
-    specification = "[[specification]]\nsource = '../specs/new/tea.md'\n"
-    absolute = f"[[specification]]\nsource = '{kettle.parent}/more/coffee.md'\n"
-    configured(kettle, specification + absolute)
-    steps = {
-        "../specs/new/tea.md": [
-            create("../specs/new/tea.md", "# Tea\n"),
-            move("../specs", "../away"),
-            move("../away", "../specs"),
-            save_by_rename("../specs/new/tea.md", "# Tea\n\nIt MUST be hot.\n"),
-            delete("../specs"),
-        ],
-        f"{kettle.parent}/more/coffee.md": [create("../more/coffee.md", "# Coffee\n"), append("../more/coffee.md")],
-    }
-    following = follow()
-    for name, edits in steps.items():
-        for edit in edits:
-            edit(kettle)
-            assert following.next() == (name,)
-            following.read()
-
-
-def test_behind_links(kettle: Path, follow: Follow) -> None:
-    link("src/x.rs", "../../elsewhere/deep/x.rs")(kettle)
-    link("src/more", "../../elsewhere")(kettle)
-    following = follow()
-    append("../elsewhere/y.rs")(kettle)
-    assert following.next() == ("src/more/y.rs",)
-    following.read()
-    append("../elsewhere/deep/x.rs")(kettle)
-    assert following.next() == ("src/more/deep/x.rs", "src/x.rs")
-    following.read()
-    make(kettle.parent / "other", {"y.rs": "// other\n", "z.rs": ""})
-    link("src/more", "../../other")(kettle)
-    assert following.next() == (
-        "src/more",
-        "src/more/deep",
-        "src/more/deep/x.rs",
-        "src/more/y.rs",
-        "src/more/z.rs",
+    absolute = f"{kettle.parent}/more/coffee.md"
+    names = "../specs/new/tea.md", absolute
+    specifications = "".join(f"[[specification]]\nsource = '{name}'\n" for name in names)
+    make(kettle, {".duvet/config.toml": CONFIG + specifications})
+    notice(
+        follow(),
+        (create("../specs/new/tea.md", "# Tea\n"), ("../specs/new/tea.md",)),
+        (move("../specs", "../away"), ("../specs/new/tea.md",)),
+        (move("../away", "../specs"), ("../specs/new/tea.md",)),
+        (save_by_rename("../specs/new/tea.md", "# Tea\n\nIt MUST be hot.\n"), ("../specs/new/tea.md",)),
+        (delete("../specs"), ("../specs/new/tea.md",)),
+        (create("../more/coffee.md", "# Coffee\n"), (absolute,)),
+        (append("../more/coffee.md"), (absolute,)),
     )
 
 
-def test_files_that_could_not_be_read(kettle: Path, follow: Follow) -> None:
-    link("src/x.rs", "../../elsewhere/none.rs")(kettle)
+def test_behind_links_and_in_the_place_of_unreadable_files(kettle: Path, follow: Follow) -> None:
+    make(kettle.parent / "other", {"y.rs": "// other\n", "z.rs": ""})
+    for name, target in (("x.rs", "deep/x.rs"), ("more", ""), ("gone.rs", "none.txt")):
+        link(f"src/{name}", f"../../elsewhere/{target}")(kettle)
     (kettle / "src" / "b.rs").mkdir()
-    following = follow()
-    create("../elsewhere/none.rs")(kettle)
-    assert following.next() == ("src/x.rs",)
-    following.read()
+    folder = tuple(f"src/more{name}" for name in ("", "/deep", "/deep/x.rs", "/y.rs", "/z.rs"))
+    notice(
+        follow(),
+        (append("../elsewhere/y.rs"), ("src/more/y.rs",)),
+        (append("../elsewhere/deep/x.rs"), ("src/more/deep/x.rs", "src/x.rs")),
+        (link("src/more", "../../other"), folder),
+        (create("../elsewhere/none.txt"), ("src/gone.rs",)),
+    )
     (kettle / "src" / "b.rs").rmdir()
+    following = follow()
     create("src/b.rs")(kettle)
     assert following.next() == ("src/b.rs",)
 
 
 def test_what_git_ignores(kettle: Path, follow: Follow) -> None:
-    configured(kettle, "", **{"https://awslabs.github.io/duvet/config/v0.4.json": "duvet-cli/config/v1"})
-    text = (kettle / ".duvet" / "config.toml").read_text().replace("pattern =", "gitignore = true\npattern =")
-    make(kettle, {".duvet/config.toml": text, ".gitignore": "generated\n", "src/generated/b.rs": ""})
+    config = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
+    config = config.replace("pattern =", "gitignore = true\npattern =")
+    make(kettle, {".duvet/config.toml": config, ".gitignore": "generated\n", "src/generated/b.rs": ""})
     following = follow()
     append("src/generated/b.rs")(kettle)
     create("src/generated/c.rs")(kettle)
-    append(".gitignore", "a.rs\n")(kettle)
-    assert following.next() == (".gitignore",)
+    notice(following, (append(".gitignore", "a.rs\n"), (".gitignore",)))
 
 
-def test_folder_after_folder(kettle: Path, follow: Follow) -> None:
+def test_folder_after_folder(follow: Follow) -> None:
     """However a new folder and its first file fall into one notice or two, the file is noticed."""
-    following = follow()
-    for count in range(20):
-        name = f"src/{count}/{count}/a.rs"
-        create(name)(kettle)
-        assert following.next() == (name,)
-        following.read()
+    names = [f"src/{count}/{count}/a.rs" for count in range(20)]
+    notice(follow(), *((create(name), (name,)) for name in names))
 
 
 def test_one_change_of_many_files(kettle: Path, follow: Follow) -> None:
@@ -183,23 +160,16 @@ def test_one_change_of_many_files(kettle: Path, follow: Follow) -> None:
 def test_a_name_that_is_not_utf_8(kettle: Path, follow: Follow) -> None:
     following = follow()
     (kettle / "src" / os.fsdecode(b"\xff.txt")).touch()
-    append("src/a.rs")(kettle)
-    assert following.next() == ("src/a.rs",)
-    following.read()
-    append("src/a.rs")(kettle)
-    assert following.next() == ("src/a.rs",)
+    notice(following, *[(append("src/a.rs"), ("src/a.rs",))] * 2)
 
 
-def test_the_project_is_gone(kettle: Path, follow: Follow) -> None:
-    following = follow()
-    kettle.rename(kettle.with_name("away"))
-    assert following.next() == (".", ".duvet/config.toml", "spec.md", "src/a.rs")
-    following.read()
-    kettle.with_name("away").rename(kettle)
-    assert following.next() == (".",)
-    following.read()
-    append("src/a.rs")(kettle)
-    assert following.next() == ("src/a.rs",)
+def test_the_project_is_gone(follow: Follow) -> None:
+    notice(
+        follow(),
+        (move("", "../away"), (".", ".duvet/config.toml", "spec.md", "src/a.rs")),
+        (lambda folder: folder.with_name("away").rename(folder), (".",)),
+        (append("src/a.rs"), ("src/a.rs",)),
+    )
 
 
 def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,10 +181,9 @@ def test_the_working_directory_is_gone(kettle: Path, monkeypatch: pytest.MonkeyP
     following.changes.__exit__(None, None, None)
 
 
-def test_polling(kettle: Path, follow: Follow) -> None:
+def test_polling(follow: Follow) -> None:
     following = follow({"WATCHFILES_FORCE_POLLING": "true", "WATCHFILES_POLL_DELAY_MS": "10"})
-    append("src/a.rs")(kettle)
-    assert following.next() == ("src/a.rs",)
+    notice(following, (append("src/a.rs"), ("src/a.rs",)))
 
 
 def test_stopping(follow: Follow) -> None:
@@ -259,18 +228,12 @@ FOLDERS = {
 }
 
 
-@pytest.mark.parametrize("path, expected", FOLDERS.items(), ids=FOLDERS)
-def test_folders(path: str, expected: set[str], root: Path) -> None:
-    assert places(root, path).folders == {str((root / name).resolve()) for name in expected}
-
-
-def test_a_path_from_the_top(root: Path) -> None:
-    """Folders that hold the project are watched as far down as both are in."""
+def test_folders_of_paths(root: Path) -> None:
+    for path, expected in FOLDERS.items():
+        assert places(root, path).folders == {str((root / name).resolve()) for name in expected}
+    # Folders around the project are watched as far down as both are in.
     path = f"{root.parent}/specs/spec.md"
     assert places(root, path).folders == {str(root), str(root.parent), f"{root.parent}/specs"}
-
-
-def test_folders_that_come_after_all(root: Path) -> None:
     found = places(root, "docs/new/spec.md")
     assert not found.grown()
     (root / "docs" / "new").mkdir()

@@ -87,14 +87,9 @@ def test_hints_and_fixes(snapshot: Snapshot) -> None:
 
 @pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
 def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
-    said = "//= tea.md#serving\n//# Everybody SHOULD wait\n"
-    texts = {
-        "src/twice.rs": said
-        + "fit();\n" * lines
-        + said
-        + "//= tea.md#serving\n//= type=test\n//# Everybody SHOULD wait\n"
-    }
-    problems = validate(project(texts)).of(["src/twice.rs"]).problems
+    said, code = "//= tea.md#serving\n//# Everybody SHOULD wait\n", "fit();\n" * lines
+    test = "//= tea.md#serving\n//= type=test\n//# Everybody SHOULD wait\n"
+    problems = validate(project({"src/twice.rs": f"{said}{code}{said}{test}"})).of(["src/twice.rs"]).problems
     assert [one.code for one in problems] == ["DUV091"] * found
 
 
@@ -131,16 +126,9 @@ def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
 
 def test_another_way_to_a_specification_is_no_spelling() -> None:
     """Who reads the file from elsewhere may need it."""
-    one = project({"src/broken.rs": "//= tea.md#brewing\n//# The leaves MUST be dry.\n"})
-    root = one.root.lstrip("/")
-    files = {
-        f"/{root}/tea.md": FILES["tea.md"],
-        "src/broken.rs": f"//= /{root}/tea.md#brewing\n//# The leaves MUST be dry.\n",
-    }
-    hint = "write tea.md everywhere"
-    assert found(project({**files, "src/right.py": FILES["src/right.py"]}), "src/broken.rs") == [
-        (1, "DUV044", hint, "")
-    ]
+    path = f"/{project().root.lstrip('/')}/tea.md"
+    files = {path: FILES["tea.md"], "src/broken.rs": f"//= {path}#brewing\n//# The leaves MUST be dry.\n"}
+    assert found(project(files), "src/broken.rs") == [(1, "DUV044", "write tea.md everywhere", "")]
 
 
 _CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"}
@@ -148,40 +136,35 @@ _CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]
 
 def test_the_errors_of_each_annotation() -> None:
     one = project()
-    invalid = validate(one).invalid()
-    annotations = one.trace.annotations
-    assert [(annotations[id].line, [problem.code for problem in problems]) for id, problems in invalid.items()] == [
-        (3, ["DUV050"]),
-        *[(line, ["DUV050"]) for line in (1, 5, 10)],
-        (12, ["DUV043"]),
-        (16, ["DUV042"]),
-        (21, ["DUV040"]),
-        *[(line, ["DUV050"]) for line in (25, 29, 33)],
-        (1, ["DUV090"]),
-    ]
-    assert {id for id, match in enumerate(one.trace.match_of) if match is None} == {
-        id for id, problems in invalid.items() if problems[0].code != "DUV090"
-    }
-
-
-def test_one_report_for_all_that_cite_a_specification_that_is_not_there() -> None:
-    """Of files that are named, the first one says so, whoever was first in the whole project."""
-    text = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b\n//# b\n"
-    one = Project(tree=MemoryTree({"src/a.rs": text.encode(), "src/b.rs": text.encode(), **_CONFIG}))
     findings = validate(one)
-    assert [problem.path for problem in findings.of(findings.files).problems] == ["src/a.rs"]
-    assert [problem.path for problem in findings.of(["src/b.rs"]).problems] == ["src/b.rs"]
-    assert len(findings.invalid()) == 4
+    invalid = {id: [problem.code for problem in problems] for id, problems in findings.invalid().items()}
+    assert [f"{one.trace.annotations[id].line} {' '.join(codes)}" for id, codes in invalid.items()] == [
+        *("3 DUV050", "1 DUV050", "5 DUV050", "10 DUV050", "12 DUV043", "16 DUV042", "21 DUV040"),
+        *("25 DUV050", "29 DUV050", "33 DUV050", "1 DUV090"),
+    ]
+    unmatched = {id for id, match in enumerate(one.trace.match_of) if match is None}
+    assert unmatched == {id for id, codes in invalid.items() if codes[0] != "DUV090"}
+    assert msgpack.decode(msgpack.encode(findings), type=Findings) == findings
+    assert all(isinstance(one, Finding) for one in findings.found)
 
 
-def test_a_specification_that_the_configuration_names_is_told_there() -> None:
-    config = _CONFIG[".duvet/config.toml"] + b"[[specification]]\nsource = 'https://tea.example/spec'\n"
-    text = b"//= https://tea.example/spec#a\n//# b\n"
-    one = Project(tree=MemoryTree({"src/a.rs": text, "src/b.rs": b"", ".duvet/config.toml": config}))
+MISSING = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b\n//# b\n"
+
+
+def test_a_missing_specification_is_reported_once() -> None:
+    """In the first of the named files, whatever is first in the whole project, or where the configuration names it."""
+    one = Project(tree=MemoryTree({"src/a.rs": MISSING.encode(), "src/b.rs": MISSING.encode(), **_CONFIG}))
     findings = validate(one)
     for paths in (["src/a.rs"], ["src/b.rs"]):
+        assert [problem.path for problem in findings.of(paths).problems] == paths
+    assert [problem.path for problem in findings.of(findings.files).problems] == ["src/a.rs"]
+    assert len(findings.invalid()) == 4
+    config = _CONFIG[".duvet/config.toml"] + b"[[specification]]\nsource = 'https://tea.example/spec'\n"
+    files = {"src/a.rs": MISSING.encode(), "src/b.rs": b"", ".duvet/config.toml": config}
+    findings = validate(Project(tree=MemoryTree(files)))
+    for paths in (["src/a.rs"], ["src/b.rs"]):
         assert [problem.path for problem in findings.of(paths).problems] == [".duvet/config.toml"]
-    assert list(findings.invalid()) == [0]
+    assert list(findings.invalid()) == [0, 1]
 
 
 def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> None:
@@ -190,12 +173,6 @@ def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> N
     findings = validate(Project(str(folder)))
     assert [one.path for one in findings.of(["src/right.py"]).problems] == []
     assert "src/loop" in [one.path for one in findings.of(findings.files).problems]
-
-
-def test_findings_are_kept_as_they_are() -> None:
-    findings = validate(project())
-    assert msgpack.decode(msgpack.encode(findings), type=Findings) == findings
-    assert all(isinstance(one, Finding) for one in findings.found)
 
 
 CHOSEN_FILES = {"src/a.rs": "", "src/deep/b.rs": "", "other/c.rs": "", "README.md": ""}
@@ -212,78 +189,48 @@ def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
 
 
 @pytest.mark.parametrize(
-    "name", ["src/a.rs", "./src/a.rs", "src//a.rs", "other/../src/a.rs", "src\\a.rs", ".\\src\\a.rs"]
-)
-def test_spellings_of_a_file(name: str, chosen_root: Path) -> None:
-    assert chosen(chosen_root, name, str(chosen_root / "src/a.rs"), f"../{chosen_root.name}/src/a.rs") == ChosenInputs(
-        ("src/a.rs",)
-    )
-    assert normalise_input_name(name, str(chosen_root), DiskTree(str(chosen_root))) == "src/a.rs"
-    assert normalise_input_name("/elsewhere/a.rs", str(chosen_root), DiskTree(str(chosen_root))) == "/elsewhere/a.rs"
-
-
-def test_a_way_through_a_link(chosen_root: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(chosen_root)
-    assert chosen(chosen_root, str(tmp_path / "link/src/a.rs")) == ChosenInputs(("src/a.rs",))
-    assert chosen(chosen_root, str(tmp_path / "link/src")) == ChosenInputs(("src/a.rs", "src/deep/b.rs"))
-
-
-@pytest.mark.parametrize(
     ("name", "paths"),
     [
-        ("src", ("src/a.rs", "src/deep/b.rs")),
+        *((name, ("src/a.rs",)) for name in ("src/a.rs", "./src/a.rs", "src//a.rs", "other/../src/a.rs")),
+        *((name, ("src/a.rs",)) for name in ("src\\a.rs", ".\\src\\a.rs", "../root/src/a.rs", "../link/src/a.rs")),
+        *((name, ("src/a.rs", "src/deep/b.rs")) for name in ("src", "../link/src")),
         ("src/deep/", ("src/deep/b.rs",)),
-        (".", INPUTS),
-        ("..", INPUTS),
-        ("/", INPUTS),
+        *((name, INPUTS) for name in (".", "..", "/")),
         # An input that is extracted may not be on disk yet.
         (".duvet/requirements/a.toml", (".duvet/requirements/a.toml",)),
     ],
 )
-def test_a_folder_means_all_in_it(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
+def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
     ##% the project.
-    assert chosen(chosen_root, name) == ChosenInputs(paths)
+    (chosen_root.parent / "link").symlink_to(chosen_root)
+    absolute = (str(chosen_root / name),) if "\\" not in name else ()
+    assert chosen(chosen_root, name, *absolute) == ChosenInputs(paths)
+    disk = DiskTree(str(chosen_root))
+    if paths == ("src/a.rs",) and "link" not in name:
+        assert normalise_input_name(name, str(chosen_root), disk) == "src/a.rs"
+    assert normalise_input_name("/elsewhere/a.rs", str(chosen_root), disk) == "/elsewhere/a.rs"
 
 
-def test_what_is_no_input_and_what_is_not_there(chosen_root: Path) -> None:
+def test_names_that_are_no_inputs(chosen_root: Path) -> None:
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     (chosen_root / "empty").mkdir()
+    found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
     hint = "paths begin in the working directory"
-    assert chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s") == ChosenInputs(
-        ("other/c.rs",),
-        ("README.md", "empty"),
-        (
-            Problem("DUV010", "there is no such file or folder", "gone.rs", Place(), hint=hint),
-            Problem("DUV010", "there is no such file or folder", "a\0b", Place(), hint=hint),
-            Problem("DUV010", "there is no such file or folder", "s", Place(), hint=hint),
-        ),
+    missing = (
+        Problem("DUV010", "there is no such file or folder", name, hint=hint) for name in ("gone.rs", "a\0b", "s")
     )
+    assert found == ChosenInputs(("other/c.rs",), ("README.md", "empty"), tuple(missing))
 
 
-WORDS = (
-    "The",
-    "pot",
-    "MUST",
-    "be",
-    "warm.",
-    "warm",
-    "-",
-    "*",
-    "|",
-    "é",
-    "日本",
-    "\u2028",
-    "\t",
-    "'''",
-    "*/",
-    "\\",
-    '"',
-    "a" * 40,
-)
-TEXT = st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join)
+WORDS = "The|pot|MUST|be|warm.|warm|-|*|é|日本|\u2028|\t|'''|*/|\\|\""
+
+
+TEXT = st.lists(st.sampled_from([*WORDS.split("|"), "|", "a" * 40]), max_size=30).map(" ".join)
+
+
 HEADINGS = st.sampled_from(["# Tea", "## Pot", "## Lid", "### Lid", ""])
 SPECIFICATIONS = st.lists(st.tuples(HEADINGS, TEXT), max_size=5).map(
     lambda found: "\n\n".join(f"{heading}\n\n{text}" for heading, text in found)

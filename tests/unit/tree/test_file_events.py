@@ -101,28 +101,19 @@ def test_events(edit: Edit, heard: set[tuple[int, str]], folder: Path, descripto
     assert descriptor.is_silent() and list(descriptor.read()) == []
 
 
-def test_other_folders(folder: Path, descriptor: InotifyDescriptor) -> None:
-    descriptor.open({str(folder / "b")})
-    append("a/old")(folder)
-    assert list(descriptor.read()) == []
-    (folder / "b" / "new").mkdir()
-    assert set(descriptor.read()) == {(ADDED, f"{folder}/b/new")}
-
-
-def test_a_folder_that_is_another_now(folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_folders_that_are_others_now(folder: Path, descriptor: InotifyDescriptor) -> None:
     delete("a")(folder)
     (folder / "a").mkdir()
     assert descriptor.read() and descriptor.folders == set()
-    descriptor.open({str(folder / "a")})
-    (folder / "a" / "new").mkdir()
-    assert set(descriptor.read()) == {(ADDED, f"{folder}/a/new")}
-
-
-def test_a_folder_that_is_gone(folder: Path, descriptor: InotifyDescriptor) -> None:
-    with pytest.raises(FileNotFoundError):
-        descriptor.open({str(folder / "none")})
-    with pytest.raises(FileNotFoundError):
-        descriptor.open({str(folder / "a" / "old" / "none")})
+    for name, other in (("a", "b"), ("b", "a")):
+        descriptor.open({str(folder / name)})
+        (folder / other / f"beside {name}").mkdir()
+        assert list(descriptor.read()) == []
+        (folder / name / "new").mkdir()
+        assert set(descriptor.read()) == {(ADDED, f"{folder}/{name}/new")}
+    for gone in ("none", "a/old/none"):
+        with pytest.raises(FileNotFoundError):
+            descriptor.open({str(folder / gone)})
 
 
 def test_what_is_read_before_it_is_lost(folder: Path, descriptor: InotifyDescriptor) -> None:
@@ -136,29 +127,21 @@ def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor)
     ##= man/spec/mcp.md#freshness
     ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
     ##% missing or unreliable, as on network file systems.
-    overflow(folder / "a")
+    one, other = str(folder / "a" / "one"), str(folder / "a" / "other")
+    Path(one).touch()
+    for _ in range(QUEUE // 4 + 2):
+        os.rename(one, other)
+        os.rename(other, one)
     assert descriptor.read() is UNKNOWN_EVENTS
     assert descriptor.is_silent()
     append("a/old")(folder)
     assert set(descriptor.read()) == {(MODIFIED_EVENT, f"{folder}/a/old")}
 
 
-def overflow(folder: Path) -> None:
-    """More changes than the system keeps for anybody."""
-    one, other = str(folder / "one"), str(folder / "other")
-    Path(one).touch()
-    for _ in range(QUEUE // 4 + 2):
-        os.rename(one, other)
-        os.rename(other, one)
-
-
-def test_when_it_is_closed(folder: Path, descriptor: InotifyDescriptor) -> None:
+def test_descriptors_that_are_closed(folder: Path, descriptor: InotifyDescriptor) -> None:
     append("a/old")(folder)
     descriptor.close()
     assert not descriptor.is_silent() and list(descriptor.read()) == []
-
-
-def test_nobody_holds_it(folder: Path) -> None:
     handle = InotifyDescriptor().handle
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(handle)
