@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Place, Source
+from duvet.model import Annotation, Format, Kind, Level, Source
 from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked, read_requirements_plain
 from tests.conftest import ROOT
+from tests.problems import show_problem
 
 HEAD = "target = 'oven.md#door'\n"
 EVERY_KEY = """\
@@ -49,11 +50,7 @@ def annotation(line: int, kind: Kind, quote: str, source: Source, **more: Any) -
 def read(text: str) -> tuple[list[Annotation], list[str]]:
     """The annotations of a file, and each problem with its place as one line."""
     annotations, problems = read_requirement_file("x.toml", text.encode())
-    return annotations, [
-        f"{one.place.line}:{one.place.column}+{one.place.width} {one.code} {one.message}"
-        + (f" ({one.hint})" if one.hint else "")
-        for one in problems
-    ]
+    return annotations, [show_problem(problem) for problem in problems]
 
 
 def test_every_key() -> None:
@@ -119,17 +116,21 @@ def test_line_ends_stay_in_the_text_as_written() -> None:
     assert problems == []
 
 
-def test_a_byte_order_mark_and_quoted_headers() -> None:
+def test_byte_order_marks_quoted_headers_and_empty_files() -> None:
     (found,), problems = read("\ufefftarget = 'a#b'\n  [[ \"exception\" ]]\n'quote' = 'x'\n\"reason\" = 'y'\n")
     assert (found.line, found.target, found.quote, found.reason, problems) == (2, "a#b", "x", "y", [])
+    for text in ("", "# nothing\n", HEAD, "spec = []\n"):
+        assert read(text) == ([], [])
+    (problem,) = read_requirement_file("x.toml", b"target = 'oven.md#d\xff'")[1]
+    assert show_problem(problem) == (
+        "x.toml:1:20 DUV011 TOML parse error at line 1, column 20: invalid utf-8 sequence of 1 bytes from index 19; "
+        "save the file as UTF-8"
+    )
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", HEAD, "spec = []\n"])
-def test_files_without_tables(text: str) -> None:
-    assert read(text) == ([], [])
+TARGET = 'write `target = "specification#section"` here, or above all tables for the whole file'
 
 
-TARGET = '(write `target = "specification#section"` here, or above all tables for the whole file)'
 MISTAKES = [
     *("[[spec]]\nlevel = 3\nquote = 'a'", "[[spec]]\nquote = ['a']", "[[todo]]\nquote = 'a'\ntags = 'b'"),
     *("todo = [{quote = 'a', tags = ['b', true]}]", "spec = 3", "spec = [\n3]", "[spec]\nquote = 'a'", "[[spec]]"),
@@ -155,19 +156,8 @@ def test_entries_without_mistakes_are_read_beside_those_with() -> None:
     assert ([one.quote for one in annotations], len(problems)) == (["b"], 1)
     text = "[[todo]]\nquote = 'a'\n[[todo]]\nquote = 'b'\ntarget = 'x#y'\n"
     annotations, problems = read(text)
-    assert ([one.quote for one in annotations], problems) == (["b"], [f"1:1+8 DUV032 missing target {TARGET}"])
-    assert read(f"target = 3\n{text}")[1] == ["1:10+1 DUV033 invalid type: integer `3`, expected a string"]
-
-
-def test_bytes_that_are_no_text() -> None:
-    (problem,) = read_requirement_file("x.toml", b"target = 'oven.md#d\xff'")[1]
-    message = "TOML parse error at line 1, column 20: invalid utf-8 sequence of 1 bytes from index 19"
-    assert (problem.code, problem.place, problem.message, problem.hint) == (
-        "DUV011",
-        Place(1, 20),
-        message,
-        "save the file as UTF-8",
-    )
+    assert ([one.quote for one in annotations], problems) == (["b"], [f"x.toml:1:1+8 DUV032 missing target; {TARGET}"])
+    assert read(f"target = 3\n{text}")[1] == ["x.toml:1:10 DUV033 invalid type: integer `3`, expected a string"]
 
 
 PLAIN = st.sampled_from(

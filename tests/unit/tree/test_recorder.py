@@ -121,59 +121,46 @@ def test_a_change(change: Change, paths: list[str], folders: list[str], now: int
     assert (altered(tree), list(find_refilled_folders(tree.record, tree))) == (paths, folders)
 
 
-def test_a_folder_in_the_place_of_which_there_is_nothing(root: Path) -> None:
-    tree = record(root)
-    with pytest.raises(UnreadableError):
-        tree.read("src/deep")
-    assert altered(tree) == []
-    (root / "src" / "deep").rmdir()
-    assert altered(tree) == ["src/deep"]
-
-
-def test_what_nobody_asked_for_may_change(root: Path) -> None:
+def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
     tree = asked(root)
+    # What nobody asked for may change.
     (root / "src" / "b.rs").write_text("another")
     (root / "src" / "deep" / "d.rs").write_text("more")
     assert same(tree)
-
-
-def test_a_selection_of_answers(root: Path) -> None:
-    tree = asked(root)
     (root / A).unlink()
     (root / "c.rs").touch()
     for paths, found in ((["c.rs", "gone.rs", "no question"], ["c.rs"]), (["src"], [])):
         assert list(find_altered_paths(tree.record.select(paths), tree)) == found
+    # A folder that was to be read as a file is gone.
+    (root / "folder").mkdir()
+    tree = record(root)
+    with pytest.raises(UnreadableError):
+        tree.read("folder")
+    assert altered(tree) == []
+    (root / "folder").rmdir()
+    assert altered(tree) == ["folder"]
 
 
 def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
-    info = (root / "src" / "a.rs").stat()
-    second = 10**9
-    for now, content in ((info.st_ctime_ns + second, digest_content(b"one")), (info.st_ctime_ns + 3 * second, b"")):
-        tree = asked(root, now)
-        assert tree.record.files["src/a.rs"].digest == content
-        assert bool(tree.record.folders["src"].digest) is bool(content)
+    changed, second = (root / A).stat().st_ctime_ns, 10**9
+    for now, content in ((changed + second, digest_content(b"one")), (changed + 3 * second, b"")):
+        files, folders = asked(root, now).record.files, asked(root, now).record.folders
+        assert (files[A].digest, bool(folders["src"].digest)) == (content, bool(content))
 
 
 def test_what_was_compared_by_content_is_trusted_in_the_end(root: Path) -> None:
     tree = asked(root, 0)
-    renewed = check_unchanged(tree.record, RecordedTree(tree.disk, LATER))
+    renewed = check_unchanged(tree.record, record(root))
     assert renewed is not None and renewed is not tree.record
     assert {one.digest for one in (*renewed.files.values(), *renewed.folders.values())} == {b""}
-    assert check_unchanged(renewed, RecordedTree(tree.disk, LATER)) is renewed
-    again = check_unchanged(tree.record, RecordedTree(tree.disk, 0))
-    assert again is tree.record
-
-
-def test_marks_that_are_equal_by_chance(root: Path) -> None:
-    """A clock that stands still: all marks are the same, and only the content tells."""
-    path = root / "src" / "a.rs"
-    tree = asked(root, 0)
-    path.write_text("ONE")
-    info = path.stat()
-    was = tree.record.files["src/a.rs"]
-    tree.record.files["src/a.rs"] = type(was)(3, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, was.digest)
+    assert check_unchanged(renewed, record(root)) is renewed
+    assert check_unchanged(tree.record, record(root, 0)) is tree.record
+    # A clock that stands still: all marks are the same, and only the content tells.
+    (root / A).write_text("ONE")
+    info, was = (root / A).stat(), tree.record.files[A]
+    tree.record.files[A] = type(was)(3, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, was.digest)
     assert not same(tree)
 
 
@@ -186,19 +173,15 @@ def test_a_fault_is_no_answer(root: Path) -> None:
     assert not tree.record.settled and not same(tree)
 
 
-def test_work_within_work(root: Path) -> None:
+def test_work_within_work_and_recalled_stamps(root: Path) -> None:
     tree = record(root)
     tree.read(A)
     with tree.recording() as inner:
         tree.read("src/b.rs")
     assert (list(inner.files), list(tree.record.files)) == (["src/b.rs"], [A, "src/b.rs"])
-
-
-def test_a_file_that_is_still_the_same(root: Path) -> None:
-    seen = asked(root).record.files[A]
-    tree = record(root)
-    assert tree.recall_stamp(A, seen) == seen and tree.record.files == {A: seen}
-    assert tree.recall_stamp("src/b.rs", seen) is None and tree.recall_stamp("gone.rs", seen) is None
+    seen, later = tree.record.files[A], record(root)
+    assert later.recall_stamp(A, seen) == seen and later.record.files == {A: seen}
+    assert later.recall_stamp("src/b.rs", seen) is None and later.recall_stamp("gone.rs", seen) is None
 
 
 @pytest.mark.parametrize("name", ["cache", "knowledge"])
@@ -247,11 +230,11 @@ def test_files_that_the_work_writes_and_removes_are_no_changes(root: Path) -> No
 
 def test_what_was_written(root: Path) -> None:
     tree = record(root)
-    (root / "out").write_text("done")
-    tree.note_written("out", digest_content(b"done"))
-    assert same(tree)
-    (root / "out").write_text("gone")
-    assert not same(tree)
+    for text, expected in (("done", True), ("gone", False)):
+        (root / "out").write_text(text)
+        if expected:
+            tree.note_written("out", digest_content(b"done"))
+        assert same(tree) is expected
     assert tree.note_written("nowhere/out", b"") is None and not tree.record.settled
 
 
@@ -334,27 +317,17 @@ def test_a_file_that_was_asked_for_before_it_was_written_or_removed(ask: Callabl
         assert not same(tree)
 
 
-def test_what_has_changed_can_be_begun_anew_with(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("first")
-    tree = RecordedTree(DiskTree(str(tmp_path)), pinned={})
-    assert tree.read("a") == tree.read_again("a") == b"first"
+def test_a_file_that_changed_can_be_begun_anew_with(root: Path) -> None:
+    disk, path = DiskTree(str(root)), root / A
+    tree, other = RecordedTree(disk, pinned={}), RecordedTree(disk)
+    assert tree.read(A) == tree.read_again(A) == other.read(A) == b"one"
     path.write_text("second")
     with pytest.raises(FileChangedError, match="it has changed meanwhile") as raised:
-        tree.read_again("a")
+        tree.read_again(A)
+    assert other.read_again(A) == b"second"
     path.write_text("third")
-    again = RecordedTree(DiskTree(str(tmp_path)), pinned={"a": raised.value.look})
-    assert again.read("a") == again.read_again("a") == b"second"
-    # What is kept is about the text that was read: who looks later sees that it is another.
-    seen = again.record.files["a"]
-    assert again.compare_stamp("a", seen) is not None
-    assert RecordedTree(DiskTree(str(tmp_path))).compare_stamp("a", seen) is None
-
-
-def test_who_can_not_begin_anew_reads_on(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_text("first")
-    tree = RecordedTree(DiskTree(str(tmp_path)))
-    assert tree.read("a") == b"first"
-    path.write_text("second")
-    assert tree.read_again("a") == b"second"
+    again = RecordedTree(disk, pinned={A: raised.value.look})
+    assert again.read(A) == again.read_again(A) == b"second"
+    # The record is about the text that was read: a later look sees that it is another.
+    seen = again.record.files[A]
+    assert again.compare_stamp(A, seen) is not None and RecordedTree(disk).compare_stamp(A, seen) is None
