@@ -17,7 +17,6 @@ from duvet.sources.scan import (
     FilteredTree,
     RuleOrigin,
     SourceFile,
-    find_matching_files,
     find_sources,
     make_unreadable_problem,
     order_annotations,
@@ -27,20 +26,10 @@ from duvet.tree.files import DiskTree, MemoryTree
 from tests.problems import show_problem
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
-TREE = MemoryTree(
-    dict.fromkeys(
-        [
-            "src/a.rs",
-            "src/b.rs",
-            "src/gen/c.rs",
-            "src/gen/deep/d.rs",
-            "target/e.rs",
-            "target/debug/f.rs",
-            "top.rs",
-        ],
-        b"",
-    )
-)
+
+
+FILES = "src/a.rs src/b.rs src/gen/c.rs src/gen/deep/d.rs target/e.rs target/debug/f.rs top.rs"
+TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
 
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
@@ -109,12 +98,6 @@ def test_what_git_ignores() -> None:
     assert found(both, tree=tree) == ["a.rs"]
 
 
-def test_git_ignores_by_the_folders_around_a_path() -> None:
-    files = {"/.gitignore": b"b.rs\n", "/p/a.rs": b"", "/p/b.rs": b"", ".gitignore": b"a.rs\nq\n", "../q/a.rs": b""}
-    rules = SourceRule(("/p/*.rs", "../q/*.rs"), gitignore=True)
-    assert found(rules, tree=MemoryTree(files)) == ["../q/a.rs", "/p/a.rs"]
-
-
 def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
@@ -127,13 +110,6 @@ def test_patterns_that_mean_nothing() -> None:
         f"c.toml:7:3 {error} 2: wildcards are either regular `*` or recursive `**`; `***`: {HINT}",
         f"c.toml:7:2 {error} 0: recursive wildcards must form a single path component; `a**`: {HINT}",
     ]
-
-
-def test_patterns_of_files() -> None:
-    problems: list[Problem] = []
-    paths = find_matching_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, RuleOrigin())
-    assert paths == ["src/a.rs", "src/b.rs", "src/a.rs"]
-    assert [(one.code, one.path, one.place) for one in problems] == [("DUV006", "", Place())]
 
 
 def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
@@ -190,29 +166,20 @@ def test_files_that_can_not_be_read(path: str, expected: str) -> None:
 FILTERED = FilteredTree(MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path)
 
 
-def test_what_is_hidden_is_not_found() -> None:
+def test_a_filtered_tree(tmp_path: Path) -> None:
     assert [entry.name for entry in FILTERED.entries("")] == ["a.rs"]
     assert [FILTERED.exists(path) for path in ("a.rs", "b", "b/c.rs", "nothing")] == [True, False, False, False]
     assert [FILTERED.is_file(path) for path in ("a.rs", "b/c.rs", "nothing")] == [True, False, False]
-
-
-def test_what_is_named_can_be_read() -> None:
     assert FILTERED.read("b/c.rs") == b"c"
-
-
-def test_paths_are_whole() -> None:
+    # Paths are whole, and loops are seen.
     seen: list[tuple[str, bool]] = []
     view = FilteredTree(FILTERED.tree, lambda path, is_folder: seen.append((path, is_folder)))
     for folder in ("", "b", "/", "/d"):
         assert list(view.entries(folder)) != []
     assert seen == [("a.rs", False), ("b", True), ("b/c.rs", False), ("/d", True), ("/d/e", False)]
-
-
-def test_loops_are_seen(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"")
+    (tmp_path / "a").touch()
     (tmp_path / "loop").symlink_to(".")
-    view = FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False)
-    problems: list[str] = []
+    view, problems = FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False), list[str]()
     assert expand_pattern(compile_pattern("**/a"), view, lambda problem: problems.append(problem.path)) == ["a"]
     assert problems == ["loop"]
 

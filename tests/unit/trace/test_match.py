@@ -73,22 +73,18 @@ def test_what_is_not_found(text: str, quote: str) -> None:
     assert QuoteMatcher(section_of(text)).find(quote) is None
 
 
-def test_an_empty_quote_refers_to_the_title() -> None:
+def test_one_matcher_finds_many_quotes() -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% An annotation without a quote MUST refer to the title of its section.
-    for text in (POT, ""):
-        assert QuoteMatcher(section_of(text)).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
-
-
-def test_one_matcher_finds_many_quotes() -> None:
     matcher = QuoteMatcher(section_of("one\ntwo"))
-    pieces = [read("one\ntwo", matcher.find(quote)) for quote in ("one  two", "ona", "two", "one   two")]
-    assert pieces == [
-        (["one", "two"], Fit.NORMALISED),
-        (["one"], Fit.ONE_EDIT),
-        (["two"], Fit.EXACT),
-        (["one", "two"], Fit.NORMALISED),
-    ]
+    assert matcher.find("") == QuoteMatcher(section_of("")).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
+    for quote, texts, fit in (
+        ("one  two", ["one", "two"], Fit.NORMALISED),
+        ("ona", ["one"], Fit.ONE_EDIT),
+        ("two", ["two"], Fit.EXACT),
+        ("one   two", ["one", "two"], Fit.NORMALISED),
+    ):
+        assert read("one\ntwo", matcher.find(quote)) == (texts, fit)
 
 
 def section_chars(section: Section) -> list[tuple[str, int, int]]:
@@ -316,31 +312,16 @@ def test_one_matcher_finds_as_much_as_many() -> None:
 SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 
-def test_lines_are_trimmed_and_joined() -> None:
-    data = "ab cé\u2003 d x".encode()
-    assert make_section_view(SECTION) == SectionView(SECTION, data, [0, 3, 4], [0, 3, 12, 14])
-
-
-def test_nothing_to_see() -> None:
-    section = section_of("\n \n")
-    assert (make_section_view(section), cut_view(make_section_view(section), 0, 0)) == (
-        SectionView(section, b"", [], [0]),
-        (),
-    )
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "expected"),
-    [
-        (0, 2, (Piece(0, 6, 8),)),
-        (0, 3, (Piece(0, 6, 8),)),
-        (2, 3, ()),
-        (1, 4, (Piece(0, 7, 7), Piece(3, 15, 15))),
-        (0, 13, (Piece(0, 6, 8), Piece(3, 15, 23), Piece(4, 27, 27))),
-        (4, 9, (Piece(3, 16, 21),)),
-        (12, 13, (Piece(4, 27, 27),)),
-        (5, 5, ()),
-    ],
-)
-def test_pieces(start: int, end: int, expected: tuple[Piece, ...]) -> None:
-    assert cut_view(make_section_view(SECTION), start, end) == expected
+def test_views_and_their_pieces() -> None:
+    view = make_section_view(SECTION)
+    assert view == SectionView(SECTION, "ab cé\u2003 d x".encode(), [0, 3, 4], [0, 3, 12, 14])
+    empty = section_of("\n \n")
+    assert make_section_view(empty) == SectionView(empty, b"", [], [0])
+    assert cut_view(make_section_view(empty), 0, 0) == ()
+    front, last = Piece(0, 6, 8), Piece(4, 27, 27)
+    for (start, end), pieces in {
+        (0, 2): [front], (0, 3): [front], (2, 3): [], (5, 5): [], (12, 13): [last],
+        (4, 9): [Piece(3, 16, 21)], (1, 4): [Piece(0, 7, 7), Piece(3, 15, 15)],
+        (0, 13): [front, Piece(3, 15, 23), last],
+    }.items():
+        assert list(cut_view(view, start, end)) == pieces

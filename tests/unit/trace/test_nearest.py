@@ -195,11 +195,8 @@ def test_rare_words_tell_where_to_look() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [
-        ("a b c", "a b c", "a b c"),
-        ("a b c", "a x y c", "a [-b-]{+x y+} c"),
-        ("a b c", "b c", "[-a-] b c"),
-        ("a b", "a\n b  c", "a b {+c+}"),
-        ("", "", ""),
+        *(("a b c", "a b c", "a b c"), ("a b c", "a x y c", "a [-b-]{+x y+} c"), ("a b c", "b c", "[-a-] b c")),
+        *(("a b", "a\n b  c", "a b {+c+}"), ("", "", "")),
     ],
 )
 def test_word_diff(old: str, new: str, shown: str) -> None:
