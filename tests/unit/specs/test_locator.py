@@ -48,34 +48,31 @@ TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "r
         ("far.md", "/top/w/v", "/top/far.md"),
         ("near.md", "reqs/sub/r.toml", "reqs/near.md"),
         ("/not/there.md", "/top", "/not/there.md"),
+        *((spec, "/top/w", None) for spec in ("", "nope.md", "docs", "near.md", "spec.md\0")),
     ],
 )
-def test_paths(spec: str, base: str, name: str) -> None:
+def test_paths(spec: str, base: str, name: str | None) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
-    assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
     url = resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
     assert url == Locator("https://example.com/", True, Format.IETF)
+    if name is not None:
+        assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
+    else:
+        with pytest.raises(ProblemsError) as caught:
+            resolve_specification(spec, AUTO, base, TREE)
+        message = f'DUV040 Could not resolve file "{spec}"'.replace("\0", "\\0")
+        assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
 
 
-@pytest.mark.parametrize("spec", ["", "nope.md", "docs", "near.md", "spec.md\0"])
-def test_what_is_no_file_is_unresolved(spec: str) -> None:
-    with pytest.raises(ProblemsError) as caught:
-        resolve_specification(spec, AUTO, "/top/w", TREE)
-    shown = spec.replace("\0", "\\0")
-    assert [(p.code, p.message) for p in caught.value.problems] == [("DUV040", f'Could not resolve file "{shown}"')]
-
-
-def test_on_disk(tmp_path: Path) -> None:
+def test_paths_on_disk(tmp_path: Path) -> None:
     (tmp_path / "w" / "docs").mkdir(parents=True)
     (tmp_path / "up.md").touch()
     (tmp_path / "w" / "in.md").touch()
     tree = DiskTree(str(tmp_path / "w"))
-    found = [
-        resolve_specification(spec, AUTO, f"{tmp_path}/w", tree).name for spec in ("in.md", "up.md", "docs/../in.md")
-    ]
-    assert found == ["in.md", f"{tmp_path}/up.md", "docs/../in.md"]
+    for spec, name in (("in.md", "in.md"), ("up.md", f"{tmp_path}/up.md"), ("docs/../in.md", "docs/../in.md")):
+        assert resolve_specification(spec, AUTO, f"{tmp_path}/w", tree).name == name
     with pytest.raises(ProblemsError, match='Could not resolve file "docs"'):
         resolve_specification("docs", AUTO, "", tree)
 
