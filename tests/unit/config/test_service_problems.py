@@ -55,22 +55,23 @@ workflows:
 """
 
 
-@pytest.mark.parametrize(("name", "text"), [("service", WRONG), ("names", UNKNOWN_NAMES)])
-def test_every_problem_is_listed(name: str, text: str, snapshot: Snapshot) -> None:
+@pytest.mark.parametrize("name", ["service", "names"])
+def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
     ##% of the file.
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
+    texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match("\n".join([*show_service_problems(text), ""]), f"{name}.txt")
+    snapshot.assert_match(
+        "\n".join(line for text in texts for line in [*show_service_problems(text), ""]), f"{name}.txt"
+    )
 
 
-def test_names_that_are_too_much_alike() -> None:
-    assert show_service_problems("toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n") == [
-        "4:3+3 DUV005 toolPacks.A_B: `A_B` and `a-b` at line 2 are too much alike; choose another name"
-    ]
+ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
+UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
 
 
 def test_variables_are_filled_in() -> None:
@@ -86,12 +87,6 @@ workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${
     assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
     assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
     assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
-    hint = "set it, or write `$$` for a dollar"
-    assert show_service_problems('server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}') == [
-        f"1:16+8 DUV007 server.host: the environment variable `NO` is not set; {hint}",
-        f"2:32+3 DUV007 toolPacks.x.settings.a[0]: the environment variable is not set; {hint}",
-        "2:41+2 DUV007 toolPacks.x.settings.b: a `$` with no name after it; write `$$` for a dollar, or `${NAME}`",
-    ]
 
 
 def test_what_variables_hold_is_checked() -> None:
