@@ -247,6 +247,7 @@ def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | N
     ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
     ##% an invalid configuration.
     assert rule(data) == ServerRule()
+    assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 
 
 def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:

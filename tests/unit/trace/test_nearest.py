@@ -90,6 +90,7 @@ def test_no_answer_is_clear(quote: str) -> None:
     frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
     assert nearest(quote, f"{TEXT} {frames}") is None
     assert nearest(quote, "") is None
+    assert nearest("- aa MUST warm", "é The * be") is None
 
 
 @pytest.mark.parametrize(

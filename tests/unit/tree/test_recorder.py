@@ -139,6 +139,8 @@ def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
     assert altered(tree) == []
     (root / "folder").rmdir()
     assert altered(tree) == ["folder"]
+    (root / "folder").touch()
+    assert altered(tree) == ["folder"]
 
 
 def test_times_that_prove_nothing(root: Path) -> None:
