@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,23 +42,21 @@ def test_nothing_else_changes(folder: Path) -> None:
     assert fix_all(folder)[1].after == {}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: text.replace("\n", "\r\n"),
-        lambda text: "\ufeff// Tea\n" + text,
-        lambda text: text.removesuffix("\n"),
-        lambda text: text.rstrip("}").removesuffix("\nfn spell() {}\n"),
-        lambda text: text.replace("    ", "\t"),
-        lambda text: text.replace("brew()", "brëw(\u2028\x0c)"),
-    ],
-    ids=["CRLF", "BOM", "no_final_newline", "quote_at_the_end", "tabs", "odd_characters"],
-)
-def test_the_form_of_a_file_is_kept(change: object, folder: Path) -> None:
+FORMS: dict[str, Callable[[str], str]] = {
+    "CRLF": lambda text: text.replace("\n", "\r\n"),
+    "BOM": lambda text: f"\ufeff// Tea\n{text}",
+    "no final newline": lambda text: text.removesuffix("\n"),
+    "quote at the end": lambda text: text.rstrip("}").removesuffix("\nfn spell() {}\n"),
+    "tabs": lambda text: text.replace("    ", "\t"),
+    "odd characters": lambda text: text.replace("brew()", "brëw(\u2028\x0c)"),
+}
+
+
+@pytest.mark.parametrize("change", FORMS.values(), ids=FORMS)
+def test_the_form_of_a_file_is_kept(change: Callable[[str], str], folder: Path) -> None:
     ##= man/spec/validate.md#fixes
     ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
     ##% again.
-    assert callable(change)
     (folder / "src/broken.rs").write_bytes(change(BROKEN).encode())
     assert fix(folder) == ()
     assert (folder / "src/broken.rs").read_bytes() == change(FIXED).encode()
@@ -94,45 +93,39 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "old", "new"),
     [
-        ('quote = "The pot MUST be washed with water"', 'quote = "The pot MUST be rinsed with water"'),
-        ("quote = 'The pot MUST be washed with water' # so", "quote = 'The pot MUST be rinsed with water' # so"),
+        ('quote = "The pot MUST be washed with water"', "washed", "rinsed"),
+        ("quote = 'The pot MUST be washed with water' # so", "washed", "rinsed"),
         (
             "quote = '''\nThe pot MUST be\n  washed with water,\nand MUST NOT be washed with soap.\n'''",
-            "quote = '''\nThe pot MUST be\n  rinsed with water,\nand MUST NOT be washed with soap.\n'''",
+            "washed",
+            "rinsed",
         ),
         (
             'quote = """The pot MUST be washed\r\n with water,\r\n and MUST NOT be washed with soap."""',
-            'quote = """The pot MUST be rinsed\r\n with water,\r\n and MUST NOT be washed with soap."""',
+            *("washed", "rinsed"),
         ),
-        (
-            "quote = '''\n\nThe pot MUST be\nwith water,\n\nand MUST NOT be washed\n'''",
-            "quote = '''\n\nThe pot MUST be rinsed\nwith water,\n\nand MUST NOT be washed\n'''",
-        ),
+        ("quote = '''\n\nThe pot MUST be\nwith water,\n\nand MUST NOT be washed\n'''", " be\n", " be rinsed\n"),
         (
             "target = 'tea.md#serving'\nquote = 'The pot MUST be rinsed with water'",
-            "target = \"tea.md#cleaning\"\nquote = 'The pot MUST be rinsed with water'",
+            *("'tea.md#serving'", '"tea.md#cleaning"'),
         ),
     ],
 )
-def test_requirement_files(before: str, after: str, folder: Path) -> None:
+def test_requirement_files(before: str, old: str, new: str, folder: Path) -> None:
     for kind, more in (("exception", "reason = 'so'\n"), ("todo", ""), ("spec", "level = 'MUST'\n")):
         text = f"target = 'tea.md#cleaning'\n\n[[{kind}]]\n{more}{{}}\n\n[[{kind}]]\nquote = 'MUST be rinsed'\n{more}"
         (folder / TOML).write_bytes(text.format(before).encode())
         assert fix(folder) == ()
-        assert (folder / TOML).read_bytes().decode() == text.format(after)
+        assert (folder / TOML).read_bytes().decode() == text.format(before.replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_entries_that_are_left_alone(folder: Path) -> None:
+    for text in (
         # What is escaped is not looked through, and a target that others share stays.
         'target = "tea.md#brewing"\n[[todo]]\nquote = "Say \\"The pot MUST be rinsed with vinegar\\" to all"\n',
         "target = 'tea.md#serving'\n[[todo]]\nquote = 'The pot MUST be rinsed'\n[[todo]]\nquote = 'Everybody'\n",
-    ],
-)
-def test_entries_that_are_left_alone(text: str, folder: Path) -> None:
-    (folder / TOML).write_text(text)
-    assert fix(folder) == ()
-    assert (folder / TOML).read_text() == text
+    ):
+        (folder / TOML).write_text(text)
+        assert (fix(folder), (folder / TOML).read_text()) == ((), text)

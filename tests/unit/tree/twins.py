@@ -10,7 +10,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from datetime import date
 from pathlib import Path
@@ -25,6 +25,7 @@ from duvet.console.streams import FAILED
 from duvet.errors import DuvetError
 from duvet.tree.cache import DiskCache
 from duvet.tree.files import DiskTree
+from duvet.tree.outputs import is_unfinished
 from tests.cli.running import Done, environment
 
 _VERBS = (
@@ -86,13 +87,17 @@ SEEDS = int(os.environ.get("DUVET_SEEDS", "1"))
 """How many histories of a project are tried."""
 LATER = time.time_ns() + 24 * 3600 * 10**9
 """A time at which nothing that a test writes is fresh any more."""
+Content = Callable[[Path], dict[str, object]]
 
 
 class Twins:
     """A project with the cache, and the same without."""
 
-    def __init__(self, base: Path, fill: Callable[[Path], object], place: str = ".") -> None:
+    def __init__(
+        self, base: Path, fill: Callable[[Path], object], place: str = ".", content: Content | None = None
+    ) -> None:
         self.base = base
+        self.content = content or state
         self.place = place
         """Where the command runs."""
         self.kept, self.plain = (base / name / "kettle" for name in ("with", "without"))
@@ -101,30 +106,34 @@ class Twins:
             fill(folder)
         self.runs = 0
 
-    def change(self, edit: Edit, seed: int) -> None:
-        """The same change in both."""
-        for folder in (self.kept, self.plain):
-            edit(folder, random.Random(seed))
+    def change_some(self, edits: Sequence[Edit], count: int, choice: random.Random) -> list[str]:
+        """Make the same changes in both; what was done."""
+        done = []
+        for _ in range(count):
+            edit, seed = choice.choice(edits), choice.randrange(1 << 30)
+            for folder in (self.kept, self.plain):
+                edit(folder, random.Random(seed))
+            done.append(f"{edit.__name__} {seed}")
+        return done
 
     def time(self, choice: random.Random) -> int | None:
         """The time of a run: now, when all is fresh, or when nothing is; and clocks jump back."""
         self.runs += 1
         return choice.choice((None, None, 0, LATER + self.runs, LATER + self.runs, LATER - self.runs))
 
-    def answers(self, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> tuple[Done, Done]:
-        """What `duvet report` says with the cache and without."""
+    def check(self, told: object, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> Done:
+        """Check that `duvet report` says and leaves the same with the cache and without; what it says."""
+        plain_folder, options = f"kettle/{self.place}", ("report", *args)
         if now is None:
-            kept = run_here(self.kept.parent, "-C", f"kettle/{self.place}", "report", *args, environ=environ, day=day)
+            kept = run_here(self.kept.parent, "-C", plain_folder, *options, environ=environ, day=day)
         else:
             kept = report_here(self.kept / self.place, *args, now=now, environ=environ, day=day)
-        plain = run_here(
-            self.plain.parent, "-C", f"kettle/{self.place}", "--no-cache", "report", *args, environ=environ, day=day
-        )
-        return comparable(kept, self.kept), comparable(plain, self.plain)
-
-    def states(self) -> tuple[dict[str, object], dict[str, object]]:
-        """What there is in both."""
-        return state(self.kept), state(self.plain)
+        plain = run_here(self.plain.parent, "-C", plain_folder, "--no-cache", *options, environ=environ, day=day)
+        assert comparable(kept, self.kept) == comparable(plain, self.plain), told
+        assert self.content(self.kept) == self.content(self.plain), told
+        if now is not None:
+            tick(self.base)
+        return kept
 
 
 def comparable(done: Done, folder: Path) -> Done:
@@ -145,6 +154,11 @@ def state(folder: Path) -> dict[str, object]:
     """Everything below a folder but the cache: what it is, and what it holds."""
     found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache" not in path.as_posix())
     return {path.relative_to(folder).as_posix(): _content(path, str(folder).encode()) for path in found}
+
+
+def whole(folder: Path) -> dict[str, object]:
+    """What there is but for files that nobody finished."""
+    return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
 
 
 def _content(path: Path, folder: bytes) -> object:
