@@ -320,8 +320,13 @@ def test_views_and_their_pieces() -> None:
     assert cut_view(make_section_view(empty), 0, 0) == ()
     front, last = Piece(0, 6, 8), Piece(4, 27, 27)
     for (start, end), pieces in {
-        (0, 2): [front], (0, 3): [front], (2, 3): [], (5, 5): [], (12, 13): [last],
-        (4, 9): [Piece(3, 16, 21)], (1, 4): [Piece(0, 7, 7), Piece(3, 15, 15)],
+        (0, 2): [front],
+        (0, 3): [front],
+        (2, 3): [],
+        (5, 5): [],
+        (12, 13): [last],
+        (4, 9): [Piece(3, 16, 21)],
+        (1, 4): [Piece(0, 7, 7), Piece(3, 15, 15)],
         (0, 13): [front, Piece(3, 15, 23), last],
     }.items():
         assert list(cut_view(view, start, end)) == pieces

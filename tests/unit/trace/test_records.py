@@ -53,14 +53,6 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_states(state: State) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be satisfied when each of its bytes is implemented and tested, implied, or excepted with a
-    ##% reason, but an exception MUST NOT count towards the percentage done.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement that is not satisfied MUST need tests when each of its bytes is implemented, implied or excepted.
-    ##= man/spec/trace.md#coverage
-    ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
-    ##% only todos, or nothing, cite it.
     for signs in STATES[state]:
         (requirement,) = found(WRAPPED, SPEC, *cited(*signs))
         assert (requirement.state, requirement.status) == (state, state.status), signs
