@@ -41,6 +41,8 @@ def shown(setting: Setting) -> str:
 
 
 def test_every_setting() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% `duvet config` MUST show each value in force and where it comes from.
     assert explained(TEXT) == [
         "config-path .duvet/config.toml default",
         "$schema duvet-cli/config/v1 file 1",
