@@ -19,7 +19,6 @@ from duvet.tree.files import MemoryTree
 UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
 EXTENDED = "duvet-cli/config/v1"
 PATH = ".duvet/config.toml"
-EXTEND = f"this needs `'$schema' = \"{EXTENDED}\"`"
 ENVIRON = {"KEY": "sk-hidden", "HOST": "kettle.example"}
 
 
