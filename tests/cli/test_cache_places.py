@@ -14,7 +14,7 @@ import pytest
 from tests.cli.made import CONFIG, SOURCE, make
 from tests.cli.running import NOBODY, Done, Run, files, run, runner
 from tests.conftest import ROOT
-from tests.unit.cache.here import said
+from tests.unit.tree.twins import without_steps
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="rights and disks of Linux")
 
@@ -32,7 +32,7 @@ def rights(folder: Path, mode: int) -> None:
 def answer(command: str, folder: Path, *args: str) -> Done:
     """What somebody without rights is told, less the steps."""
     done = run(command, folder, *args, before=NOBODY)
-    return Done(done.code, done.out, said(done.err))
+    return Done(done.code, done.out, without_steps(done.err))
 
 
 CACHES: dict[str, Callable[[Path], object]] = {
@@ -138,7 +138,7 @@ def test_a_full_disk(small_disk: Path, duvet: Run) -> None:
         kept = duvet("report")
         left = files(small_disk)
         plain = duvet("--no-cache", "report")
-        assert (kept.code, said(kept.err), left) == (plain.code, said(plain.err), files(small_disk))
+        assert (kept.code, without_steps(kept.err), left) == (plain.code, without_steps(plain.err), files(small_disk))
     assert sum(path.stat().st_size for path in (small_disk / CACHE).iterdir()) < 8192
     assert not list((small_disk / CACHE).glob("*.new"))
 
@@ -156,5 +156,5 @@ def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) 
         kept = duvet("report")
         left = files(folder)
         plain = duvet("--no-cache", "report")
-        assert (kept.code, said(kept.err), left) == (plain.code, said(plain.err), files(folder))
+        assert (kept.code, without_steps(kept.err), left) == (plain.code, without_steps(plain.err), files(folder))
         assert kept.code == 0 and "src/module" in left[".duvet/reports/report.json"].decode()

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files, run
 from tests.cli.validating import ALL_COUNT, RIGHT_COUNT, duvet, folder
-from tests.unit.validation.made import FILES, RIGHT
+from tests.unit.project.made import FILES, RIGHT
 
 __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 

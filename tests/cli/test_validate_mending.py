@@ -13,8 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 from tests.cli.made import make
 from tests.cli.running import NOBODY, Done, Run, files, run
 from tests.cli.validating import GOLD, RIGHT_COUNT, duvet, folder
-from tests.unit.validation.made import BROKEN
-from tests.unit.validation.test_fixing import FIXED
+from tests.unit.project.made import BROKEN, FIXED
 
 __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 

@@ -16,7 +16,7 @@ from tests.cli.running import Done, Run, files
 from tests.cli.test_streams import unread
 from tests.cli.validating import ALL_COUNT, GOLD, duvet, folder
 from tests.conftest import ROOT
-from tests.unit.validation.made import RIGHT
+from tests.unit.project.made import RIGHT
 
 __all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
 

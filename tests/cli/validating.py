@@ -9,7 +9,7 @@ import pytest
 from tests.cli.made import make
 from tests.cli.running import Run, runner
 from tests.conftest import ROOT
-from tests.unit.validation.made import FILES
+from tests.unit.project.made import FILES
 
 GOLD = ROOT / "tests" / "gold" / "validate"
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"

@@ -10,8 +10,8 @@ import pytest
 from duvet.project.project import Options, Project
 from duvet.project.validation import fix_project, overlay_project
 from duvet.specs.library import Policy
-from tests.unit.validation.mutations import HOW, MOVE, WRAP, Spoiler
-from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
+from tests.unit.project.mutations import HOW, MOVE, WRAP, Spoiler
+from tests.unit.project.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
 
 LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""

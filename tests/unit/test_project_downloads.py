@@ -11,10 +11,6 @@ from duvet import Downloads, FetchError, Options, Place, Policy, Problem, Progre
 from duvet.specs.locator import locate_specification
 from tests.made import TEA, in_memory, written
 from tests.unit.specs.serving import Held, text
-from tests.unit.specs.test_fetch import TEXT, Server, server
-
-# pytest looks for the fixture by its name here.
-__all__ = ["server"]
 
 ALLOWED = Options(policy=Policy(allow_http=True))
 
@@ -175,11 +171,11 @@ def test_downloads_are_kept_where_the_options_say(tmp_path: Path) -> None:
     assert (steps, list(tmp_path.iterdir())) == ([f"Downloading {URL}"], [])
 
 
-def test_a_download_is_kept_for_the_next_run(tmp_path: Path, server: Server) -> None:
-    url = f"{server.url}/text"
+def test_a_download_is_kept_for_the_next_run(tmp_path: Path, held: Held) -> None:
+    url = f"{held.url}/good/pot"
     config = PLAIN + f"specification = [{{ source = '{url}' }}]\n".encode()
-    written(tmp_path, {".duvet/config.toml": config, "a.rs": f"//= {url}#1\n//# The pot\n".encode()})
+    written(tmp_path, {".duvet/config.toml": config, "a.rs": f"//= {url}#tea\n//# The pot\n".encode()})
     first = Project(str(tmp_path), Options(policy=Policy(allow_http=True)))
     assert ([one.text for one in first.requirements], first.trace.problems) == (["The pot MUST be warm."], ())
-    assert (tmp_path / ".duvet/specifications/127.0.0.1/text.txt").read_bytes() == TEXT
+    assert (tmp_path / ".duvet/specifications/127.0.0.1/good/pot.txt").read_bytes() == text("pot")
     assert Project(str(tmp_path), Options(policy=Policy(offline=True))).trace == first.trace

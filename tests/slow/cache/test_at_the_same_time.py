@@ -15,8 +15,7 @@ from duvet.tree.files import CACHE_FOLDER
 from duvet.tree.outputs import is_unfinished
 from tests.cli.made import KETTLE, make
 from tests.cli.running import start
-from tests.unit.cache.here import run_here, said
-from tests.unit.cache.twins import state
+from tests.unit.tree.twins import run_here, state, without_steps
 
 TEXTS = (
     "//= spec.md#heating\n//# The kettle MUST boil water.\n",
@@ -43,12 +42,12 @@ def options(number: int) -> tuple[str, ...]:
 def finished(processes: Iterable[subprocess.Popen[str]], folder: Path) -> Iterator[Answer]:
     for number, process in enumerate(processes):
         _, err = process.communicate(timeout=60)
-        yield Answer(process.returncode, said(err), (folder / f"out{number}").read_bytes())
+        yield Answer(process.returncode, without_steps(err), (folder / f"out{number}").read_bytes())
 
 
 def without_cache(folder: Path, number: int) -> Answer:
     done = run_here(folder, "--no-cache", "report", *options(number))
-    return Answer(done.code, said(done.err), (folder / f"out{number}").read_bytes())
+    return Answer(done.code, without_steps(done.err), (folder / f"out{number}").read_bytes())
 
 
 def is_whole(folder: Path) -> bool:
@@ -60,9 +59,6 @@ def is_whole(folder: Path) -> bool:
 
 @pytest.mark.parametrize("count", [2, 8])
 def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#storage
-    ##= type=test
-    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY})
     plain = make(tmp_path / "plain" / "kettle", {**KETTLE, **MANY})
     for text in TEXTS[:2]:
@@ -76,11 +72,7 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
 
 
 def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/cache.md#freshness
-    ##= type=test
-    ##% duvet MUST give the same answer with and without the cache.
     ##= man/spec/page.md#requirements-and-citations
-    ##= type=test
     ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
     ##% `snippet-lines` says.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})

@@ -13,10 +13,9 @@ import pytest
 
 from duvet.tree.cache import BlobStore, CacheFileState, list_cache_files
 from duvet.tree.files import CACHE_FOLDER
-from duvet.tree.outputs import is_unfinished
 from tests.cli.running import environment
-from tests.unit.cache import edits, house
-from tests.unit.cache.twins import Twins, state, tick
+from tests.unit.tree import house
+from tests.unit.tree.twins import Twins, whole
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 
@@ -37,7 +36,7 @@ main()
 """
 """The command, which is killed right before it opens, lists, moves or removes something of the project for the n-th
 time."""
-EDITS = (edits.write, edits.append, edits.swap_letters, edits.delete, edits.specify, edits.require, edits.mend)
+EDITS = (house.write, house.append, house.swap_letters, house.delete, house.specify, house.require, house.restore)
 # What a killed run leaves must not be among what the next one reads.
 OPTIONS = [options for options in house.OPTIONS if {"-", "docs/page.html"}.isdisjoint(options)]
 
@@ -67,18 +66,12 @@ def killed_after(seconds: float, command: str, folder: Path, *args: str) -> int:
             return process.wait()
 
 
-def whole(folder: Path) -> dict[str, object]:
-    """What there is but for files that nobody finished."""
-    return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
-
-
 def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
-    twins = Twins(tmp_path, house.fill)
+    twins = Twins(tmp_path, house.fill, content=whole)
     choice = random.Random(KILLS)
     codes: list[int] = []
     while codes.count(-signal.SIGKILL) < KILLS:
-        for _ in range(choice.randrange(3)):
-            twins.change(choice.choice(EDITS), choice.randrange(1 << 30))
+        twins.change_some(EDITS, choice.randrange(3), choice)
         options = choice.choice(OPTIONS)
         before = whole(twins.kept)
         if choice.randrange(4):
@@ -86,15 +79,11 @@ def test_a_run_that_is_killed(duvet_command: str, tmp_path: Path) -> None:
         else:
             codes.append(killed_after(choice.uniform(0.05, 0.3), duvet_command, twins.kept, *options))
         left = whole(twins.kept)
-        now = twins.time(choice)
-        kept, plain = twins.answers(*options, now=now)
+        twins.check(codes, *options, now=twins.time(choice))
         right = whole(twins.plain)
-        assert (kept, whole(twins.kept)) == (plain, right), codes
         # Nothing but what was there and what is right has been in the place of a report.
         assert [name for name in {**before, **left} if left.get(name) not in (before.get(name), right.get(name))] == []
         assert {item.state for item in list_cache_files(BlobStore(str(twins.kept / CACHE_FOLDER)))} <= {
             CacheFileState.GOOD
         }
-        if now is not None:
-            tick(tmp_path)
     assert set(codes) <= {-signal.SIGKILL, 0, 1}

@@ -1,72 +1,28 @@
-"""Configurations with another schema, broken TOML and values of the wrong type."""
+"""Project configurations with unknown and missing keys, values of the wrong type, and broken TOML."""
 
 from __future__ import annotations
 
-from duvet.model import Place, Problem
-from tests.unit.config.faulty import EXTENDED, PATH, UPSTREAM, found, problems, shown
+import datetime
+from typing import Any
 
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.config import fields
+from duvet.model import Place, Problem
+from tests.conftest import ROOT
+from tests.unit.config.made import EXTENDED, PATH, UPSTREAM, project_problems, show
+
+UNKNOWN = UPSTREAM.replace("0.4", "0.9")
 BEGIN = f"begin the file with `'$schema' = \"{UPSTREAM}\"`"
-SHORT = UPSTREAM.replace("0.4.0", "0.4")
-SCHEMAS = ", ".join(f"`{name}`" for name in (UPSTREAM, f"{UPSTREAM}#", SHORT, f"{SHORT}#", EXTENDED))
 
 
 def test_an_empty_file_misses_its_schema() -> None:
-    assert problems(b"") == (Problem("DUV003", "missing field `$schema`", PATH, Place(1, 1), hint=BEGIN),)
+    assert project_problems(b"") == (Problem("DUV003", "missing field `$schema`", PATH, Place(1, 1), hint=BEGIN),)
 
 
-def test_an_unknown_schema() -> None:
-    url = "https://awslabs.github.io/duvet/config/v0.9.0.json"
-    assert found("", url) == [
-        f"1:13+52 DUV005 unknown variant `{url}`, expected one of {SCHEMAS}; did you mean `{UPSTREAM}`?"
-    ]
-
-
-def test_without_a_schema_what_either_schema_takes_is_right() -> None:
-    assert [shown(problem) for problem in problems(b"[[source]]\nlanguage = 'go'\npatern = 'x'\n")] == [
-        f"1:1+1 DUV003 missing field `$schema`; {BEGIN}",
-        (
-            "3:1+6 DUV002 unknown field `patern`, expected one of `pattern`, `comment-style`, `type`, `blob-link`, "
-            "`exclude`, `gitignore`, `language`; did you mean `pattern`?"
-        ),
-    ]
-
-
-def test_a_schema_of_another_type() -> None:
-    (problem,) = problems(b"'$schema' = ['x']")
-    assert shown(problem) == "1:13+5 DUV004 invalid type: sequence, expected a string"
-
-
-def test_broken_toml() -> None:
-    (problem,) = found("[[source]\n")
-    assert problem.startswith("2:9+1 DUV001 TOML parse error at line 2, column 9: ")
-
-
-def test_a_file_in_another_encoding() -> None:
-    assert [shown(problem) for problem in problems(b"a = 'one'\nb = 'x\xff'")] == [
-        (
-            "2:7+1 DUV011 TOML parse error at line 2, column 7: invalid utf-8 sequence of 1 bytes from index 16; "
-            "save the file as UTF-8"
-        )
-    ]
-
-
-WRONG_TYPES = """source = 1
-requirement = "x"
-specification = true
-report = [1]
-"""
-
-
-def test_wrong_types_at_the_top() -> None:
-    assert found(WRONG_TYPES) == [
-        "2:10+1 DUV004 invalid type: integer `1`, expected a sequence",
-        '3:15+3 DUV004 invalid type: string "x", expected a sequence',
-        "4:17+4 DUV004 invalid type: boolean `true`, expected a sequence",
-        "5:10+3 DUV004 invalid type: sequence, expected a table",
-    ]
-
-
-WRONG_VALUES = """source = [
+WRONG_TYPES = """\
+source = [
   1,
   { pattern = 1.5 },
   { pattern = "x", comment-style = "//=" },
@@ -79,41 +35,132 @@ report.html = { enabled = "yes", path = 1, blob-link = 2, issue-link = [] }
 report.json = { enabled = 1, path = false }
 report.snapshot = { enabled = {}, path = nan }
 """
+UNKNOWN_KEYS = """\
+sources = []
+[[source]]
+patern = "x"
+[[source]]
+pattern = "x"
+comment_style = {}
+comment-style.meat = "x"
+[[requirement]]
+patterns = "x"
+[[specification]]
+src = "x"
+[report]
+pdf = 1
+html.pth = 1
+json.blob-link = "x"
+[report.snapshot]
+enable = true
+"""
+NOT_APPLICABLE = """\
+[[not-applicable]]
+target = ""
+reason = " "
+[[not-applicable]]
+target = "spec.md"
+reason = "no"
+expiry = "2030-02-31"
+[[not-applicable]]
+target = "spec.md"
+reason = "no"
+expiry = 2030-01-31T00:00:00Z
+[[not-applicable]]
+target = "spec.md"
+quote = "x"
+reason = "no"
+[[not-applicable]]
+target = "spec.md#x"
+ovner = "me"
+"""
+PAGE = "[report.html]\ntitle = 3\nlogoo = 'x'\nspec-text = 'ful'\nsnippet-lines = 51\nembed-json = 'no'\n"
+SERVER = """\
+[server]
+name = " "
+protocol-version = "2026-07-28"
+page-size = -1
+packs = ["trace", "notes"]
+titel = "x"
+"""
+LINKS = """\
+source = [{ pattern = "x", blob-link = "${{ NONE }}" }, { type = "test", blob-link = "${{" }]
+report.html = { issue-link = "${{}}", blob-link = "${{ 'fine' }}" }
+"""
+CASES = {
+    "an unknown schema": (UNKNOWN, ""),
+    "no schema, and keys of either": ("", "[[source]]\nlanguage = 'go'\npatern = 'x'\n"),
+    "a schema that is no text": ("", "'$schema' = ['x']"),
+    "a byte that is not UTF-8": ("", "a = 'one'\nb = 'x\udcff'"),
+    "broken TOML": ("", "[[source]\n"),
+    "an unknown language": (EXTENDED, "source = [{ language = 'pyton' }]"),
+    "types at the top": (UPSTREAM, "source = 1\nrequirement = 'x'\nspecification = true\nreport = [1]\n"),
+    "types everywhere": (UPSTREAM, WRONG_TYPES),
+    "brackets": (UPSTREAM, "[source]\npattern = 'x'\n[[report.html]]\npath = 'x'\n"),
+    "an integer that is too long to be written out": (UPSTREAM, f"source = 0x{'F' * 5000}"),
+    "keys at every level": (UPSTREAM, UNKNOWN_KEYS),
+    "names of types and formats": (
+        UPSTREAM,
+        (
+            "source = [{ pattern = 'x', type = 'citation' }, { pattern = 'x', type = 'TEST' }]\n"
+            "specification = [{ format = 'auto' }, { format = 'Markdown' }]"
+        ),
+    ),
+    "templates of links": (UPSTREAM, LINKS),
+    "keys of the extended schema alone": (UPSTREAM, "[[source]]\npattern = ['x']\nlanguage = 'go'\ngitignore = 1\n"),
+    "requirements that are not applicable, in the schema of awslabs duvet": (
+        UPSTREAM,
+        "[[not-applicable]]\ntarget = 'a'\nreason = 'b'\n",
+    ),
+    "the report, in the schema of awslabs duvet": (UPSTREAM, "[report.html]\ntitle = 'x'\nsnippet-lines = 99\n"),
+    "the server, in the schema of awslabs duvet": (UPSTREAM, "[server]\nname = 'x'\n"),
+    "sources": (
+        EXTENDED,
+        (
+            "source = [\n  {},\n  { pattern = [] },\n  { pattern = ['x', 1], exclude = 1, gitignore = 'no' },\n"
+            "  { language = 'lua', exclude = [1] },\n]"
+        ),
+    ),
+    "requirements that are not applicable": (EXTENDED, NOT_APPLICABLE),
+    "the report": (EXTENDED, PAGE),
+    "too few lines": (EXTENDED, "[report.html]\nsnippet-lines = -1\n"),
+    "no number of lines": (EXTENDED, "[report.html]\nsnippet-lines = true\n"),
+    "the server": (EXTENDED, SERVER),
+}
 
 
-def test_wrong_types_everywhere() -> None:
+def test_problems(snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST report each key that is unknown, missing or of the wrong type with its place, and SHOULD suggest the
     ##% key that was meant.
-    assert found(WRONG_VALUES) == [
-        "3:3+1 DUV004 invalid type: integer `1`, expected a table",
-        "4:15+3 DUV004 invalid type: floating point `1.5`, expected a string",
-        '5:36+5 DUV004 invalid type: string "//=", expected a table',
-        "6:45+1 DUV004 invalid type: integer `1`, expected a string",
-        "6:58+2 DUV004 invalid type: sequence, expected a string",
-        "7:27+1 DUV004 invalid type: integer `3`, expected a string",
-        "7:42+5 DUV004 invalid type: boolean `false`, expected a string",
-        "9:28+10 DUV004 invalid type: datetime, expected a string",
-        "10:29+2 DUV004 invalid type: map, expected a string",
-        "10:42+8 DUV004 invalid type: datetime, expected a string",
-        '11:27+5 DUV004 invalid type: string "yes", expected a boolean',
-        "11:41+1 DUV004 invalid type: integer `1`, expected a string",
-        "11:56+1 DUV004 invalid type: integer `2`, expected a string",
-        "11:72+2 DUV004 invalid type: sequence, expected a string",
-        "12:27+1 DUV004 invalid type: integer `1`, expected a boolean",
-        "12:37+5 DUV004 invalid type: boolean `false`, expected a string",
-        "13:31+2 DUV004 invalid type: map, expected a boolean",
-        "13:42+3 DUV004 invalid type: floating point `nan`, expected a string",
-    ]
+    found: list[str] = []
+    for name, (schema, text) in CASES.items():
+        head = f"'$schema' = \"{schema}\"\n" if schema else ""
+        problems = project_problems(f"{head}{text}".encode(errors="surrogateescape"))
+        found += [f"# {name}", *map(show, problems), ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match("\n".join(found), "configuration.txt")
 
 
-def test_headers_with_the_wrong_brackets() -> None:
-    text = "[source]\npattern = 'x'\n[[report.html]]\npath = 'x'\n"
-    assert found(text) == [
-        "2:1+8 DUV004 invalid type: map, expected a sequence; write `[[source]]`, a table for each",
-        "4:1+15 DUV004 invalid type: sequence, expected a table; write `[report.html]`, one table only",
-    ]
+def test_words_for_wrong_keys() -> None:
+    assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
+    assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
+    assert fields.describe_duplicate_field("x") == "duplicate field `x`"
+    assert fields.describe_unknown_variant("X", ["a"]) == "unknown variant `X`, expected `a`"
 
 
-def test_an_integer_that_can_not_be_written_out() -> None:
-    assert found(f"source = 0x{'F' * 5000}") == ["2:10+5002 DUV004 invalid type: integer, expected a sequence"]
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ('a"\n', 'string "a\\"\\n"'),
+        (datetime.date(2000, 1, 1), "datetime"),
+        (datetime.time(), "datetime"),
+    ],
+)
+def test_words_for_types(value: Any, words: str) -> None:
+    assert fields.describe_invalid_type(value, "a string") == f"invalid type: {words}, expected a string"
+
+
+@pytest.mark.parametrize(("word", "answer"), [("todo", "did you mean `TODO`?"), ("colour", "")])
+def test_did_you_mean(word: str, answer: str) -> None:
+    assert fields.did_you_mean(word, ["pattern", "type", "TODO"]) == answer

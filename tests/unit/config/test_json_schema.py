@@ -1,4 +1,4 @@
-"""The JSON Schemas: they say of a file what reading it says."""
+"""The JSON Schemas of both configurations accept what duvet accepts."""
 
 from __future__ import annotations
 
@@ -13,28 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
+from duvet.config.document_formats import DOCUMENT_ENDINGS
 from duvet.config.project_file import read_config
-from duvet.config.schema import DIALECT, json_schema
+from duvet.config.schema import DIALECT, json_schema, service_schema
 from duvet.errors import ProblemsError
+from tests.unit.config.made import EXTENDED, UPSTREAM, encode, load
 
-UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
-EXTENDED = "duvet-cli/config/v1"
 VALIDATORS = {
     UPSTREAM: Draft202012Validator(json_schema(extended=False)),
     EXTENDED: Draft202012Validator(json_schema(extended=True)),
 }
+SERVICE = Draft202012Validator(service_schema())
 SCHEMAS = pytest.mark.parametrize("schema", [UPSTREAM, EXTENDED])
-
-
-def as_toml(value: Any) -> str:
-    """A value as TOML writes it, on one line."""
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{json.dumps(key)} = {as_toml(inner)}' for key, inner in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(as_toml, value))}]"
-    return json.dumps(value)
 
 
 def is_valid(document: dict[str, Any], schema: str) -> bool:
@@ -43,50 +33,38 @@ def is_valid(document: dict[str, Any], schema: str) -> bool:
 
 
 def is_read(document: dict[str, Any]) -> bool:
-    text = "".join(f"{json.dumps(key)} = {as_toml(value)}\n" for key, value in document.items())
-    assert tomllib.loads(text) == document
+    data = encode(document, "toml")
+    assert tomllib.loads(data.decode()) == document
     try:
-        read_config(text.encode(), "config.toml", {})
+        read_config(data, "config.toml", {})
     except ProblemsError as error:
         assert error.problems
         return False
     return True
 
 
-@SCHEMAS
-def test_the_schemas_are_schemas(schema: str) -> None:
-    validator = VALIDATORS[schema]
+@pytest.mark.parametrize("validator", [*VALIDATORS.values(), SERVICE])
+def test_the_schemas_are_schemas_without_null(validator: Any) -> None:
     validator.check_schema(validator.schema)
-    assert isinstance(validator.schema, dict)
     assert validator.schema["$schema"] == DIALECT
+    assert "null" not in json.dumps(validator.schema)
 
 
-def test_null_is_nowhere_in_them() -> None:
-    assert "null" not in json.dumps([validator.schema for validator in VALIDATORS.values()])
+def test_the_table_of_a_source_in_the_schema() -> None:
+    table = json_schema(extended=False)["$defs"]["UpstreamSource"]
+    style = {"description": "What comments begin with", "$ref": "#/$defs/StyleTable", "default": {}}
+    assert (table["required"], table["additionalProperties"], list(table["properties"])) == (
+        ["pattern"],
+        False,
+        ["pattern", "comment-style", "type", "blob-link"],
+    )
+    assert table["properties"]["pattern"] == {"description": "Which files: a pattern of paths", "type": "string"}
+    assert (table["properties"]["comment-style"], table["properties"]["type"]["default"]) == (style, "implementation")
 
 
-def test_the_table_of_a_source_in_upstreams_schema() -> None:
-    assert json_schema(extended=False)["$defs"]["UpstreamSource"] == {
-        "title": "UpstreamSource",
-        "description": "Source files, and how their comments are marked.",
-        "type": "object",
-        "properties": {
-            "pattern": {"description": "Which files: a pattern of paths", "type": "string"},
-            "comment-style": {
-                "description": "What comments begin with",
-                "$ref": "#/$defs/StyleTable",
-                "default": {},
-            },
-            "type": {
-                "description": "The type of comments that name none",
-                "$ref": "#/$defs/SourceType",
-                "default": "implementation",
-            },
-            "blob-link": {"description": "The URL below which these sources can be read", "type": "string"},
-        },
-        "required": ["pattern"],
-        "additionalProperties": False,
-    }
+def each(table: str, *values: Any) -> list[dict[str, Any]]:
+    """A document for each value of a table."""
+    return [{table: value} for value in values]
 
 
 BOTH: list[dict[str, Any]] = [
@@ -108,36 +86,23 @@ OURS: list[dict[str, Any]] = [
     {"server": {"protocol-version": "2025-03-26", "page-size": 0, "packs": ["trace"]}},
 ]
 NEITHER: list[dict[str, Any]] = [
-    {"sources": []},
-    {"source": [{}]},
-    {"source": [{"pattern": 1}]},
-    {"source": [{"pattern": []}]},
-    {"source": [{"pattern": "x", "type": "citation"}]},
-    {"source": [{"pattern": "x", "language": "klingon"}]},
-    {"source": {"pattern": "x"}},
-    {"requirement": [{}]},
-    {"specification": [{"format": "auto"}]},
-    {"report": {"html": {"enabled": 1}}},
-    {"report": {"html": {"spec-text": "some"}}},
-    {"report": {"html": {"snippet-lines": -1}}},
-    {"report": {"html": {"snippet-lines": 51}}},
-    {"report": {"html": {"snippet-lines": True}}},
-    {"report": {"html": {"embed-json": 1}}},
-    {"report": {"pdf": {}}},
-    {"not-applicable": [{"target": "x"}]},
-    {"not-applicable": [{"reason": "x"}]},
-    {"not-applicable": [{"target": "x", "reason": " \t"}]},
-    {"not-applicable": [{"target": "", "reason": "x"}]},
-    {"not-applicable": [{"target": "x", "quote": "y", "reason": "z"}]},
-    {"not-applicable": [{"target": "x#", "quote": "y", "reason": "z"}]},
-    {"not-applicable": [{"target": "x#y", "quote": "", "reason": "z"}]},
-    {"not-applicable": [{"target": "x", "reason": "y", "expiry": 2030}]},
-    {"not-applicable": {"target": "x", "reason": "y"}},
-    {"server": {"name": ""}},
-    {"server": {"protocol-version": "2026-07-28"}},
-    {"server": {"page-size": 10_001}},
-    {"server": {"packs": "trace"}},
-    {"server": [{}]},
+    *each("sources", []),
+    *each(
+        "source", {"pattern": "x"}, [{}], [{"pattern": 1}], [{"pattern": []}], [{"pattern": "x", "type": "citation"}]
+    ),
+    *each("source", [{"pattern": "x", "language": "klingon"}]),
+    *each("requirement", [{}]),
+    *each("specification", [{"format": "auto"}]),
+    *each(
+        "report", {"pdf": {}}, {"html": {"enabled": 1}}, {"html": {"spec-text": "some"}}, {"html": {"embed-json": 1}}
+    ),
+    *each("report", *({"html": {"snippet-lines": lines}} for lines in (-1, 51, True))),
+    *each("not-applicable", {"target": "x", "reason": "y"}, [{"target": "x"}], [{"reason": "x"}]),
+    *each("not-applicable", [{"target": "x", "reason": " \t"}], [{"target": "", "reason": "x"}]),
+    *each("not-applicable", *([{"target": target, "quote": "y", "reason": "z"}] for target in ("x", "x#"))),
+    *each("not-applicable", [{"target": "x#y", "quote": "", "reason": "z"}]),
+    *each("not-applicable", [{"target": "x", "reason": "y", "expiry": 2030}]),
+    *each("server", {"name": ""}, {"protocol-version": "2026-07-28"}, {"page-size": 10_001}, {"packs": "trace"}, [{}]),
 ]
 
 
@@ -198,9 +163,6 @@ DOCUMENTS = table(
 
 @given(DOCUMENTS, st.sampled_from([UPSTREAM, EXTENDED]))
 def test_one_verdict_on_any_document(document: dict[str, Any], schema: str) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
-    ##% accepts.
     whole = {"$schema": schema, **document}
     assert is_read(whole) == is_valid(whole, schema)
 
@@ -212,3 +174,127 @@ def test_the_configurations_that_upstream_reads_are_valid(shared: Path) -> None:
     documents = [tomllib.loads(text) for text in texts]
     assert documents
     assert [document for document in documents if not VALIDATORS[UPSTREAM].is_valid(document)] == []
+
+
+CHECK = {"path": "x", "exists": True}
+
+
+def workflow(*steps: Any, **more: Any) -> dict[str, Any]:
+    return {"workflows": {"w": {"description": "x", "steps": list(steps), **more}}, "providers": {"a": {}}}
+
+
+def step(**more: Any) -> dict[str, Any]:
+    return workflow({"id": "s", **more})
+
+
+def variable(**more: Any) -> dict[str, Any]:
+    return workflow({"id": "s", "tool": "x"}, variables={"n": more})
+
+
+def assertion(**check: Any) -> dict[str, Any]:
+    return step(tool="x", **{"assert": [check]})
+
+
+GOOD: list[dict[str, Any]] = [
+    *({}, {"$schema": "https://kettle.example/schema.json"}, {"ingest": {}, "store": {"path": "$HOST/store.db"}}),
+    {"providers": {}, "toolPacks": {}, "workflows": {}, "routing": {}},
+    *each("server", {}, {"name": "x", "title": "y", "version": "1", "description": "z", "host": "$HOST"}),
+    *each("server", {"protocolVersion": "2025-11-25", "pageSize": 0, "mode": "http", "port": 65_535}),
+    *each("server", {"allowedHosts": [], "rate": 0, "logLevel": "trace", "logFormat": "json"}),
+    *each("server", {"allowedHosts": ["a", "b"], "rate": 0.5, "toolTimeout": 0.001, "shutdownTimeout": 86_400}),
+    *each("providers", {"a": {}, "B2-_": {"kind": "anthropic", "enabled": False}}),
+    *each(
+        "providers",
+        {"a": {"baseUrl": "http://x", "apiKey": "$KEY", "defaultModel": "m", "timeout": 1, "retries": 10}},
+        {"a": {"kind": "client", "apiKey": "${KEY}", "discover": True, "llmsTxt": True}},
+    ),
+    *each(
+        "ingest",
+        {"include": ["src", "docs/**/*.md"], "exclude": "x", "maxFileBytes": 1, "symbols": "auto"},
+        {"symbols": True, "semantic": False, "profile": "a.b-c_1", "staleDays": 0, "editorUri": "vscode:{path}"},
+    ),
+    {"toolPacks": {"x": {"enabled": False, "mode": "read-only", "tools": {"any name": True}}}},
+    {"toolPacks": {"x": {"settings": {"a": [1, 1.5, "b", False, {"c": {}}], "": []}}}},
+    {"providers": {"a": {}}, "routing": {"t": {"model": "a"}, "u": {"model": "a/b/c", "fallbacks": ["a", "a/x"]}}},
+    step(tool="x", description="", params={"a": {"b": [1]}}, expect={"a.b": 1}, timeoutSeconds=1),
+    step(model="a/x", prompt="y", system="z", params={"maxTokens": 5}),
+    step(wait={"tool": "x", "until": CHECK}),
+    step(wait={"tool": "x", "params": {}, "until": CHECK, "intervalSeconds": 0.5, "timeoutSeconds": 1}),
+    step(tool="x", capture=[{"name": "c", "path": "y"}], **{"assert": [CHECK, {"path": "x", "equals": 1}]}),
+    assertion(path="x", notEquals={"a": []}),
+    workflow({"id": "s", "tool": "x"}, outputs={"a": "${captures.x}"}, timeoutSeconds=5),
+    *(variable(), variable(description="y"), variable(default="y"), variable(type="number", default=1.5)),
+    *(variable(type="integer", default=1), variable(type="integer", default=1.0), variable(type="array", default=[1])),
+    *(variable(type="boolean", default=False), variable(type="object", default={"a": 1})),
+]
+BAD: list[dict[str, Any]] = [
+    *({"servers": {}}, {"store": {"path": " "}}, {"$schema": 1}, {"routing": {"t": {}}}),
+    *each("ingest", {"symbols": "yes"}, {"include": []}, {"profile": "a b"}, {"maxFileBytes": 0}),
+    *each("server", [], {"nam": "x"}, {"name": ""}, {"name": "\t \n"}, {"name": True}, {"logLevel": "warning"}),
+    *each("server", {"protocolVersion": "2026-07-28"}, {"pageSize": -1}, {"pageSize": True}, {"mode": "HTTP"}),
+    *each("server", {"port": 0}, {"port": 65_536}, {"port": "80"}, {"allowedHosts": "a"}, {"allowedHosts": [""]}),
+    *each("server", {"rate": -0.1}, {"toolTimeout": 0}, {"toolTimeout": 86_400.5}),
+    *each("providers", [], *({name: {}} for name in ("", "1a", "a b", "a\n", "a" * 65))),
+    *each("providers", *({"a": {"apiKey": key}} for key in ("sk-123", "$KEY ", "${KEY", "$$KEY", "$KEY\n", "$É", 1))),
+    *each("providers", {"a": {"kind": "openAI"}}, {"a": {"retries": 11}}, {"a": {"retries": 0.5}}),
+    *each("toolPacks", {"x": {"mode": "write"}}, {"x": {"tools": {"a": 1}}}, {"x": {"settings": []}}, {"x": True}),
+    *({"providers": {"a": {}}, "routing": {"t": {"model": model}}} for model in ("a/", "a/x y")),
+    {"providers": {"a": {}}, "routing": {"t": {"model": "a", "fallbacks": "a"}}},
+    *(
+        workflow(),
+        {"workflows": {"w": {"steps": [{"id": "s", "tool": "x"}]}}},
+        {"workflows": {"w": {"description": "x"}}},
+    ),
+    *(workflow({"tool": "x"}), step(), step(tool=" "), step(model="a"), step(prompt="y"), step(tool="x", prompt="y")),
+    *(step(tool="x", wait={"tool": "x", "until": CHECK}), step(tool="x", model="a", prompt="y")),
+    *(step(tool="x", system="y"), step(tool="x", params=[]), step(tool="x", timeoutSeconds=0)),
+    step(tool="x", capture=[{"name": "c"}]),
+    *(assertion(path="x"), assertion(path="x", equals=1, notEquals=2), assertion(exists=True)),
+    *(step(wait={"tool": "x"}), step(wait={"tool": "x", "until": {"path": "y"}})),
+    step(wait={"tool": "x", "until": CHECK, "intervalSeconds": 0.4}),
+    *(variable(type="str"), variable(default=1), variable(type="integer", default=1.5)),
+    *(variable(type="integer", default=True), variable(type="number", default="1")),
+    *(variable(type="array", default={}), variable(type="object", default=[])),
+]
+WITH_NULL: list[tuple[dict[str, Any], bool]] = [
+    (step(tool="x", params={"a": None}, **{"assert": [{"path": "x", "equals": None}]}), True),
+    ({"toolPacks": {"x": {"settings": {"a": None}}}}, True),
+    ({"server": None}, False),
+    ({"providers": {"a": {"apiKey": None}}}, False),
+    ({"providers": {"a": None}}, False),
+    (step(tool=None, model="a", prompt="x"), False),
+    (variable(default=None), False),
+]
+BEYOND: dict[str, dict[str, Any]] = {
+    "a provider that isn't there": {"routing": {"t": {"model": "a"}}},
+    "a step with such a model": {**step(model="b", prompt="x")},
+    "a task that is a provider": {"providers": {"a": {}}, "routing": {"a": {"model": "a"}}},
+    "two steps of one name": workflow({"id": "s", "tool": "x"}, {"id": "s", "tool": "x"}),
+    "two captures of one name": step(tool="x", capture=[{"name": "c", "path": "x"}, {"name": "c", "path": "y"}]),
+    "names that are too much alike": {"providers": {"a-b": {}, "a_b": {}}},
+    "a variable that is not set": {"server": {"host": "$NOWHERE"}},
+    "a number with a point where JSON Schema takes it for an integer": {"server": {"port": 8080.0}},
+}
+
+
+def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
+    """Whether duvet and the schema accept the document."""
+    try:
+        load(encode(document, ending), f"duvet.config.{ending}")
+    except ProblemsError as error:
+        assert error.problems
+        return False, SERVICE.is_valid(document)
+    return True, SERVICE.is_valid(document)
+
+
+@pytest.mark.parametrize("ending", DOCUMENT_ENDINGS)
+def test_duvet_and_the_schema_accept_the_same_service_files(ending: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
+    ##% from names and variables.
+    # TOML has no null.
+    cases = [*((one, True) for one in GOOD), *((one, False) for one in BAD), *(WITH_NULL if ending != "toml" else ())]
+    found = [(one, right, is_accepted(one, ending)) for one, right in cases]
+    assert [(one, verdicts) for one, right, verdicts in found if verdicts != (right, right)] == []
+    # What a schema can't express.
+    assert {name: is_accepted(one, ending) for name, one in BEYOND.items()} == dict.fromkeys(BEYOND, (False, True))

@@ -38,7 +38,6 @@ list = [ # comment ]
 [source.inner]
 last = 1
 """
-
 VALUE_PLACES: list[tuple[tuple[str | int, ...], Place]] = [
     (("$schema",), Place(2, 13, 5)),
     (("dotted",), Place(3, 1, 6)),
@@ -65,16 +64,12 @@ def test_value_place(keys: tuple[str | int, ...], place: Place) -> None:
     assert parse_toml_bytes(DOCUMENT.encode(), "x.toml").value_place(*keys) == place
 
 
-def test_key_place() -> None:
+def test_places_of_keys_and_of_absent_ones() -> None:
     toml = parse_toml_bytes(DOCUMENT.encode(), "x.toml")
     keys: list[tuple[str | int, ...]] = [("$schema",), ("report", "html"), ("source", 0, "comment-style", "content")]
     assert [toml.key_place(*key) for key in keys] == [Place(2, 1, 9), Place(5, 9, 4), Place(12, 33, 7)]
-
-
-def test_absent_keys_have_the_place_of_the_table_around_them() -> None:
-    toml = parse_toml_bytes(DOCUMENT.encode(), "x.toml")
-    assert toml.value_place("source", 0, "absent", 3) == Place(8, 1, 10)
-    assert toml.key_place("source", 0, "absent") == Place(8, 1, 10)
+    # Absent keys have the place of the table around them.
+    assert toml.value_place("source", 0, "absent", 3) == toml.key_place("source", 0, "absent") == Place(8, 1, 10)
     assert toml.key_place("absent") == Place(1, 1)
 
 
@@ -109,13 +104,7 @@ def test_errors(data: bytes, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_toml_bytes(data, "x.toml")
     assert caught.value.message == f"TOML parse error at {message}"
-    assert caught.value.path == "x.toml"
-
-
-def test_bytes_that_are_no_text_are_told_apart() -> None:
-    with pytest.raises(DocumentError) as caught:
-        parse_toml_bytes(b"\xff", "x.toml")
-    assert not caught.value.is_text
+    assert (caught.value.path, caught.value.is_text) == ("x.toml", b"\xff" not in data)
 
 
 KEYS = st.one_of(

@@ -1,13 +1,101 @@
-"""Variables in texts, and secrets."""
+"""Expressions in link templates, variables in texts, and secrets."""
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from duvet.config.document import VariableError, expand_variables, is_variable
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.document import (
+    ExpressionError,
+    TemplateExpansion,
+    VariableError,
+    expand_template,
+    expand_variables,
+    is_variable,
+)
 from duvet.config.settings import Secret
 
-ENVIRON = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
+ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
+EXPANSIONS = [
+    ("", TemplateExpansion("")),
+    ("https://host/main", TemplateExpansion("https://host/main")),
+    ("$REV/${REV}/{{REV}}/}}", TemplateExpansion("$REV/${REV}/{{REV}}/}}")),
+    ("x/${{ REV }}/y", TemplateExpansion("x/abc/y", ("REV",))),
+    ("${{REV}}${{B}}${{REV}}", TemplateExpansion("abczzzabc", ("REV", "B"))),
+    ("${{ NONE || REV || B }}", TemplateExpansion("abc", ("REV",))),
+    ("${{NONE||'text'||B}}", TemplateExpansion("text")),
+    ("${{ 'x y' }}", TemplateExpansion("x y")),
+    ("${{ 'open }}", TemplateExpansion("open")),
+    ("${{ 'two''' }}", TemplateExpansion("two")),
+    ("${{ '' }}", TemplateExpansion("")),
+    ("${{ EMPTY || 'b' }}", TemplateExpansion("", ("EMPTY",))),
+    ("${{ BYTES || 'b' }}", TemplateExpansion("b")),
+    ("${{ 'a}b' }}}}", TemplateExpansion("a}b}}")),
+    ("${{\u00a0REV\u2003}}", TemplateExpansion("abc", ("REV",))),
+]
+
+
+@pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
+def test_expands(template: str, expansion: TemplateExpansion) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
+    assert expand_template(template, ENVIRON) == expansion
+
+
+OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
+FAILED = "failed to evaluate expression: "
+UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
+
+
+@pytest.mark.parametrize(
+    ("template", "message", "hint"),
+    [
+        ("${{ REV", *OPEN),
+        ("${{ '${{ REV }}", *OPEN),
+        ("x/${{ NONE }}", f'{FAILED}" NONE "', UNSET.format("`NONE`")),
+        ("${{ NONE || dflt }}", f'{FAILED}" NONE || dflt "', UNSET.format("`NONE` or `dflt`")),
+        ('${{ "B" }}', f'{FAILED}" \\"B\\" "', UNSET.format('`"B"`')),
+        ("${{}}", f'{FAILED}""', "name an environment variable or a text: `${{ NAME || 'text' }}`"),
+    ],
+)
+def test_a_template_without_a_value(template: str, message: str, hint: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        expand_template(template, ENVIRON)
+    assert (error.value.message, error.value.hint) == (message, hint)
+
+
+NAMES = st.text("ABC_", min_size=1, max_size=3)
+ENVIRONS = st.dictionaries(NAMES, st.text(max_size=5), max_size=4)
+TEXTS = st.text(st.characters(exclude_characters="${}'|", exclude_categories=["Cs"]), max_size=8)
+PIECES = st.one_of(TEXTS, st.builds("${{{{ {} || '{}' }}}}".format, NAMES, TEXTS))
+
+
+@given(st.text())
+def test_any_text_expands_or_says_why(template: str) -> None:
+    try:
+        expand_template(template, {"A": "a"})
+    except ExpressionError as error:
+        assert error.message.startswith(("expected", "failed"))
+
+
+@given(st.lists(PIECES, max_size=6), ENVIRONS)
+def test_each_expression_expands_on_its_own(pieces: list[str], environ: dict[str, str]) -> None:
+    parts = [expand_template(piece, environ).text for piece in pieces]
+    assert expand_template("".join(pieces), environ).text == "".join(parts)
+
+
+@given(st.lists(PIECES, max_size=6), ENVIRONS)
+def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
+    template = "".join(pieces)
+    expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)
+    assert expand_template(template, environ).text == expected
+    assert set(expand_template(template, environ).variables) <= set(environ)
+
+
+VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 
 @pytest.mark.parametrize(
@@ -23,17 +111,13 @@ ENVIRON = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
     ],
 )
 def test_texts(text: str, expected: str) -> None:
-    assert expand_variables(text, ENVIRON) == expected
+    assert expand_variables(text, VARIABLES) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("$", "a `$` with no name after it"),
-        ("$1", "a `$` with no name after it"),
-        ("${A", "a `$` with no name after it"),
-        ("${}", "a `$` with no name after it"),
-        ("${A:-b}", "a `$` with no name after it"),
+        *((text, "a `$` with no name after it") for text in ("$", "$1", "${A", "${}", "${A:-b}")),
         ("$AB", "the environment variable `AB` is not set"),
         ("$ab", "the environment variable is not set"),
         ("$ODD", "the environment variable `ODD` is not UTF-8"),
@@ -41,7 +125,7 @@ def test_texts(text: str, expected: str) -> None:
 )
 def test_texts_that_have_no_value(text: str, said: str) -> None:
     with pytest.raises(VariableError) as error:
-        expand_variables(text, ENVIRON)
+        expand_variables(text, VARIABLES)
     assert error.value.message == said
 
 
@@ -50,12 +134,8 @@ def test_what_is_one_variable() -> None:
     assert [text for text in texts if is_variable(text)] == ["$A", "${_a1}"]
 
 
-def test_a_secret_shows_itself_to_who_asks() -> None:
+def test_a_secret_shows_itself_only_when_asked() -> None:
     secret = Secret("sk-1")
-    assert (secret.reveal(), repr(secret), f"{secret}", str([secret])) == (
-        "sk-1",
-        "Secret(…)",
-        "Secret(…)",
-        "[Secret(…)]",
-    )
+    assert secret.reveal() == "sk-1"
+    assert (repr(secret), f"{secret}", str([secret])) == ("Secret(…)", "Secret(…)", "[Secret(…)]")
     assert secret == Secret("sk-1") != Secret("sk-2") and secret != "sk-1"

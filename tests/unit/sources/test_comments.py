@@ -1,144 +1,90 @@
-"""Annotations in comments: grouping, quotes and what is cut off."""
+"""Annotations in comments: lines, runs, blocks, fields, and what is wrong with them."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Place, Problem, Severity, Source
-from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.model import Annotation, Format, Kind, Level, Problem, Source
+from duvet.sources.comments import (
+    LineRun,
+    LineToken,
+    SourceStyle,
+    find_runs,
+    make_finder,
+    may_have_annotations,
+    parse_block,
+    parse_usual_run,
+    scan_comments,
+    split_blocks,
+    tokenize_run,
+)
+from duvet.text import WHITESPACE
+from tests.conftest import ROOT
+from tests.problems import show_problem
 
 
-def quotes(text: str, style: SourceStyle = SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
+def show(text: str, style: SourceStyle = SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
     """Line, target and quote of each annotation, where nothing may be wrong."""
     found, problems = scan_comments("a.rs", text, style)
     assert problems == []
     return [(one.line, one.target, one.quote) for one in found]
 
 
-def problems(text: str) -> list[Problem]:
-    return scan_comments("a.rs", text, SourceStyle())[1]
-
-
 def test_every_field() -> None:
-    text = """\
-fn main() {
-    //= spec.md#pot
-    //= type=todo
-    //= level=SHOULD
-    //= format=markdown
-    //= feature=tea pots
-    //= tracking-issue=12
-    //# The pot MUST
-    //# be warm.
-}
-"""
-    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == (
-        [
-            Annotation(
-                path="src/a.rs",
-                line=2,
-                kind=Kind.TODO,
-                target="spec.md#pot",
-                quote="The pot MUST be warm.",
-                level=Level.SHOULD,
-                format=Format.MARKDOWN,
-                feature="tea pots",
-                tracking_issue="12",
-                blob_link="https://host",
-                source=Source(20, 31, 20, 183, 154, 183),
-            )
-        ],
-        [],
+    fields = "spec.md#pot|type=todo|level=SHOULD|format=markdown|feature=tea pots|tracking-issue=12"
+    head = "".join(f"    //= {field}\n" for field in fields.split("|"))
+    text = f"fn main() {{\n{head}    //# The pot MUST\n    //# be warm.\n}}\n"
+    annotation = Annotation(
+        *("src/a.rs", 2, Kind.TODO, "spec.md#pot", "The pot MUST be warm.", Level.SHOULD, Format.MARKDOWN),
+        feature="tea pots",
+        tracking_issue="12",
+        blob_link="https://host",
+        source=Source(20, 31, 20, 183, 154, 183),
     )
+    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == ([annotation], [])
 
 
-def test_a_target_alone_refers_to_the_title() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% An annotation without a type MUST have the type of its source, or else be a citation.
-    text = "//= spec.md#pot\n"
-    annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
-    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TEST)) == ([annotation], [])
-
-
-def test_a_target_after_text_begins_the_next_annotation() -> None:
-    text = "//= a#1\n//# one\n//= a#2\n//= a#3\n//# two"
-    found, wrong = scan_comments("a.rs", text.replace("//= a#3", "//= type=test"), SourceStyle())
-    assert [(one.line, one.target, one.quote, one.kind) for one in found] == [
-        (1, "a#1", "one", Kind.CITATION),
-        (3, "a#2", "two", Kind.TEST),
-    ]
-    assert wrong == []
-
-
-def test_lines_in_any_order_make_one_annotation() -> None:
+@pytest.mark.parametrize(
+    ("text", "style", "expected"),
+    [
+        # Lines in any order make one annotation, and an empty line of text keeps it together.
+        ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", SourceStyle(), [(1, "a#1", "one two")]),
+        ("//= a#1\n//#\n//# one", SourceStyle(), [(1, "a#1", "one")]),
+        # Any other line ends it.
+        *(
+            (f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle(), [(1, "a#1", ""), (3, "a#2", "two")])
+            for gap in ("", "// note", "code();")
+        ),
+        # A target after text begins the next one.
+        ("//= a#1\n//# one\n//= a#2\n//= type=test\n//# two", SourceStyle(), [(1, "a#1", "one"), (3, "a#2", "two")]),
+        ("/*\n *= a#1\n *# one\n */", SourceStyle("*=", "*#"), [(2, "a#1", "one")]),
+        ("(* a#1\n# one", SourceStyle("(*", "#"), [(1, "a#1", "one")]),
+        ("//= source = https://host/?a=b#c\n", SourceStyle(), [(1, "https://host/?a=b#c", "")]),
+        ("//= type=test\n//= source = a#1", SourceStyle(), [(1, "a#1", "")]),
+    ],
+)
+def test_annotations(text: str, style: SourceStyle, expected: list[tuple[int, str, str]]) -> None:
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
     ##% text MUST start the next one.
-    assert quotes("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n") == [(1, "a#1", "one two")]
+    assert show(text, style) == expected
 
 
-def test_an_empty_line_of_text_keeps_the_block_together() -> None:
-    assert quotes("//= a#1\n//#\n//# one") == [(1, "a#1", "one")]
-
-
-def test_any_other_line_ends_the_annotation() -> None:
-    for gap in ("", "// note", "code();"):
-        found, wrong = scan_comments("a.rs", f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle())
-        assert [(one.line, one.quote) for one in found] == [(1, ""), (3, "two")]
-        assert wrong == []
-
-
-def test_other_styles() -> None:
-    assert quotes("/*\n *= a#1\n *# one\n */", SourceStyle("*=", "*#")) == [(2, "a#1", "one")]
-    assert quotes("(* a#1\n# one", SourceStyle("(*", "#")) == [(1, "a#1", "one")]
-
-
-def test_values_keep_what_is_behind_the_first_equals_sign() -> None:
-    text = "//= source = https://host/?a=b#c\n//= reason = a = b\n"
-    (found,), _ = scan_comments("a.rs", text, SourceStyle())
-    assert (found.target, found.reason, found.source.target) == ("https://host/?a=b#c", "a = b", (13, 32))
-
-
-def test_text_that_is_cut_off_from_its_target() -> None:
+def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     ##= man/spec/trace.md#annotations
-    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
-    assert problems("//= a#1\n\n//# one\n//# two\n") == [
-        Problem(
-            "DUV028",
-            "this text is cut off from its target on line 1, which now quotes nothing",
-            "a.rs",
-            Place(3, 5, 3),
-            "text here",
-            "remove the lines between the target and the text",
-            Severity.WARNING,
-        )
-    ]
-
-
-def test_text_without_a_target() -> None:
-    ##= man/spec/trace.md#annotations
-    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
-    stray = Problem(
-        "DUV027",
-        "this text has no target, so it is ignored",
-        "a.rs",
-        Place(1, 5, 3),
-        "text here",
-        "put a line with the target (spec#section) above it, or use another comment prefix",
-        Severity.WARNING,
-    )
-    assert problems("//# one\n") == [stray]
-    assert [one.code for one in problems("//= a#1\n\n\n\n//# far away")] == ["DUV027"]
-    assert [one.code for one in problems("//= a#1\n//# one\n\n//# two")] == ["DUV027"]
-    assert [one.code for one in problems("//# one\n\n//# two")] == ["DUV027", "DUV027"]
-    assert problems("//#\n") == []
-
-
-def test_what_is_wrong_with_one_block_hides_no_other() -> None:
-    found, wrong = scan_comments("a.rs", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n", SourceStyle())
-    assert [one.target for one in found] == ["a#2"]
-    assert [(one.code, one.place.line) for one in wrong] == [("DUV022", 2), ("DUV023", 6), ("DUV025", 6)]
+    ##% An annotation without a type MUST have the type of its source, or else be a citation.
+    annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
+    assert scan_comments("a.rs", "//= spec.md#pot\n", SourceStyle(kind=Kind.TEST)) == ([annotation], [])
+    assert [one.kind for one in scan_comments("a.rs", "//= a#1\n//# b\n//= a#2", SourceStyle())[0]] == [
+        Kind.CITATION
+    ] * 2
+    text = "//= a#1\n//= feature=x"
+    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TODO))[1] == []
+    (problem,) = scan_comments("a.rs", text, SourceStyle(kind=Kind.SPEC))[1]
+    assert problem.message == "invalid key for type SPEC"
 
 
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
@@ -152,3 +98,253 @@ def test_spans_hold_what_they_say(text: str) -> None:
             parts = [line.lstrip("/#= \u00a0") for line in text[slice(*source.quote)].split("\n")]
             assert parts[0].startswith(found.quote[:1].lstrip("/#= \u00a0"))
             assert source.quote[1] == source.text[1]
+
+
+def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
+    return scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
+
+
+def read(*fields: str) -> Annotation:
+    found, problems = scanned(*fields)
+    assert problems == []
+    return found[0]
+
+
+KINDS = {
+    **{kind.name: kind for kind in Kind if kind is not Kind.CITATION},
+    **dict.fromkeys(("IMPLEMENTATION", "CITATION"), Kind.CITATION),
+}
+FORMATS = {"auto": Format.AUTO, "ietf": Format.IETF, "markdown": Format.MARKDOWN}
+
+
+def test_names_of_types_levels_and_formats() -> None:
+    for name, kind in KINDS.items():
+        assert read("a#1", f"type={name}").kind is read("a#1", f"type={name.lower()}").kind is kind
+    for level in Level:
+        assert read("a#1", f"level={level.name}").level is level
+    for name, format in FORMATS.items():
+        assert read("a#1", f"format={name}").format is read("a#1", f"format={name.upper()}").format is format
+    assert read("a#1", "format=md").format is Format.MARKDOWN
+
+
+def test_reasons_are_joined_and_todos_have_fields() -> None:
+    for kind in ("exception", "implication", "citation", "test"):
+        found = read("a#1", f"type={kind}", "reason=one", "reason=", "reason = two", "reason = a = b")
+        assert found.reason == "one  two a = b"
+    found = read("a#1", "type=todo", "feature=pots", "tracking-issue=https://host/7")
+    assert (found.feature, found.tracking_issue) == ("pots", "https://host/7")
+
+
+MISTAKES = [
+    *(["a#1", "tags=x"], ["https://host/?a=b#1"], ["a#1", "=x"], ["a#1", "Type=test"]),
+    *(["a#1", "b#22"], ["a#1", "source=b#22"], ["a#1", "type=todo", "type = todo"]),
+    *(["a#1", f"{key}=abcd", f"{key} = abcd", "type=todo"] for key in ("feature", "tracking-issue")),
+    *(["a#1", "level=MUST", "level = MUST", "type=todo"], ["a#1", "format=md", "format = md", "type=todo"]),
+    *(
+        ["a#1", "type=Test"],
+        ["a#1", "type="],
+        ["a#1", "level=must"],
+        ["a#1", "format=html"],
+        ["type=test", "level=MUST"],
+    ),
+    *(["a#1", "type=spec", "reason=xy"], ["a#1", "type=todo", "reason=xy"], ["a#1", "type=citation", "feature=xy"]),
+    ["a#1", "type=exception", "tracking-issue=xy"],
+    ["type=x", "level=x", "format=x", "key=x", "feature=x", "level=MAY"],
+]
+STRAYS = [
+    *("//= a#1\n\n//# one\n//# two\n", "//= a#1\n\n\n\n//# far", "//= a#1\n//# one\n\n//# two", "//# one\n\n//# two"),
+    *("//#\n", "//= a#1\n//= type=x\n\n//= a#2\n\n//= level=x\n"),
+]
+
+
+def test_problems(snapshot: Snapshot) -> None:
+    ##= man/spec/trace.md#annotations
+    ##% duvet MUST report an annotation without a target, and a key that is unknown, repeated or not allowed for its
+    ##% type, where it is written.
+    ##= man/spec/trace.md#annotations
+    ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
+    found: list[str] = []
+    for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
+        annotations, problems = scan_comments("a.rs", text, SourceStyle())
+        found += [*text.splitlines(), *(f"-> {one.target} {one.quote}".rstrip() for one in annotations)]
+        found += [*map(show_problem, problems), ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match("\n".join(found), "annotations.txt")
+
+
+PREFIXES = [("//=", "//#"), ("*=", "*#"), ("//", "//="), ("//=", "//"), ("", "#"), ("=", ""), ("", ""), ("=#", "=")]
+TOKEN_TEXTS = st.lists(
+    st.sampled_from(["//=", "//#", "*", "=", "#", "/", "a", "é", " ", "\t", "\r", "\n", "\n\n", "\x85"])
+)
+
+
+def tokens_in(text: str, meta: str, content: str) -> list[LineToken]:
+    return [token for run in find_runs(text, make_finder(meta, content)) for token in tokenize_run(run, meta, content)]
+
+
+@pytest.mark.parametrize(
+    ("text", "prefixes", "tokens"),
+    [
+        (
+            "//= a.md#b \n  \t//#  Some text\t\r\n\nfoo(); //= no\n// = no\n\u00a0//=type = test\n//#",
+            ("//=", "//#"),
+            [(1, True, "a.md#b", 4), (2, False, "Some text", 20), (6, True, "type = test", 59), (7, False, "", 74)],
+        ),
+        # A prefix inside a string counts where it comes first.
+        ('let a = "\n//= spec.md#a\n";', ("//=", "//#"), [(2, True, "spec.md#a", 14)]),
+        # A byte order mark hides the first prefix.
+        ("\ufeff//= a\n//= b", ("//=", "//#"), [(2, True, "b", 11)]),
+        # A lone carriage return ends no line.
+        ("//= a\r//# b\r\n//# c", ("//=", "//#"), [(1, True, "a\r//# b", 4), (2, False, "c", 17)]),
+        # Indentation is no part of a prefix.
+        (" *= a\n *# a\n", (" *=", " *#"), []),
+        ("\t//= a\n //# a\n", ("\t//=", " //#"), []),
+        ("\u3000*= a\n *# a\n%% b", ("\u3000*=", "%%"), [(3, False, "b", 15)]),
+    ],
+)
+def test_tokens(text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]) -> None:
+    assert tokens_in(text, *prefixes) == [LineToken(*token) for token in tokens]
+
+
+def plain_tokens(text: str, meta: str, content: str) -> list[LineToken]:
+    found: list[LineToken] = []
+    start = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        tail = line.lstrip(WHITESPACE)
+        prefix = next((prefix for prefix in (meta, content) if tail.startswith(prefix)), None)
+        if tail and prefix is not None:
+            rest = tail[len(prefix) :].lstrip(WHITESPACE)
+            found.append(LineToken(number, prefix is meta, rest.rstrip(WHITESPACE), start + len(line) - len(rest)))
+        start += len(line) + 1
+    return found
+
+
+def without_gaps(tokens: list[LineToken]) -> list[list[LineToken]]:
+    found: list[list[LineToken]] = []
+    for token in tokens:
+        if found and token.line == found[-1][-1].line + 1:
+            found[-1].append(token)
+        else:
+            found.append([token])
+    return found
+
+
+@given(TOKEN_TEXTS.map("".join), st.sampled_from(PREFIXES))
+def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
+    expected = without_gaps(plain_tokens(text, *style))
+    assert [tokenize_run(run, *style) for run in find_runs(text, make_finder(*style))] == expected
+    if not may_have_annotations(text.encode(), *style):
+        assert expected == []
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
+)
+def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> None:
+    assert may_have_annotations(data, "//=", "//#") is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "meta", "content", "runs"),
+    [
+        (
+            *("//= a\n  //# b\n\n\t//# c\r\n//= d\nx\n//#", "//=", "//#"),
+            [(1, 0, "//= a\n  //# b"), (4, 16, "//# c\r\n//= d"), (7, 31, "//#")],
+        ),
+        # A prefix behind code begins no run.
+        ("x *= 2;\nx *= 3;\n", "*=", "*#", []),
+        ("x *= 2;\n  *= a\n *# b\nx", "*=", "*#", [(2, 10, "*= a\n *# b")]),
+        # A prefix contains no line end.
+        ("/\n= a\n/\n# b", "/\n=", "/\n#", []),
+        ("/\n= a\n# b", "/\n=", "#", [(3, 6, "# b")]),
+    ],
+)
+def test_runs(text: str, meta: str, content: str, runs: list[tuple[int, int, str]]) -> None:
+    assert [(run.line, run.start, run.text) for run in find_runs(text, make_finder(meta, content))] == runs
+
+
+def test_white_space_is_that_of_unicode() -> None:
+    texts = [f"{char}a{char}" for char in map(chr, range(0x10000)) if char != "\n"]
+    lines = "\n".join(f"//#{text}" for text in texts)
+    assert make_finder("//=", "//#").texts(lines) == [text.strip(WHITESPACE) for text in texts]
+
+
+STYLES = [
+    SourceStyle(),
+    SourceStyle("*=", "*#", Kind.TEST, "https://host"),
+    SourceStyle("-- =", "-- #"),
+    SourceStyle("#= ", "#% "),
+    SourceStyle("é", "e"),
+    SourceStyle("//", "//="),
+    SourceStyle("//=", "//"),
+    SourceStyle("=", "=#="),
+    SourceStyle("", "#"),
+    SourceStyle("=", ""),
+    SourceStyle(" *=", "*#"),
+    SourceStyle("*=", "\u3000*#"),
+]
+WORDS = st.sampled_from(["a.md#b", "two  words", "é", "type=test", "level = MAY", "reason=x", "type=x", "source=a", ""])
+BLANKS = st.sampled_from(["", "", "", " ", "\t", "\r", "\u00a0", "\x85", "\x1c"])
+
+
+def in_usual_form(text: str, style: SourceStyle) -> list[Annotation | None]:
+    finder = make_finder(style.meta, style.content)
+    return [parse_usual_run("a.rs", run, style, finder) for run in find_runs(text, finder)]
+
+
+def line_by_line(run: LineRun, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
+    found: list[Annotation] = []
+    problems: list[Problem] = []
+    for block in split_blocks(tokenize_run(run, style.meta, style.content)):
+        found += parse_block("a.rs", run.found.string, block, style, problems)
+    return found, problems
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> tuple[str, SourceStyle]:
+    """A few annotations, and what may go wrong around them."""
+    style = draw(st.sampled_from(STYLES))
+    lines = []
+    for _ in range(draw(st.integers(1, 9))):
+        first = draw(st.sampled_from([style.meta, style.content, style.content, "x = 1; " + style.meta, ""]))
+        lines.append("".join([draw(BLANKS), first, draw(BLANKS), draw(WORDS), draw(BLANKS)]))
+    usual = f" {style.meta} a.md#b\n {style.meta} type=test\n {style.content} one\n{style.content} two"
+    lines.insert(draw(st.integers(0, len(lines))), draw(st.sampled_from([usual, f"\n{usual}\n", ""])))
+    return "\n".join(lines), style
+
+
+@given(sources())
+def test_equals_what_comes_out_line_by_line(source: tuple[str, SourceStyle]) -> None:
+    text, style = source
+    finder = make_finder(style.meta, style.content)
+    for run in find_runs(text, finder):
+        annotation = parse_usual_run("a.rs", run, style, finder)
+        if annotation is not None:
+            assert ([annotation], []) == line_by_line(run, style)
+
+
+def test_target_fields_and_text() -> None:
+    text = "x\n  *= a.md#b \r\n  *= type=todo\r\n  *= level = SHOULD\r\n  *# one  two\r\n\t*#\r\n\u00a0*#three \r\n"
+    end, link = len(text) - 3, "https://host"
+    source = Source(7, 13, 7, end, text.index("one"), end)
+    todo = Annotation("a.rs", 2, Kind.TODO, "a.md#b", "one  two three", Level.SHOULD, blob_link=link, source=source)
+    assert in_usual_form(text, SourceStyle("*=", "*#", blob_link=link)) == [todo]
+
+
+UNUSUAL = (
+    "//= a#1|//= a#1\n//= type=test|//# one|//= a=1\n//# one|//= a#1\n//= b#2\n//# one|//= a#1\n//= type=x\n//# one"
+    "|//= type=test\n//= a#1\n//# one|//= a#1\n//# one\n//= b#2\n//# two|//=\n//# one|//= a#1\n//#\n//# one"
+    "|//= a#1\n//# one\n//# |x //= a#1\n//# one"
+)
+
+
+@pytest.mark.parametrize("text", UNUSUAL.split("|"))
+def test_any_other_form(text: str) -> None:
+    assert in_usual_form(text, SourceStyle()) == [None]
+
+
+@pytest.mark.parametrize("style", STYLES[5:])
+def test_prefixes_that_are_hard_to_tell_apart(style: SourceStyle) -> None:
+    found = in_usual_form(f"{style.meta} a#1\n{style.content} one\n", style)
+    assert found and set(found) == {None}

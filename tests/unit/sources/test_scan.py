@@ -1,40 +1,35 @@
-"""From source rules to files and their annotations."""
+"""From source rules to files and their annotations, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
-from duvet.model import Kind, Place, Problem, Severity
+from duvet.model import Annotation, Kind, Level, Place, Problem, Severity, Source
 from duvet.sources.comments import SourceStyle
+from duvet.sources.glob import compile_pattern, expand_pattern
 from duvet.sources.scan import (
+    FilteredTree,
     RuleOrigin,
     SourceFile,
-    find_matching_files,
     find_sources,
     make_unreadable_problem,
+    order_annotations,
     scan_file,
 )
-from duvet.tree.files import MemoryTree
+from duvet.tree.files import DiskTree, MemoryTree
+from tests.problems import show_problem
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
-TREE = MemoryTree(
-    dict.fromkeys(
-        [
-            "src/a.rs",
-            "src/b.rs",
-            "src/gen/c.rs",
-            "src/gen/deep/d.rs",
-            "target/e.rs",
-            "target/debug/f.rs",
-            "top.rs",
-        ],
-        b"",
-    )
-)
+
+
+FILES = "src/a.rs src/b.rs src/gen/c.rs src/gen/deep/d.rs target/e.rs target/debug/f.rs top.rs"
+TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
 
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
@@ -62,30 +57,28 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ]
 
 
-def test_excluded_folders_with_all_that_is_in_them() -> None:
-    ##= man/spec/trace.md#sources
-    ##% duvet MUST skip the files that `exclude` matches and, with `gitignore`, those that git ignores.
-    everything = ("**/*.rs",)
-    without_target = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
-    for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target"):
-        assert found(SourceRule(everything, exclude=(pattern,))) == without_target
-    assert found(SourceRule(everything, exclude=("**/gen/*", "target/*", "**/b.rs"))) == ["src/a.rs", "top.rs"]
-    assert found(SourceRule(everything, exclude=("**",))) == []
-    assert found(SourceRule(everything, exclude=("*.rs", "src/gen/*.rs"))) == [
-        "src/a.rs",
-        "src/b.rs",
-        "src/gen/deep/d.rs",
-        "target/debug/f.rs",
-        "target/e.rs",
-    ]
+WITHOUT_TARGET = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
 
 
-def test_what_is_excluded_from_one_rule_may_be_in_another() -> None:
+@pytest.mark.parametrize(
+    ("excluded", "paths"),
+    [
+        *(
+            ([pattern], WITHOUT_TARGET)
+            for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target")
+        ),
+        (["**/gen/*", "target/*", "**/b.rs"], ["src/a.rs", "top.rs"]),
+        (["**"], []),
+        (["*.rs", "src/gen/*.rs"], ["src/a.rs", "src/b.rs", "src/gen/deep/d.rs", "target/debug/f.rs", "target/e.rs"]),
+    ],
+)
+def test_excluded_folders_with_everything_in_them(excluded: list[str], paths: list[str]) -> None:
+    assert found(SourceRule(("**/*.rs",), exclude=tuple(excluded))) == paths
+
+
+def test_a_rule_excludes_named_files_but_not_those_of_other_rules() -> None:
     rules = SourceRule(("src/*.rs",), exclude=("src/a.rs",)), SourceRule(("src/a.rs",))
     assert found(*rules) == ["src/a.rs", "src/b.rs"]
-
-
-def test_a_named_file_can_be_excluded() -> None:
     assert found(SourceRule(("src/gen/c.rs", "top.rs"), exclude=("src/gen",))) == ["top.rs"]
 
 
@@ -105,43 +98,18 @@ def test_what_git_ignores() -> None:
     assert found(both, tree=tree) == ["a.rs"]
 
 
-def test_git_ignores_by_the_folders_around_a_path() -> None:
-    files = {"/.gitignore": b"b.rs\n", "/p/a.rs": b"", "/p/b.rs": b"", ".gitignore": b"a.rs\nq\n", "../q/a.rs": b""}
-    rules = SourceRule(("/p/*.rs", "../q/*.rs"), gitignore=True)
-    assert found(rules, tree=MemoryTree(files)) == ["../q/a.rs", "/p/a.rs"]
-
-
 def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
     wanted = find_sources([(rule, RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
     assert [one.path for one in wanted] == ["src/a.rs"]
-    error = "Pattern syntax error near position"
-    assert problems == [
-        Problem("DUV006", f"{error} 0: invalid range pattern", "c.toml", Place(7, 1), hint=f"`[`: {HINT}"),
-        Problem(
-            "DUV006",
-            f"{error} 2: wildcards are either regular `*` or recursive `**`",
-            "c.toml",
-            Place(7, 3),
-            hint=f"`***`: {HINT}",
-        ),
-        Problem(
-            "DUV006",
-            f"{error} 0: recursive wildcards must form a single path component",
-            "c.toml",
-            Place(7, 2),
-            hint=f"`a**`: {HINT}",
-        ),
+    error = "DUV006 Pattern syntax error near position"
+    assert list(map(show_problem, problems)) == [
+        f"c.toml:7:1 {error} 0: invalid range pattern; `[`: {HINT}",
+        f"c.toml:7:3 {error} 2: wildcards are either regular `*` or recursive `**`; `***`: {HINT}",
+        f"c.toml:7:2 {error} 0: recursive wildcards must form a single path component; `a**`: {HINT}",
     ]
-
-
-def test_patterns_of_files() -> None:
-    problems: list[Problem] = []
-    paths = find_matching_files("pattern", ["src/*.rs", "[", "src/a.rs"], TREE, problems.append, RuleOrigin())
-    assert paths == ["src/a.rs", "src/b.rs", "src/a.rs"]
-    assert [(one.code, one.path, one.place) for one in problems] == [("DUV006", "", Place())]
 
 
 def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
@@ -150,10 +118,10 @@ def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
-def refused(path: str, tree: MemoryTree) -> Problem:
+def refused(path: str, tree: MemoryTree) -> str:
     with pytest.raises(DuvetError) as error:
         scan_file(SourceFile(path, (SourceStyle(),)), tree)
-    return make_unreadable_problem(error.value)
+    return show_problem(make_unreadable_problem(error.value))
 
 
 def test_a_file_in_two_styles() -> None:
@@ -162,12 +130,8 @@ def test_a_file_in_two_styles() -> None:
     assert (found, problems) == ([(1, "a#1", "one"), (5, "a#3", ""), (3, "a#2", "two")], [])
 
 
-def test_a_file_without_annotations() -> None:
-    assert scanned(b"fn main() {}\n") == ([], [])
-    assert scanned('fn main() { "é" }\n'.encode()) == ([], [])
-
-
 def test_problems_of_a_file() -> None:
+    assert scanned('fn main() { "é" }\n'.encode()) == ([], [])
     found, problems = scanned(b"//= a#1\n//= type=x\n//# one\n\n//# two\n")
     assert found == []
     assert [(one.code, one.path, one.place, one.severity) for one in problems] == [
@@ -176,19 +140,81 @@ def test_problems_of_a_file() -> None:
     ]
 
 
-def test_a_file_that_is_not_utf8() -> None:
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (
+            "src",
+            (
+                "src DUV012 Is a directory (os error 21); "
+                "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
+            ),
+        ),
+        ("gone.rs", "gone.rs DUV010 No such file or directory (os error 2)"),
+        ("a.rs", "a.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
+        ("b.rs", "b.rs:2 DUV011 invalid utf-8 sequence of 1 bytes from index 9; save the file as UTF-8"),
+    ],
+)
+def test_files_that_can_not_be_read(path: str, expected: str) -> None:
     ##= man/spec/trace.md#sources
     ##% duvet MUST report a source that is not UTF-8 with the offset of the first wrong byte, and one that is not a
     ##% regular file without waiting for it.
-    message, hint = "invalid utf-8 sequence of 1 bytes from index 9", "save the file as UTF-8"
-    wrong = Problem("DUV011", message, "a.rs", Place(2), hint=hint)
-    for data in (b"//= a#1\n'\xff'\n", b"no text\n'\xff'\n"):
-        assert refused("a.rs", MemoryTree({"a.rs": data})) == wrong
+    odd = {"a.rs": b"//= a#1\n'\xff'\n", "b.rs": b"no text\n'\xff'\n"}
+    assert refused(path, MemoryTree({**TREE.files, **odd})) == expected
 
 
-def test_a_folder_and_a_file_that_is_gone() -> None:
-    hint = "patterns have to name files: `src/**` is all folders in src, `src/**/*.rs` the files in them"
-    assert [refused(path, TREE) for path in ("src", "gone.rs")] == [
-        Problem("DUV012", "Is a directory (os error 21)", "src", hint=hint),
-        Problem("DUV010", "No such file or directory (os error 2)", "gone.rs"),
+FILTERED = FilteredTree(MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path)
+
+
+def test_a_filtered_tree(tmp_path: Path) -> None:
+    assert [entry.name for entry in FILTERED.entries("")] == ["a.rs"]
+    assert [FILTERED.exists(path) for path in ("a.rs", "b", "b/c.rs", "nothing")] == [True, False, False, False]
+    assert [FILTERED.is_file(path) for path in ("a.rs", "b/c.rs", "nothing")] == [True, False, False]
+    assert FILTERED.read("b/c.rs") == b"c"
+    # Paths are whole, and loops are seen.
+    seen: list[tuple[str, bool]] = []
+    view = FilteredTree(FILTERED.tree, lambda path, is_folder: seen.append((path, is_folder)))
+    for folder in ("", "b", "/", "/d"):
+        assert list(view.entries(folder)) != []
+    assert seen == [("a.rs", False), ("b", True), ("b/c.rs", False), ("/d", True), ("/d/e", False)]
+    (tmp_path / "a").touch()
+    (tmp_path / "loop").symlink_to(".")
+    view, problems = FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False), list[str]()
+    assert expand_pattern(compile_pattern("**/a"), view, lambda problem: problems.append(problem.path)) == ["a"]
+    assert problems == ["loop"]
+
+
+def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CITATION) -> Annotation:
+    return Annotation(path, line, kind, "a#1", "", source=Source(start, start + 3, start, start + 3))
+
+
+def test_paths_sort_part_by_part() -> None:
+    paths = ["/z.rs", "./z.rs", "../z.rs", "src/a/b.rs", "src/a-b.rs", "src/a.rs"]
+    found = order_annotations({path: [made(path)] for path in reversed(paths)})
+    assert [one.path for one in found] == paths
+
+
+def test_annotations_of_a_file_sort_by_place_then_kind_and_the_rest() -> None:
+    first = made(line=2, start=2)
+    wanted = [
+        made(line=1, start=9),
+        made(line=2, start=1, kind=Kind.IMPLICATION),
+        *(made(line=2, start=2, kind=kind) for kind in (Kind.SPEC, Kind.TEST)),
+        first,
+        *(replace(first, blob_link=link) for link in ("", "a")),
+        *(replace(first, tags=("t",)), replace(first, tracking_issue="t"), replace(first, feature="f")),
+        *(replace(first, reason="r"), replace(first, level=Level.MUST)),
+        *(made(line=2, start=2, kind=kind) for kind in (Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)),
+        made(line=10),
     ]
+    assert order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
+
+
+def test_equal_annotations_become_one() -> None:
+    one, other = made(), replace(made(), blob_link="https://host")
+    assert order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)
+
+
+def test_lines_that_rise_are_in_order() -> None:
+    found = [made(line=1), made(line=3), made(line=8)]
+    assert order_annotations({"b.rs": found, "a.rs": []}) == tuple(found)

@@ -21,13 +21,19 @@ def text(name: str) -> bytes:
 
 
 class Held(ThreadingHTTPServer):
-    """Has a text behind `/good/NAME`, nothing behind `/bad/NAME` and a page behind `/page/NAME`."""
+    """Has a text behind `/good/NAME`, nothing behind `/bad/NAME` and a page behind `/page/NAME`.
+
+    `/moved/NAME` redirects to the text, `/round/NAME` to itself and `/away/NAME` to another protocol; `/cut/NAME` ends
+    too early.
+    """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: list[str] = []
+        self.client = ("", "")
+        """What the last client said that it accepts, and is."""
         self.asked: SimpleQueue[str] = SimpleQueue()
         self.held: set[str] | None = set()
         """The paths whose answers wait for their doors; None for all of them."""
@@ -62,11 +68,15 @@ class _Handler(BaseHTTPRequestHandler):
     server: Held
 
     def do_GET(self) -> None:
+        self.server.client = self.headers["accept"], self.headers["user-agent"]
         self.server.arrive(self.path)
         _, kind, name, *_ = self.path.split("/")
-        body = b"<!DOCTYPE html>" if kind == "page" else text(name)
-        self.send_response(404 if kind == "bad" else 200)
-        self.send_header("content-length", str(len(body)))
+        body = b"\n<!DOCTYPE html>" if kind == "page" else text(name)
+        location = {"moved": f"/good/{name}", "round": self.path, "away": "ftp://example.com/text"}.get(kind)
+        self.send_response(302 if location else 404 if kind == "bad" else 200)
+        if location:
+            self.send_header("location", location)
+        self.send_header("content-length", "1000" if kind == "cut" else str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 

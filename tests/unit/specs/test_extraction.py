@@ -1,4 +1,4 @@
-"""What the configured specifications ask for, and what they no longer ask for."""
+"""What the configured specifications ask for, where it is written, and what they no longer ask for."""
 
 from __future__ import annotations
 
@@ -6,9 +6,69 @@ import pytest
 
 from duvet.config.project_file import read_config
 from duvet.model import Place, Problem, Severity
-from duvet.specs.extraction import Extraction, extract_configured, find_stale_files, make_stale_problem
+from duvet.specs.extraction import (
+    Extraction,
+    extract_configured,
+    find_stale_files,
+    make_stale_problem,
+    requirements_file,
+    requirements_folder,
+)
 from duvet.specs.library import Library
 from duvet.tree.files import MemoryTree
+
+DOWNLOADS = ".duvet/specifications"
+
+
+@pytest.mark.parametrize(
+    ("source", "out", "downloads", "folder"),
+    [
+        (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/h/rfc/rfc1"),
+        (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".", DOWNLOADS, "./h/rfc/rfc1"),
+        (f"{DOWNLOADS}/h/rfc/rfc1.txt", ".duvet", DOWNLOADS, ".duvet/h/rfc/rfc1"),
+        ("my-spec.md", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/my-spec"),
+        ("../out/spec.md", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/out/spec"),
+        ("./dot.md", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/dot"),
+        ("in/a.b.md", ".duvet/requirements", DOWNLOADS, ".duvet/requirements/in/a.b"),
+        ("specs/h/rfc/rfc1.txt", "a", "", "a/specs/h/rfc/rfc1"),
+        ("./docs/v1.2/deep.spec.md", ".", "", "./docs/v1.2/deep.spec"),
+        ("docs/v1.2/../v1.2/deep.spec.md", "out/y", "", "out/y/docs/v1.2/v1.2/deep.spec"),
+        ("docs/a/spec.md", "docs", "", "docs/a/spec"),
+        ("docs/a/spec.md", "docs/a", "", "docs/a/spec"),
+        ("docs-a/spec.md", "docs", "", "docs/docs-a/spec"),
+        ("/w/ex/in/req.md", "/w/ex", "", "/w/ex/in/req"),
+        ("/w/in/req.md", "ex", "", "ex/w/in/req"),
+        ("/w/in/req.md", "", "", "w/in/req"),
+    ],
+)
+def test_requirements_folder(source: str, out: str, downloads: str, folder: str) -> None:
+    assert requirements_folder(source, out, downloads) == folder
+
+
+LONG, SHORT = "a" * 240, "a" * 50
+
+
+@pytest.mark.parametrize(
+    ("id", "path"),
+    [
+        ("section-2.1", "r/section-2.1.toml"),
+        ("", "r/.toml"),
+        ("../../up", "r/..%2F..%2Fup.toml"),
+        ("a\0\n\x7fb", "r/a%00%0A%7Fb.toml"),
+        # A title that no file name can hold is cut and gets a digest.
+        (LONG, f"r/{LONG}.toml"),
+        (f"{LONG}b", f"r/{SHORT}-985453035960.toml"),
+        (f"{LONG}c", f"r/{SHORT}-a7424959e7c2.toml"),
+    ],
+)
+def test_requirements_file(id: str, path: str) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
+    assert requirements_file("r", id) == path
+    assert requirements_file("r", "a", "rs") == "r/a.rs"
+    assert len(requirements_file("", "é" * 300).encode()) < 255
+
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
 [[specification]]

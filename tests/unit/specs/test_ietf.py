@@ -1,11 +1,32 @@
-"""Sections of RFCs, rule by rule."""
+"""Sections of RFCs: numbered headings, titles without a number, pages, and the title on the first page."""
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from duvet.model import Section
-from duvet.specs.ietf import parse_ietf
+from duvet.specs.extraction import extract_requirements
+from duvet.specs.ietf import (
+    LETTER_A,
+    NumberedHeading,
+    can_be_heading,
+    find_front_title,
+    is_successor,
+    parse_heading,
+    parse_ietf,
+)
+from duvet.specs.locator import make_anchor
+from duvet.text import byte_length, trim
 
 Outline = list[tuple[str, str, list[str]]]
 
@@ -21,202 +42,451 @@ def body(text: str) -> list[str]:
 
 
 def test_a_section_whole() -> None:
-    data = "1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()
-    assert parse_ietf(data) == (
-        Section(
-            id="section-1",
-            title="Über",
-            heading=(4, 9),
-            full_title="Über",
-            lines=("   é MUST", "", "   be."),
-            starts=(11, 22, 25),
+    lines = ("   é MUST", "", "   be.")
+    section = Section("section-1", "Über", (4, 9), "Über", lines, (11, 22, 25))
+    assert parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"),
+        # Other titles need a number, and those that don't stand between empty lines.
+        *(
+            f"\n{title}\n\n   a\n"
+            for title in ("Introduction", "abstract", "References ", " References", "References:")
         ),
-    )
-
-
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "\f", "text\n", "\r\n", "   1. Indented\n", "1. A ..... 1"])
+        *("Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"),
+    ],
+)
 def test_no_sections(text: str) -> None:
     assert outline(text) == []
 
 
-def test_text_before_the_first_section_is_left_out() -> None:
-    assert outline("Front\n\n1. A\n\n   a\n") == [("section-1", "A", ["   a"])]
-
-
-def test_nested_sections_and_appendixes() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
-    text = "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n"
-    assert outline(text) == [
-        ("section-1", "A", ["   a"]),
-        ("section-1.1", "B", ["   b"]),
-        ("section-2", "C", []),
-        ("appendix-A", "D", ["   d"]),
-        ("appendix-A.1", "E", []),
-        ("appendix-B", "", []),
-    ]
-
-
-def test_table_of_contents_is_no_section() -> None:
-    text = "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n"
-    assert outline(text) == [("section-1", "A", ["   a"])]
-
-
-def test_numbers_in_a_row_have_to_grow() -> None:
-    assert outline("1. A\n3. B\n2. C\n2. D\n") == [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])]
-
-
-def test_numbers_after_an_empty_line_need_not_grow() -> None:
-    text = "7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n"
-    assert [id for id, _, _ in outline("\n" + text)] == ["section-7", "section-3", "section-5", "section-4"]
-
-
-def test_the_first_number_on_the_first_line_is_one() -> None:
-    assert outline("1.0 A\n") == [("section-1.0", "A", [])]
-    assert outline("2. A\n1. B\n") == [("section-1", "B", [])]
-
-
-def test_an_odd_line_does_not_count() -> None:
-    assert body("5. x | y\n\n2. f(\n\n2. ; c") == ["5. x | y", "", "2. f(", "", "2. ; c"]
-
-
-def test_the_last_of_equal_numbers_stays() -> None:
-    text = "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n"
-    assert outline(text) == [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])]
-
-
-NAMED = {
-    "Abstract": "abstract",
-    "Acknowledgement": "acknowledgement",
-    "Acknowledgements": "acknowledgements",
-    "Acknowledgments": "acknowledgments",
-    "Appendix": "appendix",
-    "AUTHORS' ADDRESSES": "authors-addresses",
-    "Author's Address": "author-s-address",
-    "Authors' Addresses": "authors-addresses",
-    "Contributors": "contributors",
-    "Copyright Notice": "copyright-notice",
-    "Editors' Addresses": "editors-addresses",
-    "Full Copyright Statement": "full-copyright-statement",
-    "IANA Considerations": "iana-considerations",
-    "Index": "index",
-    "Informative References": "informative-references",
-    "Intellectual Property": "intellectual-property",
-    "Intellectual Property Statement": "intellectual-property-statement",
-    "Normative References": "normative-references",
-    "REFERENCES": "references",
-    "References": "references",
-    "Security Considerations": "security-considerations",
-    "Status of This Memo": "status-of-this-memo",
-    "Status of this Memo": "status-of-this-memo",
-    "Table of Contents": "table-of-contents",
-    "Working Group Information": "working-group-information",
+SECTIONS: dict[str, Outline] = {
+    "Front\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+    "1. A\n   a\n1.1. B\n\n   b\n\n2. C\n\n\nAppendix A. D\n   d\nA.1. E\nAppendix B\n": [
+        *(("section-1", "A", ["   a"]), ("section-1.1", "B", ["   b"]), ("section-2", "C", [])),
+        *(("appendix-A", "D", ["   d"]), ("appendix-A.1", "E", []), ("appendix-B", "", [])),
+    ],
+    # A table of contents is no section.
+    "Table of Contents\n\n1. A ....... 1\n2. B . . . 2\n\n1. A\n\n   a\n": [("section-1", "A", ["   a"])],
+    # Numbers in a row have to grow, and those after an empty line needn't.
+    "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
+    "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
+        *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", [])),
+    ],
+    # The first number, on the first line, is one.
+    "1.0 A\n": [("section-1.0", "A", [])],
+    "2. A\n1. B\n": [("section-1", "B", [])],
+    # The last of equal numbers stays.
+    "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
+    # An empty line serves one title.
+    "\nIndex\n\nReferences\n\nAppendix\n\n": [
+        *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", [])),
+    ],
+    "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
+    # A section right after a page break stays, and it may end as a footer does.
+    "1. A\n\f\n5. B\n": [("section-1", "A", []), ("section-5", "B", [])],
+    "1. A [Page 1]\n": [("section-1", "A [Page 1]", [])],
+    # A lone carriage return is text.
+    "1. A\n\n   a\r   b\r": [("section-1", "A", ["   a\r   b\r"])],
 }
 
 
-def test_titles_without_a_number() -> None:
+@pytest.mark.parametrize(("text", "expected"), SECTIONS.items())
+def test_sections(text: str, expected: Outline) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST find sections of IETF text by number, appendices by letter, and a few sections by name.
-    assert [outline(f"\n{title}\n\n   a\n") for title in NAMED] == [
-        [(f"name-{id}", title, ["   a"])] for title, id in NAMED.items()
-    ]
+    assert outline(text) == expected
 
 
-@pytest.mark.parametrize("title", ["Introduction", "abstract", "References ", " References", "References:"])
-def test_other_titles_need_a_number(title: str) -> None:
-    assert outline(f"\n{title}\n\n   a\n") == []
+NAMED = (
+    "Abstract|Acknowledgement|Acknowledgements|Acknowledgments|Appendix|AUTHORS' ADDRESSES|Author's Address"
+    "|Authors' Addresses|Contributors|Copyright Notice|Editors' Addresses|Full Copyright Statement|IANA Considerations"
+    "|Index|Informative References|Intellectual Property|Intellectual Property Statement|Normative References"
+    "|REFERENCES|References|Security Considerations|Status of This Memo|Status of this Memo|Table of Contents"
+    "|Working Group Information"
+)
 
 
-@pytest.mark.parametrize("text", ["Index\n\n", "\nIndex\n", "\nIndex", "a\nIndex\n\n", "\nIndex\na\n", "\f\nIndex\n\n"])
-def test_titles_without_a_number_stand_between_empty_lines(text: str) -> None:
-    assert outline(text) == []
-
-
-def test_an_empty_line_serves_one_title() -> None:
-    assert outline("\nIndex\n\nReferences\n\nAppendix\n\n") == [("name-index", "Index", ["References"]), APPENDIX]
-    assert outline("\nIndex\n\n\nAppendix\n\n") == [("name-index", "Index", []), APPENDIX]
-
-
-APPENDIX: tuple[str, str, list[str]] = ("name-appendix", "Appendix", [])
-
-
-def test_empty_lines_become_one() -> None:
-    assert body("   a\n\n \n\t\n   b\n\n   c") == ["   a", "", "   b", "", "   c"]
-
-
-def test_a_page_boundary_becomes_one_empty_line() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave the headers and footers of pages out of sections.
-    boundary = "\n\nDoe          Informational          [Page 1]\n\f\nRFC 1          Title          May 1999\n\n"
-    assert body(f"   a\n{boundary}   b") == ["   a", "", "   b"]
+@pytest.mark.parametrize("title", NAMED.split("|"))
+def test_titles_without_a_number(title: str) -> None:
+    assert outline(f"\n{title}\n\n   a\n") == [(f"name-{make_anchor(title)}", title, ["   a"])]
 
 
 @pytest.mark.parametrize(
-    ("line", "is_running"),
+    ("text", "lines"),
     [
-        ("RFC 12  Title", True),
-        ("RFC 12 Title", False),
-        ("RFC 012  Title", False),
-        (" RFC 12  Title", False),
-        ("[Page 3] and more", True),
-        (" [Page 3] and more", False),
-        ("Doe   [Page 3]", True),
-        ("   indented [Page 3]", True),
-        ("Doe   [Page 3] ", False),
-        ("Doe   [Page iv]", False),
-        ("Doe  ([Page 3]", False),
+        ("5. x | y\n\n2. f(\n\n2. ; c", ["5. x | y", "", "2. f(", "", "2. ; c"]),
+        ("   a\n\n \n\t\n   b\n\n   c", ["   a", "", "   b", "", "   c"]),
+        # A page boundary becomes one empty line.
+        (
+            "   a\n\n\nDoe     Informational     [Page 1]\n\f\nRFC 1      Title      May 1999\n\n   b",
+            ["   a", "", "   b"],
+        ),
+        # A header counts as the empty line before others.
+        ("   a\n[Page 1]\n\n   b", ["   a", "   b"]),
+        ("   a\n\n[Page 1]\n\n   b", ["   a", "", "   b"]),
+        # Text right after a page break is a header.
+        ("   a\n\f\nhead\n\n   b", ["   a", "", "   b"]),
+        ("   a\n\n\f\nhead\n\f\nhead\n   b", ["   a", "", "   b"]),
+        ("   a\n\f\n\nno head\n   b", ["   a", "", "no head", "   b"]),
+        ("   a\fb\n\f x", ["   a\fb", "\f x"]),
+        # Control characters are no white space.
+        ("   a\n\x1c\n   b", ["   a", "\x1c", "   b"]),
+        ("   a\n\u3000\u2028\n   b", ["   a", "", "   b"]),
     ],
 )
-def test_running_heads_and_feet(line: str, is_running: bool) -> None:
+def test_lines(text: str, lines: list[str]) -> None:
+    assert body(text) == lines
+
+
+HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
+LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
+
+
+@pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
+def test_headers_and_footers(line: str) -> None:
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
-    assert body(f"   a\n{line}\n   b") == (["   a", "   b"] if is_running else ["   a", line, "   b"])
+    kept = [] if line in HEADS.split("|") else [line]
+    assert body(f"   a\n{line}\n   b") == ["   a", *kept, "   b"]
 
 
-def test_a_running_head_counts_as_the_empty_line_before_others() -> None:
-    assert body("   a\n[Page 1]\n\n   b") == ["   a", "   b"]
-    assert body("   a\n\n[Page 1]\n\n   b") == ["   a", "", "   b"]
-
-
-def test_text_right_after_a_page_break_is_a_head() -> None:
-    assert body("   a\n\f\nhead\n\n   b") == ["   a", "", "   b"]
-    assert body("   a\n\n\f\nhead\n\f\nhead\n   b") == ["   a", "", "   b"]
-    assert body("   a\n\f\n\nno head\n   b") == ["   a", "", "no head", "   b"]
-
-
-def test_a_section_right_after_a_page_break_stays() -> None:
-    assert outline("1. A\n\f\n5. B\n") == [("section-1", "A", []), ("section-5", "B", [])]
-
-
-def test_a_section_may_end_like_a_foot() -> None:
-    assert outline("1. A [Page 1]\n") == [("section-1", "A [Page 1]", [])]
-
-
-def test_form_feeds_inside_lines_are_text() -> None:
-    assert body("   a\fb\n\f x") == ["   a\fb", "\f x"]
-
-
-def test_line_ends_of_windows() -> None:
+def test_offsets() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
     first, second = parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
     assert (second.lines, second.starts, second.heading) == (("   c",), (40,), (31, 36))
-
-
-def test_a_lone_carriage_return_is_text() -> None:
-    assert outline("1. A\n\n   a\r   b\r") == [("section-1", "A", ["   a\r   b\r"])]
-
-
-def test_a_byte_order_mark_counts_in_offsets() -> None:
     (section,) = parse_ietf("\ufeff1. A\n\n   a".encode())
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
-
-
-def test_control_characters_are_no_white_space() -> None:
-    assert body("   a\n\x1c\n   b") == ["   a", "\x1c", "   b"]
-    assert body("   a\n\u3000\u2028\n   b") == ["   a", "", "   b"]
-
-
-def test_offsets_of_empty_lines() -> None:
     (section,) = parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]
+
+
+A, B, C = (LETTER_A + number for number in range(3))
+
+
+@pytest.mark.parametrize(
+    ("line", "id", "numbers", "title", "column"),
+    [
+        ("1.  Intro", "section-1", (1,), "Intro", 4),
+        ("1 Intro", "section-1", (1,), "Intro", 2),
+        ("2.1.3. A  b ", "section-2.1.3", (2, 1, 3), "A  b", 7),
+        ("1:  First", "section-1", (1,), "First", 4),
+        ("01.  Zero before", "section-01", (1,), "Zero before", 5),
+        ("1.0 Zero behind", "section-1.0", (1, 0), "Zero behind", 4),
+        ("199.  Last", "section-199", (199,), "Last", 6),
+        ("3\u00a0Wide", "section-3", (3,), "Wide", 2),
+        ("1.", "section-1", (1,), "", 1),
+        ("2.1..", "section-2.1", (2, 1), "", 3),
+        ("2.  ", "section-2", (2,), "", 4),
+        ("A.  Letter", "appendix-A", (A,), "Letter", 4),
+        ("A.1  Part", "appendix-A.1", (A, 1), "Part", 5),
+        ("B2.  Part", "appendix-B2", (B, 2), "Part", 5),
+        ("C.1", "appendix-C.1", (C, 1), "", 3),
+        ("Appendix B", "appendix-B", (B,), "", 10),
+        ("Appendix B.", "appendix-B", (B,), "", 10),
+        ("Appendix B. Title", "appendix-B", (B,), "Title", 12),
+        ("Appendix B: Title", "appendix-B", (B,), "Title", 12),
+        ("APPENDIX B : Title", "appendix-B", (B,), "Title", 13),
+        ("Appendix B - Title", "appendix-B", (B,), "Title", 13),
+        ("Annex B -- Title", "appendix-B", (B,), "Title", 11),
+        ("Annex B Title", "appendix-B", (B,), "Title", 8),
+        ("Annex B -Title", "appendix-B", (B,), "-Title", 8),
+        ("Annex B :", "appendix-B", (B,), ":", 8),
+        ("Appendix A.1. Title", "appendix-A.1", (A, 1), "Title", 14),
+        ("Appendix 3 Title", "appendix-3", (3,), "Title", 11),
+    ],
+)
+def test_headings(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
+    assert parse_heading(line) == NumberedHeading(id, numbers, title, column)
+
+
+NO_HEADINGS = (
+    "| 1. Indented|Title|1.Title|1) Title|A Title|A1|A.|AB. Title|Appendix  A|Appendix AB|Appendix a. Title|appendix A"
+    "|0. Zero|A.0 Zero|200. Large|1.200 Large|99999999999999999999 Large|1..2 Gap|. Nothing|.1 Nothing"
+    "|1. Intro ..... 3|1. Intro . . . 3|1. Intro  . .  3|1. wide     gap|1. ; comment|1. struct {|1. call(|1. list["
+    "|1. statement;"
+)
+
+
+@pytest.mark.parametrize("line", NO_HEADINGS.split("|"))
+def test_no_headings(line: str) -> None:
+    assert parse_heading(line) is None
+
+
+ORDER = {
+    "1": ["2", "1.1", "1.7"],
+    "1.1": ["1.2"],
+    "1.2": ["1"],
+    "1.9": ["2.5"],
+    "7": ["A"],
+    "7.1": ["A.4"],
+    "A": ["B"],
+    "A.1": ["A.2"],
+}
+OUT_OF_ORDER = {"1": ["1", "3"], "1.1": ["1.3"], "2": ["1"], "7": ["B"], "A": ["C", "1"], "Z": ["A"]}
+
+
+@pytest.mark.parametrize(("table", "expected"), [(ORDER, True), (OUT_OF_ORDER, False)])
+def test_order_of_numbers(table: dict[str, list[str]], expected: bool) -> None:
+    for last, numbers in table.items():
+        for number in numbers:
+            before, after = parse_heading(f"{last}. x"), parse_heading(f"{number}. x")
+            assert before and after
+            assert is_successor(after.numbers, before.numbers) is expected, (last, number)
+
+
+@pytest.mark.parametrize(
+    ("line", "last", "after_break", "expected"),
+    [
+        # A line after a break needs no order, unless there is a bar inside its title.
+        ("7. Seven", (1,), True, True),
+        ("7. Seven", None, True, True),
+        ("7. Seven", (1,), False, False),
+        ("7. Seven", (6,), False, True),
+        ("5. x | y", (1,), True, False),
+        ("2. x | y", (1,), True, True),
+        ("5. |x|", (1,), True, True),
+        # Only one begins without a break.
+        ("1 a", None, False, True),
+        ("1.0 a", None, False, True),
+        ("01 a", None, False, False),
+        ("1.1 a", None, False, False),
+        ("2 a", None, False, False),
+    ],
+)
+def test_which_heading_may_follow(line: str, last: tuple[int, ...] | None, after_break: bool, expected: bool) -> None:
+    heading = parse_heading(line)
+    assert heading is not None and can_be_heading(heading, last, after_break=after_break) is expected
+
+
+HEADER = """
+Network Working Group                                           J. Doe
+Request for Comments: 99999                                 Pot Makers
+Category: Informational                                   January 2031
+
+"""
+WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of"
+
+
+@pytest.mark.parametrize(
+    ("page", "title"),
+    [
+        (f"{HEADER}\n{'Refilling Teapots':^72}\n\nAbstract\n", "Refilling Teapots"),
+        (f"\ufeff{HEADER}{'Refilling Much':^72}\n{'Larger  Pots':^72}\n", "Refilling Much Larger Pots"),
+        (f"{HEADER}{'Teapots':^72}\n\nIntro\n".replace("\n", "\r\n"), "Teapots"),
+        (f"{HEADER}{'Teapots':^60}\n", "Teapots"),
+        (f"{HEADER}Obsoletes: 99998\n\n{'Teapots':^72}\n", "Teapots"),
+        (f"{HEADER}{'J. Roe':>72}\n{'Cup Makers':>72}\n\n{'Teapots':^72}\n", "Teapots"),
+        (f"{HEADER}{WIDE}\n{'Porcelain':^72}\n\nAbstract\n", f"{WIDE} Porcelain"),
+        (f"\n\n{'RFC 99999':^72}\n\n\n{'Teapots':^72}\n\n{'J. Doe':^72}\n", "Teapots"),
+        (f"Internet-Draft\n\n{'Teapots':^72}\n{'draft-doe-teapots-03':^72}\n", "Teapots"),
+    ],
+)
+def test_titles_of_first_pages(page: str, title: str) -> None:
+    assert find_front_title(page) == title
+
+
+WIDE_LINE = f"{WIDE}\n"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "1. Intro\n\n                     Centred Text\n",
+        HEADER,
+        f"{HEADER}Abstract\n\n                     Centred Text\n",
+        f"{HEADER}   This memo begins with its text, which fills each line of the page\n   and stops.\n",
+        f"{HEADER}{WIDE_LINE * 7}",
+        f"{HEADER}\f\n                     Next Page\n",
+    ],
+)
+def test_no_title(page: str) -> None:
+    assert find_front_title(page) == ""
+
+
+@given(st.text())
+def test_any_text_has_a_title_of_one_line_or_none(text: str) -> None:
+    assert "\n" not in find_front_title(HEADER + text)
+
+
+TITLES = {
+    869: "A Host Monitoring Protocol",
+    959: "FILE TRANSFER PROTOCOL (FTP)",
+    1035: "DOMAIN NAMES - IMPLEMENTATION AND SPECIFICATION",
+    2351: "Mapping of Airline Reservation, Ticketing, and Messaging Traffic over IP",
+    3216: "SMIng Objectives",
+    7079: "The Pseudowire (PW) and Virtual Circuit Connectivity Verification (VCCV) Implementation Survey Results",
+    7945: "Information-Centric Networking: Evaluation and Security Considerations",
+    8446: "The Transport Layer Security (TLS) Protocol Version 1.3",
+    9090: "Concise Binary Object Representation (CBOR) Tags for Object Identifiers",
+    9293: "Transmission Control Protocol (TCP)",
+}
+
+
+def test_titles_of_real_pages(shared: Path) -> None:
+    files = {number: shared / "rfc" / f"rfc{number}.txt" for number in TITLES}
+    assert {number: find_front_title(file.read_text("utf-8")) for number, file in files.items()} == TITLES
+
+
+def test_every_real_page_has_a_title(shared: Path) -> None:
+    files = sorted((shared / "rfc").glob("rfc*.txt"))
+    assert files
+    assert [file.name for file in files if not find_front_title(file.read_text("utf-8"))] == []
+
+
+NAMES = {"Abstract": "name-abstract", "References": "name-references", "Index": "name-index"}
+TOKEN_LINES = st.sampled_from(
+    [
+        *("", "", "", " ", "\t\u00a0", "\f", "\f", "\f ", "\x1c", "\r", *NAMES),
+        *("1. A", "1.1 B", "2. C", "2. C", "3.", "1.0 a | b", "9. É", "Appendix A. D", "A.1 E", "B. F", "0. G"),
+        *("RFC 1  Title", "RFC 12  é", "[Page 1]", "[Page 2] x", "Doe   [Page 3]", "   a [Page 4]", "4. H [Page 5]"),
+        *("   text", "   é MUST.", "text", "head ", "1. a ..... b", "\ufeff"),
+    ]
+)
+DOCUMENTS = (
+    st.builds(
+        lambda mark, lines, last: mark + "".join(line + end for line, end in lines) + last,
+        st.sampled_from(["", "", "\ufeff"]),
+        st.lists(st.tuples(TOKEN_LINES, st.sampled_from(["\n", "\n", "\r\n"]))),
+        TOKEN_LINES,
+    )
+    | st.text()
+)
+
+
+class Token(NamedTuple):
+    """A line, and what the rules make of it."""
+
+    kind: str
+    offset: int
+    line: str
+    id: str = ""
+    title: str = ""
+    start: int = 0
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Steps 1 to 4: each line by itself, and by the kind of the one before."""
+    offset, last, before = 0, None, ""
+    for whole in text.split("\n"):
+        line = whole.removeprefix("\ufeff") if offset == 0 else whole
+        start = offset + byte_length(whole) - byte_length(line)
+        offset += byte_length(whole) + 1
+        if offset <= byte_length(text):
+            line = line.removesuffix("\r")
+        elif not line:
+            return
+        heading = parse_heading(line)
+        if line == "\f":
+            token = Token("page", start, line)
+        elif not trim(line):
+            token = Token("blank", start, line)
+        elif heading and can_be_heading(heading, last, before in ("page", "blank")):
+            last = heading.numbers
+            title_start = start + byte_length(line[: heading.column])
+            token = Token("section", start, line, heading.id, heading.title, title_start)
+        elif re.match(r"RFC [1-9][0-9]*  |\[Page [0-9]+\]", line) or re.search(r" \[Page [0-9]+\]\Z", line):
+            token = Token("running", start, line)
+        else:
+            token = Token("text", start, line)
+        yield token
+        before = token.kind
+
+
+def with_names(found: list[Token]) -> Iterator[Token]:
+    """Step 5: titles without a number, which take the empty line below."""
+    before, at = "", 0
+    while at < len(found):
+        token = found[at]
+        after = found[at + 1].kind if at + 1 < len(found) else ""
+        if token.kind == "text" and token.line in NAMES and before == after == "blank":
+            yield Token("section", token.offset, token.line, NAMES[token.line], token.line, token.offset)
+            before, at = "", at + 2
+        else:
+            yield token
+            before, at = token.kind, at + 1
+
+
+def without_furniture(found: Iterator[Token]) -> Iterator[Token]:
+    """Step 6: one break for several, no running heads, and no text right after a page."""
+    before = ""
+    for token in found:
+        if token.kind in ("page", "blank"):
+            if before not in ("page", "blank"):
+                yield token
+            before = token.kind
+        elif token.kind == "running" or (token.kind == "text" and before == "page"):
+            before = "blank"
+        else:
+            yield token
+            before = token.kind
+
+
+def plain_parse(text: str) -> tuple[Section, ...]:
+    """Step 7: what stands between two titles, without empty lines at both ends."""
+    groups: dict[str, list[Token]] = {}
+    current: list[Token] = []
+    for token in without_furniture(with_names(list(tokens(text)))):
+        if token.kind == "section":
+            current = groups[token.id] = []
+        current.append(token)
+    return tuple(section_of_tokens(group) for group in sorted(groups.values(), key=lambda group: group[0].start))
+
+
+def section_of_tokens(group: list[Token]) -> Section:
+    title, *content = group
+    while content and content[-1].kind != "text":
+        content.pop()
+    while content and content[0].kind != "text":
+        content.pop(0)
+    lines = tuple(token.line if token.kind == "text" else "" for token in content)
+    heading = (title.start, title.start + byte_length(title.title))
+    return Section(title.id, title.title, heading, title.title, lines, tuple(token.offset for token in content))
+
+
+@given(DOCUMENTS)
+def test_equals_the_plain_rules(text: str) -> None:
+    assert parse_ietf(text.encode()) == plain_parse(text)
+
+
+@given(DOCUMENTS)
+def test_offsets_agree_with_the_bytes(text: str) -> None:
+    data = text.encode()
+    for section in parse_ietf(data):
+        assert data[slice(*section.heading)].decode() == section.full_title == section.title
+        for line, start in zip(section.lines, section.starts, strict=True):
+            assert data[start : start + byte_length(line)].decode() == line
+        assert section.starts == tuple(sorted(set(section.starts)))
+        assert section.lines[:1] != ("",) and section.lines[-1:] != ("",)
+
+
+def summary(section: Section) -> list[object]:
+    digest = sha256("\n".join(section.lines).encode()).hexdigest()
+    return [section.id, section.title, len(section.lines), digest[:16]]
+
+
+def quotes(section: Section) -> list[list[str]]:
+    return [[found.level.name, "\n".join(found.pieces) + "\n"] for found in extract_requirements(section)]
+
+
+def expected_answers(shared: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(shared / "rfc" / "expected.jsonl.gz", "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def test_sections_and_requirements(shared: Path) -> None:
+    count = 0
+    for expected in expected_answers(shared):
+        sections = parse_ietf((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
+        assert [summary(section) for section in sections] == expected["sections"], expected["rfc"]
+        unreadable = {id for id, found in expected["requirements"].items() if isinstance(found, dict)}
+        known = {id: found for id, found in expected["requirements"].items() if id not in unreadable}
+        found = {section.id: quotes(section) for section in sections if section.id not in unreadable}
+        assert {id: each for id, each in found.items() if each} == known, expected["rfc"]
+        count += 1
+    assert count == len(list((shared / "rfc").glob("rfc*.txt"))) > 0

@@ -1,15 +1,16 @@
-"""From a target's specification to its sections."""
+"""From a target's specification to its sections: formats, names and ids."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from duvet.errors import DuvetError, FetchError, UnreadableError
+from duvet.errors import DuvetError
 from duvet.model import Format, Locator, Specification
-from duvet.specs.library import DownloadOutcome, Library
+from duvet.specs.library import DownloadOutcome, Library, assign_ids, detect_format, name_ietf_specification
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import DiskTree, MemoryTree
 
@@ -25,6 +26,7 @@ Category: Informational
    The pot MUST be warm.
 """
 FILES = {"tea.md": PAGE, "./tea.md": PAGE, "d/example.com/tea.txt": PAGE, "pot.txt": TEXT, "bad.md": b"# T\n\nT\xc3("}
+FILES |= {"a/plain.md": b"text", "a/plain.txt": b"text", "s.md": b"## Pot\n\n### Lid\n"}
 
 
 def library() -> Library:
@@ -35,34 +37,40 @@ def ids(specification: Specification) -> list[str]:
     return [section.id for section in specification.sections]
 
 
-def test_markdown() -> None:
+def test_a_specification() -> None:
     found = library().load(Locator("tea.md"))
-    assert found == Specification(
-        id="",
-        name="Tea",
-        locator=Locator("tea.md"),
-        url="tea.md",
-        path="tea.md",
-        format=Format.MARKDOWN,
-        title="Tea",
-        description=found.description,
-        data=PAGE,
-        sections=found.sections,
-    )
-    assert (found.description, ids(found)) == ("How to make it, and how to drink it.", ["tea", "pot"])
+    description = "How to make it, and how to drink it."
+    names = "", "Tea", Locator("tea.md"), "tea.md", "tea.md"
+    assert found == Specification(*names, Format.MARKDOWN, "Tea", description, PAGE, found.sections)
+    assert ids(found) == ["tea", "pot"]
 
 
-def test_ietf_text() -> None:
-    found = library().load(Locator("pot.txt"))
-    shown = (found.name, found.title, found.description, found.format, ids(found))
-    assert shown == ("RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"])
-
-
-def test_a_url_has_its_text_in_the_folder_of_downloads() -> None:
-    found = library().load(locate_specification("https://EXAMPLE.com/tea.md"))
-    shown = (found.locator.name, found.url, found.path, found.name, found.format)
-    address = "https://example.com/tea.md"
-    assert shown == (address, address, "d/example.com/tea.txt", "Tea", Format.MARKDOWN)
+@pytest.mark.parametrize(
+    ("locator", "path", "name", "title", "description", "format", "sections"),
+    [
+        (Locator("pot.txt"), "pot.txt", "RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"]),
+        # A URL has its text in the folder of downloads.
+        (
+            locate_specification("https://EXAMPLE.com/tea.md"),
+            "d/example.com/tea.txt",
+            "Tea",
+            "Tea",
+            "How to make it, and how to drink it.",
+            Format.MARKDOWN,
+            ["tea", "pot"],
+        ),
+        # Without headings the file gives the name, else the first heading.
+        (Locator("a/plain.md"), "a/plain.md", "plain", "", "text", Format.MARKDOWN, []),
+        (Locator("a/plain.txt"), "a/plain.txt", "plain", "", "", Format.IETF, []),
+        (Locator("s.md"), "s.md", "Pot", "", "", Format.MARKDOWN, ["pot", "lid"]),
+    ],
+)
+def test_names_and_formats(
+    locator: Locator, path: str, name: str, title: str, description: str, format: Format, sections: list[str]
+) -> None:
+    found = library().load(locator)
+    assert (found.path, found.name, found.title, found.description) == (path, name, title, description)
+    assert (found.url, found.format, ids(found)) == (locator.name, format, sections)
 
 
 def test_nothing_is_parsed_twice() -> None:
@@ -71,18 +79,6 @@ def test_nothing_is_parsed_twice() -> None:
     assert shelf.load(Locator("tea.md")) is one
     assert (one.sections is two.sections, one.data is two.data, two.url) == (True, True, "tea.md")
     assert shelf.load(Locator("tea.md", format=Format.IETF)).sections == ()
-
-
-def test_a_text_without_headings_is_called_as_its_file() -> None:
-    tree = MemoryTree({"a/plain.md": b"text", "a/plain.txt": b"text"})
-    shelf = Library(tree, "d")
-    assert [shelf.load(Locator(path)).name for path in tree.files] == ["plain", "plain"]
-
-
-def test_the_first_heading_stands_in_for_a_title() -> None:
-    shelf = Library(MemoryTree({"s.md": b"## Pot\n\n### Lid\n"}), "d")
-    found = shelf.load(Locator("s.md"))
-    assert (found.name, found.title) == ("Pot", "")
 
 
 def test_what_is_not_there_is_fetched_once() -> None:
@@ -101,31 +97,86 @@ def test_what_is_not_there_is_fetched_once() -> None:
     assert (first.name, first.sections is second.sections) == ("RFC 99902", True)
 
 
-def test_nobody_fetches() -> None:
-    with pytest.raises(FetchError) as caught:
-        library().load(locate_specification("https://example.com/cake.md"))
-    error = caught.value
-    message = "https://example.com/cake.md has not been downloaded"
-    assert (str(error), error.hint) == (message, "put its text into d/example.com/cake.txt")
-
-
-def test_what_is_not_utf8() -> None:
-    with pytest.raises(UnreadableError) as caught:
-        library().load(Locator("bad.md"))
-    assert str(caught.value) == "bad.md:3: invalid utf-8 sequence of 1 bytes from index 6"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("folder", "folder: Is a directory (os error 21)"),
         ("pipe", "pipe: not a regular file"),
         ("nope.md", "nope.md: No such file or directory (os error 2)"),
+        ("bad.md", "bad.md:3: invalid utf-8 sequence of 1 bytes from index 6"),
+        ("https://example.com/cake.md", "https://example.com/cake.md has not been downloaded"),
     ],
 )
-def test_what_is_no_file(tmp_path: Path, name: str, message: str) -> None:
+def test_specifications_that_can_not_be_read(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
+    (tmp_path / "bad.md").write_bytes(FILES["bad.md"])
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DuvetError) as caught:
-        Library(DiskTree(str(tmp_path)), "d").load(Locator(name))
+        Library(DiskTree(str(tmp_path)), "d").load(locate_specification(name))
     assert str(caught.value) == message
+    if "https" in name:
+        assert caught.value.hint == "put its text into d/example.com/cake.txt"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "wanted", "format"),
+    [
+        ("a/spec.md", "plain", Format.AUTO, Format.MARKDOWN),
+        ("spec.markdown", "plain", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "\n\u3000 # Title", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "[//]: # (licence)", Format.AUTO, Format.MARKDOWN),
+        ("spec.txt", "\ufeff# Title", Format.AUTO, Format.IETF),
+        ("spec.txt", "1.  Title", Format.AUTO, Format.IETF),
+        ("spec.MD", "plain", Format.AUTO, Format.IETF),
+        (".md", "plain", Format.AUTO, Format.IETF),
+        ("a/.md", "plain", Format.AUTO, Format.IETF),
+        ("md", "", Format.AUTO, Format.IETF),
+        ("spec.md", "# Title", Format.IETF, Format.IETF),
+        ("spec.txt", "1.  Title", Format.MARKDOWN, Format.MARKDOWN),
+    ],
+)
+def test_the_format_of_a_specification(path: str, text: str, wanted: Format, format: Format) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST read a specification in the configured format, or as Markdown if its name or its beginning suggests
+    ##% that, or else as IETF text.
+    assert detect_format(path, text, wanted) is format
+    if wanted is Format.AUTO:
+        assert detect_format(path, text) is format
+
+
+def specification(path: str, name: str = "") -> Specification:
+    return Specification("", name, Locator(path), path, path, Format.IETF, "", "", b"", ())
+
+
+@pytest.mark.parametrize(
+    ("path", "front", "name"),
+    [
+        ("d/www.rfc-editor.org/rfc/rfc2324.txt", "", "RFC 2324"),
+        ("RFC0791", "", "RFC 791"),
+        ("coffee.txt", "\nNetwork Working Group      L. Masinter\nRequest for Comments: 2324    1 April\n", "RFC 2324"),
+        ("ip.txt", "\n\nRFC:  791\n", "RFC 791"),
+        ("monitor.txt", "\n\n      RFC - 869\n", "RFC 869"),
+        ("draft-ietf-tea-00.txt", "Internet-Draft\n\nUpdates RFC: none", "draft-ietf-tea-00"),
+    ],
+)
+def test_ietf_name(path: str, front: str, name: str) -> None:
+    assert name_ietf_specification(path, front) == name
+
+
+@pytest.mark.parametrize(
+    ("specifications", "ids"),
+    [
+        (
+            [specification("d/rfc2324.txt", "RFC 2324"), specification("My Größe.v1.md"), specification("#.md")],
+            {"#.md": "spec", "My Größe.v1.md": "my-grosse-v1", "d/rfc2324.txt": "rfc2324"},
+        ),
+        # Of equal names, those that come later get a number.
+        (
+            map(specification, ["c/spec.md", "a/spec.md", "b/spec.txt", "spec-2.md"]),
+            {"a/spec.md": "spec", "b/spec.txt": "spec-3", "c/spec.md": "spec-4", "spec-2.md": "spec-2"},
+        ),
+    ],
+    ids=["short and safe in paths", "unique"],
+)
+def test_ids(specifications: Iterable[Specification], ids: dict[str, str]) -> None:
+    assert [(one.locator.name, one.id) for one in assign_ids(specifications)] == [*ids.items()]

@@ -12,7 +12,36 @@ from hypothesis import strategies as st
 
 from duvet.model import Section
 from duvet.specs.markdown import MarkdownDocument, parse_markdown
-from tests.unit.specs.shown import lines, sections, show, titles
+
+Shown = tuple[str, str, int, int, list[str | None]]
+
+
+def lines_and_breaks(section: Section) -> list[str | None]:
+    """The lines, with None where a break stands."""
+    shown: list[str | None] = []
+    for row, line in enumerate(section.lines):
+        if row in section.breaks:
+            shown.append(None)
+        shown.append(line)
+    return shown
+
+
+def show(document: MarkdownDocument) -> list[Shown]:
+    return [(s.id, s.title, *s.heading, lines_and_breaks(s)) for s in document.sections]
+
+
+def sections(text: str) -> list[Shown]:
+    return show(parse_markdown(text.encode()))
+
+
+def titles(text: str) -> list[tuple[str, str]]:
+    return [(section[0], section[1]) for section in sections(text)]
+
+
+def lines(text: str) -> list[str | None]:
+    """The lines of the only section."""
+    ((_, _, _, _, shown),) = sections(text)
+    return shown
 
 
 def test_a_document_has_a_title_a_description_and_sections() -> None:
@@ -89,8 +118,6 @@ def test_heading_attributes(heading: str, id: str, title: str) -> None:
 
 
 def test_an_id_is_given_once() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown specification MUST start a section with a unique id.
     ids = [id for id, _ in titles("# Dup\n# Dup\n# Dup 1\n# Dup\n# X {#dup}\n# !\n# ?\n")]
     assert ids == ["dup", "dup-1", "dup-1-1", "dup-2", "dup-3", "", "-1"]
 
@@ -101,45 +128,74 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n", "#none\n"]
+    ("text", "expected"),
+    [
+        *((text, []) for text in ("    # code\n", "```\n# code\n```\n", "<div>\n# html\n</div>\n", "<h2>raw</h2>\n")),
+        ("#none\n", []),
+        # Headings in quotes and items count.
+        ("> # Q\n\n- # I\n\n  1. ## J\n", [("q", "Q", 4, 5, []), ("i", "I", 11, 12, []), ("j", "J", 22, 23, [])]),
+        # A byte order mark hides a heading, and its bytes count.
+        ("\ufeff# A\n\n# B\n", [("b", "B", 10, 11, [])]),
+        (
+            "# Ü\n\n日本 MUST\n\n## Élan\nx\n",
+            [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])],
+        ),
+        (
+            "# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r",
+            [("a", "A", 2, 3, ["b", "", "c\rd"]), ("o-p", "O\r P", 19, 23, ["last\r"])],
+        ),
+        # A lone carriage return makes a heading of its line.
+        (
+            "# Doc\n\nOne.\r## Two\rMore.\n\n# E\n",
+            [("doc", "Doc", 2, 5, []), ("two-more", "Two\rMore.", 15, 24, []), ("e", "E", 28, 29, [])],
+        ),
+        # The break after an item with a heading comes a line later, and the item cuts the heading after it.
+        ("# A\nx\n- # B\nc\nd\n", [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]),
+        (
+            "- # A\none\ntwo\nthree\n===\nx\n",
+            [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])],
+        ),
+    ],
 )
-def test_no_heading(text: str) -> None:
-    assert sections(text) == []
-
-
-def test_headings_in_quotes_and_items_count() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% Each heading of a Markdown specification MUST start a section with a unique id.
-    assert titles("> # Q\n\n- # I\n\n  1. ## J\n") == [("q", "Q"), ("i", "I"), ("j", "J")]
-
-
-def test_a_byte_order_mark_hides_a_heading_and_counts() -> None:
-    assert sections("\ufeff# A\n\n# B\n") == [("b", "B", 10, 11, [])]
+def test_sections(text: str, expected: list[Shown]) -> None:
+    assert sections(text) == expected
 
 
 def test_offsets_count_bytes() -> None:
-    text = "# Ü\n\n日本 MUST\n\n## Élan\nx\n"
-    assert sections(text) == [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]
-    assert [section.starts for section in parse_markdown(text.encode()).sections] == [(6,), (28,)]
+    document = parse_markdown("# Ü\n\n日本 MUST\n\n## Élan\nx\n".encode())
+    assert [section.starts for section in document.sections] == [(6,), (28,)]
 
 
-def test_line_ends() -> None:
-    assert sections("# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r") == [
-        ("a", "A", 2, 3, ["b", "", "c\rd"]),
-        ("o-p", "O\r P", 19, 23, ["last\r"]),
-    ]
-
-
-def test_a_lone_carriage_return_makes_a_heading_of_its_line() -> None:
-    assert sections("# Doc\n\nOne.\r## Two\rMore.\n\n# E\n") == [
-        ("doc", "Doc", 2, 5, []),
-        ("two-more", "Two\rMore.", 15, 24, []),
-        ("e", "E", 28, 29, []),
-    ]
-
-
-def test_blank_lines_inside_stay_as_they_are() -> None:
-    assert lines("# A\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n") == ["a", "  ", "\u2003", "b", "\x1c"]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # Blank lines inside stay as they are.
+        ("\n \n\t\na\n  \n\u2003\nb\n\x1c\n\u3000\n", ["a", "  ", "\u2003", "b", "\x1c"]),
+        # Breaks stand around items, and not at the edges of a section.
+        (
+            "\nlead:\n- one\n  more\n- two\n\n  three\n\nend\n",
+            ["lead:", None, "- one", "  more", None, "- two", "", "  three", None, "", "end"],
+        ),
+        (
+            "\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n",
+            ["x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two"],
+        ),
+        (
+            "\nx\n\n-\n- a\n\n*\n\ny\n",
+            ["x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y"],
+        ),
+        ("\n\n- one\n- two\n\n", ["- one", None, "- two"]),
+        # An item ends after the line on which its last event begins.
+        (
+            "\nx\n- ```\n  a\n\n  ```\n- b\\\n  *c\n  d*\ny\n",
+            ["x", None, "- ```", "  a", None, "", "  ```", None, "- b\\", "  *c", "  d*", "y"],
+        ),
+        # An event at the end of a line counts for the next line.
+        ("\nx\n- ```\n\n\ny\n", ["x", None, "- ```", "", "", None, "y"]),
+    ],
+)
+def test_lines_and_breaks(text: str, expected: list[str | None]) -> None:
+    assert lines(f"# A{text}") == expected
 
 
 @pytest.mark.parametrize(

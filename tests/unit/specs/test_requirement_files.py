@@ -1,17 +1,20 @@
-"""Requirement files: what is read from them, and what is wrong in them."""
+"""Requirement files: what is read from them and what is wrong in them; both readers agree on every file."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Annotation, Format, Kind, Level, Problem, Source
+from duvet.model import Annotation, Format, Kind, Level, Source
 from duvet.specs.requirement_files import read_requirement_file, read_requirements_checked, read_requirements_plain
+from tests.conftest import ROOT
+from tests.problems import show_problem
 
-TOP_KEYS = "expected one of `target`, `spec`, `specs`, `exception`, `exceptions`, `TODO`, `todo`, `todos`"
-SPEC_KEYS = "expected one of `target`, `level`, `format`, `quote`"
-ADVICE = "a requirement file has [[spec]], [[exception]] and [[todo]]; write the test as a comment in the source"
-LEVELS = 'expected one of ["AUTO", "MUST", "SHOULD", "MAY"]'
-FORMATS = 'expected one of ["auto", "ietf", "markdown"]'
 HEAD = "target = 'oven.md#door'\n"
 EVERY_KEY = """\
 target = "oven.md#door"
@@ -39,212 +42,186 @@ reason = 'later'
 """
 
 
-def spec(line: int, quote: str, source: Source, level: Level = Level.AUTO, reason: str | None = None) -> Annotation:
-    written = quote if reason is None else reason
-    return Annotation(
-        "x.toml", line, Kind.SPEC, "oven.md#door", quote, level, reason=written, from_file=True, source=source
-    )
+def annotation(line: int, kind: Kind, quote: str, source: Source, **more: Any) -> Annotation:
+    fields = {"target": "oven.md#door", "reason": quote, **more}
+    return Annotation(path="x.toml", line=line, kind=kind, quote=quote, from_file=True, source=source, **fields)
 
 
-def lines(problems: list[Problem]) -> list[str]:
-    """Each problem with its place, as one line."""
-    return [
-        f"{problem.place.line}:{problem.place.column}+{problem.place.width} {problem.code} {problem.message}"
-        + (f" ({problem.hint})" if problem.hint else "")
-        for problem in problems
-    ]
+def read(text: str) -> tuple[list[Annotation], list[str]]:
+    """The annotations of a file, and each problem with its place as one line."""
+    annotations, problems = read_requirement_file("x.toml", text.encode())
+    return annotations, [show_problem(problem) for problem in problems]
 
 
 def test_every_key() -> None:
     ##= man/spec/trace.md#annotations
     ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
     ##% target that of the file, and report each problem with its place.
-    annotations, problems = read_requirement_file("x.toml", EVERY_KEY.encode())
-    top = (9, 23)
-    assert problems == []
-    assert annotations == [
-        spec(
-            3,
-            "The door MUST stay closed.",
-            Source(*top, 31, 39, 63, 100),
-            Level.MUST,
-            "The door MUST\n  stay closed.\n\n",
+    top, data = (9, 23), EVERY_KEY.encode()
+    door = "The door MUST\n  stay closed.\n\n"
+    light = {"target": "oven.md#light", "format": Format.MARKDOWN}
+    todo = {"reason": "later", "feature": "doors", "tracking_issue": "7"}
+    expected = [
+        annotation(
+            3, Kind.SPEC, "The door MUST stay closed.", Source(*top, 31, 39, 63, 100), level=Level.MUST, reason=door
         ),
-        Annotation(
-            "x.toml",
-            11,
-            Kind.SPEC,
-            "oven.md#light",
-            "light MAY",
-            format=Format.MARKDOWN,
-            reason="light MAY",
-            from_file=True,
-            source=Source(164, 179, 102, 110, 143, 154),
-        ),
-        Annotation(
-            "x.toml",
-            15,
-            Kind.EXCEPTION,
-            "oven.md#door",
-            "handle",
-            reason="never",
-            from_file=True,
-            source=Source(*top, 180, 193, 219, 227),
-        ),
-        Annotation(
-            "x.toml",
-            18,
-            Kind.TODO,
-            "oven.md#door",
-            "handle",
-            reason="later",
-            feature="doors",
-            tracking_issue="7",
-            from_file=True,
-            source=Source(*top, 228, 236, 245, 253),
-        ),
+        annotation(11, Kind.SPEC, "light MAY", Source(164, 179, 102, 110, 143, 154), **light),
+        annotation(15, Kind.EXCEPTION, "handle", Source(*top, 180, 193, 219, 227), reason="never"),
+        annotation(18, Kind.TODO, "handle", Source(*top, 228, 236, 245, 253), **todo),
     ]
-
-
-def test_both_readers_agree_on_every_key() -> None:
-    assert (read_requirements_plain("x.toml", EVERY_KEY.encode()), []) == read_requirements_checked(
-        "x.toml", EVERY_KEY.encode()
-    )
+    assert read(EVERY_KEY) == (expected, [])
+    assert read_requirements_plain("x.toml", data) == read_requirements_checked("x.toml", data)[0] == expected
 
 
 @pytest.mark.parametrize(
-    ("names", "kind"),
+    ("name", "kind"),
     [
-        (["spec", "specs"], Kind.SPEC),
-        (["exception", "exceptions"], Kind.EXCEPTION),
-        (["TODO", "todo", "todos"], Kind.TODO),
+        *((name, Kind.SPEC) for name in ("spec", "specs")),
+        *((name, Kind.EXCEPTION) for name in ("exception", "exceptions")),
+        *((name, Kind.TODO) for name in ("TODO", "todo", "todos")),
     ],
 )
-def test_every_name_of_a_table(names: list[str], kind: Kind) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
-    ##% target that of the file, and report each problem with its place.
-    for name in names:
-        table = f"[[{name}]]\nquote = 'a'\n" + "reason = 'b'\n" * (kind is Kind.EXCEPTION)
-        assert [found.kind for found in read_requirements_checked("x.toml", (HEAD + table).encode())[0]] == [kind]
-        assert [found.kind for found in read_requirements_plain("x.toml", (HEAD + table).encode()) or ()] == [kind]
-
-
-def test_inline_tables() -> None:
-    text = (
-        HEAD
-        + "spec = [\n  { quote = 'a', level = 'MAY' },\n  { quote = 'b' },\n]\ntodo = [{ quote = 'c', tags = [] }]\n"
+def test_every_name_of_a_table(name: str, kind: Kind) -> None:
+    table = f"{HEAD}[[{name}]]\nquote = 'a'\n" + "reason = 'b'\n" * (kind is Kind.EXCEPTION)
+    plain, checked = (
+        read_requirements_plain("x.toml", table.encode()),
+        read_requirements_checked("x.toml", table.encode()),
     )
-    annotations, problems = read_requirement_file("x.toml", text.encode())
-    assert problems == []
-    assert [(found.line, found.kind, found.quote, found.level) for found in annotations] == [
-        (3, Kind.SPEC, "a", Level.MAY),
-        (4, Kind.SPEC, "b", Level.AUTO),
-        (6, Kind.TODO, "c", Level.AUTO),
+    assert [one.kind for one in plain or ()] == [one.kind for one in checked[0]] == [kind]
+
+
+def test_inline_tables_and_tags() -> None:
+    annotations, problems = read(
+        f"{HEAD}spec = [\n  {{ quote = 'a', level = 'MAY' }},\n  {{ quote = 'b' }},\n]\n"
+        "todo = [{ quote = 'c', tags = [] }, { quote = 'd', tags = ['b', 'a', 'b', 'Z'] }]\n"
+    )
+    assert [(one.line, one.kind, one.quote, one.level, one.tags) for one in annotations] == [
+        (3, Kind.SPEC, "a", Level.MAY, ()),
+        (4, Kind.SPEC, "b", Level.AUTO, ()),
+        (6, Kind.TODO, "c", Level.AUTO, ()),
+        (6, Kind.TODO, "d", Level.AUTO, ("Z", "a", "b")),
     ]
-    assert annotations[0].source == Source(9, 23, 35, 65, 45, 48)
-
-
-def test_tags_are_a_set_in_order() -> None:
-    text = HEAD + "[[todo]]\nquote = 'a'\ntags = ['b', 'a', 'b', 'Z']\n"
-    assert read_requirement_file("x.toml", text.encode())[0][0].tags == ("Z", "a", "b")
+    assert (annotations[0].source, problems) == (Source(9, 23, 35, 65, 45, 48), [])
 
 
 def test_line_ends_stay_in_the_text_as_written() -> None:
     text = (
-        HEAD + "[[spec]]\nquote = '''\nThe door\n  MUST.\n'''\n[[spec]]\nquote = \"\"\"\na\\t\\\\\n b \\\n\n  c\"\"\"\n"
+        f"{HEAD}[[spec]]\nquote = '''\nThe door\n  MUST.\n'''\n[[spec]]\nquote = \"\"\"\na\\t\\\\\n b \\\n\n  c\"\"\"\n"
     )
-    annotations, problems = read_requirement_file("x.toml", text.replace("\n", "\r\n").encode())
-    assert problems == []
-    assert [(found.line, found.quote, found.reason) for found in annotations] == [
+    annotations, problems = read(text.replace("\n", "\r\n"))
+    assert [(one.line, one.quote, one.reason) for one in annotations] == [
         (2, "The door MUST.", "The door\r\n  MUST.\r\n"),
         (7, "a\t\\ b c", "a\t\\\r\n b c"),
     ]
-
-
-def test_a_byte_order_mark_and_quoted_headers() -> None:
-    text = "\ufefftarget = 'a#b'\n  [[ \"exception\" ]]\n'quote' = 'x'\n\"reason\" = 'y'\n"
-    annotations, problems = read_requirement_file("x.toml", text.encode())
     assert problems == []
-    assert [(found.line, found.target, found.quote, found.reason) for found in annotations] == [(2, "a#b", "x", "y")]
 
 
-@pytest.mark.parametrize("text", ["", "# nothing\n", HEAD, "spec = []\n"])
-def test_files_without_tables(text: str) -> None:
-    assert read_requirement_file("x.toml", text.encode()) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[[spec]]\nlevel = 3\nquote = 'a'", ["3:9+1 DUV033 invalid type: integer `3`, expected a string"]),
-        ("[[spec]]\nquote = ['a']", ["3:9+5 DUV033 invalid type: sequence, expected a string"]),
-        ("[[todo]]\nquote = 'a'\ntags = 'b'", ['4:8+3 DUV033 invalid type: string "b", expected a sequence']),
-        (
-            "[[todo]]\nquote = 'a'\ntags = [\n'b', true]",
-            ["5:6+4 DUV033 invalid type: boolean `true`, expected a string"],
-        ),
-        ("spec = 3", ["2:8+1 DUV033 invalid type: integer `3`, expected a sequence"]),
-        ("spec = [\n3]", ["3:1+1 DUV033 invalid type: integer `3`, expected a table"]),
-        (
-            "[spec]\nquote = 'a'",
-            ["2:1+6 DUV033 invalid type: map, expected a sequence (write [[spec]], in double brackets)"],
-        ),
-        ("[[spec]]", ["2:1+8 DUV032 missing field `quote`"]),
-        ("[[exception]]\nquote = 'a'", ["2:1+13 DUV032 missing field `reason`"]),
-        ("[[exception]]", ["2:1+13 DUV032 missing field `quote`", "2:1+13 DUV032 missing field `reason`"]),
-        (
-            "[[spec]]\nqoute = 'a'\nquote = 'a'",
-            [f"3:1+5 DUV031 unknown field `qoute`, {SPEC_KEYS} (did you mean `quote`?)"],
-        ),
-        ("[[spec]]\nquote = 'a'\nreason = 'b'", [f"4:1+6 DUV031 unknown field `reason`, {SPEC_KEYS}"]),
-        ("level = 'MUST'", [f"2:1+5 DUV031 unknown field `level`, {TOP_KEYS}"]),
-        ("[[test]]\nquote = 'a'", [f"2:3+4 DUV031 unknown field `test`, {TOP_KEYS} ({ADVICE})"]),
-        (
-            "[[spec]]\nlevel = 'must'\nquote = 'a'\n[[spec]]\nformat = 'html'\nquote = 'b'",
-            [
-                f'3:9+6 DUV034 Invalid annotation level "must", {LEVELS} (did you mean `MUST`?)',
-                f'6:10+6 DUV034 Invalid spec type "html", {FORMATS}',
-            ],
-        ),
-        (
-            "[[todo]]\nquote = 'a'\n[[todos]]\nquote = 'a'",
-            ["4:1+9 DUV035 duplicate field `todos` (keep one of [[todo]] and [[todos]])"],
-        ),
-        (
-            "[[todo]]\nquote = 'a'\ntracking_issue = '1'\ntracking-issue = '2'",
-            ["4:1+14 DUV035 duplicate field `tracking_issue` (keep one of `tracking-issue` and `tracking_issue`)"],
-        ),
-        ("[[spec]\n", ["2:7+1 DUV030 TOML parse error at line 2, column 7: unclosed array table, expected `]`"]),
-        ("quote = 'a'\nquote = 'b'", ["3:12+1 DUV030 TOML parse error at line 3, column 12: duplicate key"]),
-    ],
-)
-def test_problems(text: str, expected: list[str]) -> None:
-    ##= man/spec/trace.md#annotations
-    ##% duvet MUST read a requirement file with every table name that awslabs duvet accepts, give entries without a
-    ##% target that of the file, and report each problem with its place.
-    assert lines(read_requirement_file("x.toml", (HEAD + text).encode())[1]) == expected
-
-
-def test_a_missing_target_and_one_of_the_wrong_type() -> None:
-    text = "[[todo]]\nquote = 'a'\n[[todo]]\nquote = 'b'\ntarget = 'x#y'\n"
-    annotations, problems = read_requirement_file("x.toml", text.encode())
-    assert [found.quote for found in annotations] == ["b"]
-    advice = 'write `target = "specification#section"` here, or above all tables for the whole file'
-    assert lines(problems) == [f"1:1+8 DUV032 missing target ({advice})"]
-    annotations, problems = read_requirement_file("x.toml", f"target = 3\n{text}".encode())
-    assert lines(problems) == ["1:10+1 DUV033 invalid type: integer `3`, expected a string"]
-
-
-def test_bytes_that_are_no_text() -> None:
-    words = "TOML parse error at line 1, column 20: invalid utf-8 sequence of 1 bytes from index 19"
-    problems = read_requirement_file("x.toml", b"target = 'oven.md#d\xff'")[1]
-    assert lines(problems) == [f"1:20+1 DUV011 {words} (save the file as UTF-8)"]
-
-
-def test_tables_without_mistakes_are_read_beside_those_with() -> None:
-    annotations, problems = read_requirement_file(
-        "x.toml", (HEAD + "[[spec]]\nquote = 1\n[[spec]]\nquote = 'b'\n").encode()
+def test_byte_order_marks_quoted_headers_and_empty_files() -> None:
+    (found,), problems = read("\ufefftarget = 'a#b'\n  [[ \"exception\" ]]\n'quote' = 'x'\n\"reason\" = 'y'\n")
+    assert (found.line, found.target, found.quote, found.reason, problems) == (2, "a#b", "x", "y", [])
+    for text in ("", "# nothing\n", HEAD, "spec = []\n"):
+        assert read(text) == ([], [])
+    (problem,) = read_requirement_file("x.toml", b"target = 'oven.md#d\xff'")[1]
+    assert show_problem(problem) == (
+        "x.toml:1:20 DUV011 TOML parse error at line 1, column 20: invalid utf-8 sequence of 1 bytes from index 19; "
+        "save the file as UTF-8"
     )
-    assert [found.quote for found in annotations] == ["b"]
-    assert len(problems) == 1
+
+
+TARGET = 'write `target = "specification#section"` here, or above all tables for the whole file'
+
+
+MISTAKES = [
+    *("[[spec]]\nlevel = 3\nquote = 'a'", "[[spec]]\nquote = ['a']", "[[todo]]\nquote = 'a'\ntags = 'b'"),
+    *("todo = [{quote = 'a', tags = ['b', true]}]", "spec = 3", "spec = [\n3]", "[spec]\nquote = 'a'", "[[spec]]"),
+    *("[[exception]]\nquote = 'a'", "[[exception]]", "[[spec]]\nqoute = 'a'\nquote = 'a'"),
+    *("[[spec]]\nquote = 'a'\nreason = 'b'", "level = 'MUST'", "[[test]]\nquote = 'a'"),
+    "[[spec]]\nlevel = 'must'\nquote = 'a'\n[[spec]]\nformat = 'html'\nquote = 'b'",
+    "[[todo]]\nquote = 'a'\n[[todos]]\nquote = 'a'",
+    "[[todo]]\nquote = 'a'\ntracking_issue = '1'\ntracking-issue = '2'",
+    *("[[spec]\n", "quote = 'a'\nquote = 'b'"),
+]
+
+
+def test_problems(snapshot: Snapshot) -> None:
+    found: list[str] = []
+    for text in MISTAKES:
+        found += [*text.splitlines(), *read(HEAD + text)[1], ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match("\n".join(found), "requirement_files.txt")
+
+
+def test_entries_without_mistakes_are_read_beside_those_with() -> None:
+    annotations, problems = read(f"{HEAD}[[spec]]\nquote = 1\n[[spec]]\nquote = 'b'\n")
+    assert ([one.quote for one in annotations], len(problems)) == (["b"], 1)
+    text = "[[todo]]\nquote = 'a'\n[[todo]]\nquote = 'b'\ntarget = 'x#y'\n"
+    annotations, problems = read(text)
+    assert ([one.quote for one in annotations], problems) == (["b"], [f"x.toml:1:1+8 DUV032 missing target; {TARGET}"])
+    assert read(f"target = 3\n{text}")[1] == ["x.toml:1:10 DUV033 invalid type: integer `3`, expected a string"]
+
+
+PLAIN = st.sampled_from(
+    [
+        *("'a'", "''", "'a#b'", '"c \' # d"', '""', "'''x'''", "''''''", "'''\n'''"),
+        "'''\n one''\n\n two\u3000 \u2028\n'''",
+        "'''\n[[spec]]\nquote = 'no'\n'''",
+    ]
+)
+ODD = st.sampled_from(["'''y''''", '"a\\tb"', '"""z"""', "3", "['a']", "'a", "'a' 'b'", "'\x0c'"])
+ENDS = st.sampled_from(["\n", "\n\n", " # note 'x\n", "\t\n\n  # more\n  "])
+ODD_ENDS = st.sampled_from(["\r\n", "\x0c\n", "", " ", "#"])
+
+
+def statements(keys: list[str], values: st.SearchStrategy[str] = PLAIN) -> st.SearchStrategy[str]:
+    """Some of these keys, in any order, each with a value of its own."""
+    given_keys = st.lists(st.sampled_from(keys), unique=True, max_size=3)
+    lines = given_keys.flatmap(
+        lambda names: st.tuples(*(st.builds(f"{name} = {{}}{{}}".format, values, ENDS) for name in names))
+    )
+    return lines.map("".join)
+
+
+LEVEL_LINES = st.sampled_from(["level = 'MUST'\n", 'level = "MAY"\n', "", "", "level='X'\n", "format = 'md'\n"])
+TABLES = st.one_of(
+    st.builds("[[spec]]{}{}quote = {}{}{}".format, ENDS, LEVEL_LINES, PLAIN, ENDS, statements(["target"])),
+    st.builds('[[spec]]\nlevel = "{}"\nquote = {}{}'.format, st.sampled_from(["MUST", "AUTO"]), PLAIN, ENDS),
+    st.builds("[[exception]]{}quote = {}\nreason = {}{}{}".format, ENDS, PLAIN, PLAIN, ENDS, statements(["target"])),
+    st.builds(
+        "[[{}]]{}quote = {}{}{}".format,
+        st.sampled_from(["TODO", "TODO", "todo"]),
+        ENDS,
+        PLAIN,
+        ENDS,
+        statements(["target", "reason", "feature", "tracking-issue", "tracking_issue"]),
+    ),
+)
+WRONG_STATEMENTS = st.one_of(
+    st.builds("[[{}]]{}".format, st.sampled_from(["spec", "specs", "test", "a.b", " spec "]), ENDS),
+    st.builds("quote = {}{}".format, ODD, ENDS),
+    st.builds("target = {}{}".format, PLAIN, ODD_ENDS),
+    statements(["tags", "x-1", "'quote'", "quote", "level"]),
+)
+BEGINNINGS = st.sampled_from(
+    ["", "\n", "# first\n", "\ufeff", *['target = "a.md#b"\n\n# Title\n#\n# [[spec]]\n\n'] * 4]
+)
+FILES = st.lists(st.one_of(*[TABLES] * 9, WRONG_STATEMENTS), max_size=4).map("".join)
+
+
+@given(BEGINNINGS, FILES)
+def test_agreement(beginning: str, statements: str) -> None:
+    data = (beginning + statements).encode()
+    found = read_requirements_plain("x.toml", data)
+    assert found is None or (found, []) == read_requirements_checked("x.toml", data)
+
+
+@pytest.mark.parametrize("path", [".duvet/requirements", "compliance"])
+def test_agreement_on_real_files(path: str, shared: Path) -> None:
+    files = [file for file in shared.glob("golden/*/*/") for file in (file / path).rglob("*.toml")]
+    assert files
+    for file in files:
+        data = file.read_bytes()
+        assert (read_requirements_plain(file.name, data), []) == read_requirements_checked(file.name, data)
+
+
+def test_an_unusual_table_is_left_to_the_thorough_reader() -> None:
+    assert read_requirements_plain("x.toml", b"target = 'a'\n[[todo]]\nquote = 'x'\ntags = ['a']\n") is None

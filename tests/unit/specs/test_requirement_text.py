@@ -6,6 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,9 +36,6 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 
 def test_toml() -> None:
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
-    ##% specification, and leave unchanged ones alone.
     assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
@@ -51,39 +49,35 @@ def test_rust() -> None:
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MAY\n//# It MAY\n\n"
     )
+    title = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
+    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
 
 
-def test_a_title_over_several_lines_and_no_title() -> None:
-    text = 'target = "oven.md#door"\n\n# Long title\n# goes on\n#\n\n'
-    assert render_toml_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == text
-    assert render_toml_file(TARGET, section("", ["x"]), ()).decode() == 'target = "oven.md#door"\n\n# \n#\n# x\n\n'
-    rust = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
-    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == rust
+@pytest.mark.parametrize(
+    ("title", "lines", "comment"),
+    [
+        ("Long title\r\ngoes on", [], "# Long title\n# goes on\n#\n"),
+        ("", ["x"], "# \n#\n# x\n"),
+        # Control characters are left out.
+        ("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"], "# AB\n#\n#   MUST be\t.\n"),
+    ],
+)
+def test_titles_and_lines_in_comments(title: str, lines: list[str], comment: str) -> None:
+    assert render_toml_file(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
 
 
-def test_quotes_that_a_literal_string_cannot_hold() -> None:
+def test_strings_that_need_escapes() -> None:
+    target = 'a"\\b.md#x'
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
-    text = render_toml_file(TARGET, section("T", []), found).decode()
+    text = render_toml_file(target, section("T", []), found).decode()
     assert text == (
-        'target = "oven.md#door"\n\n# T\n#\n\n'
+        'target = "a\\"\\\\b.md#x"\n\n# T\n#\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\nUse \'\'\'MUST\'\'\' here.\n"""\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\na\\\\ ""\\"" \\u000C\\u007F\tb\n"""\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nplain\n'''\n\n"
     )
-    assert [annotation.quote for annotation in read_requirement_file("x.toml", text.encode())[0]] == [
-        " ".join(it.pieces) for it in found
-    ]
-
-
-def test_control_characters_in_comments_are_left_out() -> None:
-    text = render_toml_file(TARGET, section("A\x0cB", ["\x0c  MUST\x00 \x7fbe\t.\r"]), ()).decode()
-    assert text == 'target = "oven.md#door"\n\n# AB\n#\n#   MUST be\t.\n\n'
-
-
-def test_a_target_with_quotes_in_it() -> None:
-    text = render_toml_file('a"\\b.md#x', section("T", []), (must("x"),))
-    assert text.startswith(b'target = "a\\"\\\\b.md#x"\n')
-    assert read_requirement_file("x.toml", text)[0][0].target == 'a"\\b.md#x'
+    annotations = read_requirement_file("x.toml", text.encode())[0]
+    assert [(one.target, one.quote) for one in annotations] == [(target, " ".join(it.pieces)) for it in found]
 
 
 TEXTS = st.text(st.one_of(st.sampled_from("'\"\\\t\r\x0c \u2028#[]é𝄞"), st.characters(codec="utf-8")), max_size=12)

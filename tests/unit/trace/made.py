@@ -1,9 +1,45 @@
-"""Requirements made up for tests, with nothing behind them."""
+"""Sections, annotations, traces and requirements made up for tests."""
 
 from __future__ import annotations
 
-from duvet.model import Format, Level, Locator, Section, Specification
+from hypothesis import strategies as st
+
+from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
+from duvet.progress import Progress
+from duvet.specs.library import Library
+from duvet.trace.build import build_trace
 from duvet.trace.records import Coverage, Finished, Requirement, State, Trace
+from duvet.tree.files import MemoryTree
+
+HEADING = "# T\n"
+
+
+def section_of(text: str, id: str = "t") -> Section:
+    """A section with this text below the title of a file."""
+    lines = tuple(text.split("\n"))
+    starts = [len(HEADING)]
+    for line in lines[:-1]:
+        starts.append(starts[-1] + len(line.encode()) + 1)
+    return Section(id, "T", (2, 3), "T", lines, tuple(starts))
+
+
+def file_of(text: str) -> bytes:
+    """The file that such a section stands in."""
+    return f"{HEADING}{text}".encode()
+
+
+def citing(
+    quote: str, kind: Kind = Kind.CITATION, line: int = 1, level: Level = Level.AUTO, reason: str = ""
+) -> Annotation:
+    """An annotation of that section."""
+    return Annotation("a.rs", line, kind, "t.md#t", quote, level, reason=reason)
+
+
+def trace_of(text: str, *annotations: Annotation) -> Trace:
+    """The trace of these annotations of a Markdown file with that section."""
+    tree = MemoryTree({"t.md": file_of(text)})
+    return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
+
 
 SECTION = Section("s", "S", (0, 1), "S", (), ())
 
@@ -24,3 +60,21 @@ def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finishe
     names = dict.fromkeys([*(one.specification.name for one in requirements), *cited])
     coverages = tuple(Coverage(specification(name), (), {}, {}) for name in names)
     return Finished(Trace((), (), coverages, ()), requirements)
+
+
+WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
+
+
+@st.composite
+def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
+    """A text, and annotations that quote parts of it."""
+    words = draw(WORDS)
+    text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
+    quoted = []
+    for line in range(draw(st.integers(1, 7))):
+        start = draw(st.integers(0, len(words) - 1))
+        quote = " ".join(words[start : draw(st.integers(start + 1, len(words)))])
+        kind, level = draw(st.sampled_from(Kind)), draw(st.sampled_from(Level))
+        quoted.append(citing(quote, kind, line, level, draw(st.sampled_from(["", "why"]))))
+    whole = citing(" ".join(words), Kind.SPEC, 99)
+    return text, (*quoted, whole) if draw(st.booleans()) else tuple(quoted)

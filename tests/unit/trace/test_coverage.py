@@ -1,15 +1,24 @@
-"""What covers each byte, and what that makes of requirements, compared with the rules byte by byte."""
+"""What covers each byte, what that makes of requirements, and how these are counted."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.model import Annotation, Format, Kind, Level, Locator, Section, Specification
+from duvet.model import Annotation, Format, Kind, Level, Locator, Problem, Section, Severity, Specification
 from duvet.text import byte_length
-from duvet.trace.coverage import cover_specification, segment_texts
+from duvet.trace.coverage import (
+    RunVerdict,
+    Total,
+    compute_totals,
+    cover_specification,
+    group_totals,
+    judge_run,
+    segment_texts,
+)
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,
@@ -23,30 +32,15 @@ from duvet.trace.records import (
     Fit,
     Match,
     Piece,
+    Requirement,
     Segment,
+    State,
     Status,
     Tally,
     Trace,
     list_requirements,
 )
-from tests.unit.trace.sections import HEADING, citing, trace_of
-
-WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
-
-
-@st.composite
-def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
-    """A text, and annotations that quote parts of it."""
-    words = draw(WORDS)
-    text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
-    quoted = []
-    for line in range(draw(st.integers(1, 7))):
-        start = draw(st.integers(0, len(words) - 1))
-        quote = " ".join(words[start : draw(st.integers(start + 1, len(words)))])
-        kind, level = draw(st.sampled_from(Kind)), draw(st.sampled_from(Level))
-        quoted.append(citing(quote, kind, line, level, draw(st.sampled_from(["", "why"]))))
-    whole = citing(" ".join(words), Kind.SPEC, 99)
-    return text, (*quoted, whole) if draw(st.booleans()) else tuple(quoted)
+from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, trace_of
 
 
 def fragments(text: str, quote: str) -> list[tuple[int, int]]:
@@ -112,8 +106,6 @@ def flags_of(annotations: Iterator[Annotation]) -> int:
 
 @given(cited_texts())
 def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% A byte of a requirement MUST be covered by a type of annotation if any annotation of that type refers to it.
     text, annotations = cited
     tallies = trace_of(text, *annotations).coverages[0].tallies
     assert sorted(tallies) == [id for id, one in enumerate(annotations) if one.kind is Kind.SPEC]
@@ -127,7 +119,7 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
             assert tally.covered(flag) == len(shared)
 
 
-def status_in_words(text: str, requirement: Annotation, annotations: tuple[Annotation, ...]) -> Status:
+def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> Status:
     """The status of a requirement, byte by byte, in the words of the table of statuses."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
@@ -138,7 +130,7 @@ def status_in_words(text: str, requirement: Annotation, annotations: tuple[Annot
         implemented = has(byte, Kind.CITATION) and has(byte, Kind.TEST)
         return implemented or has(byte, Kind.IMPLICATION) or has(byte, Kind.EXCEPTION, reasoned=True)
 
-    own = bytes_of(text, requirement)
+    own = bytes_of(text, stated)
     if own and all(map(settled, own)):
         return Status.DONE
     working = [Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION]
@@ -161,9 +153,9 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##% only todos, or nothing, cite it.
     text, annotations = cited
     coverage = trace_of(text, *annotations).coverages[0]
-    for requirement in list_requirements(coverage, annotations):
-        first = annotations[requirement.ids[0]]
-        assert requirement.status is status_in_words(text, first, annotations)
+    for stated in list_requirements(coverage, annotations):
+        first = annotations[stated.ids[0]]
+        assert stated.status is status_in_words(text, first, annotations)
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
@@ -236,3 +228,98 @@ def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
         ),
     }
     assert coverage.tallies == {0: Tally({}, ())}
+
+
+MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))
+ERROR = Problem("DUV050", "wrong")
+WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
+
+
+def rows(found: tuple[Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
+    return [
+        (
+            one.specification.id if one.specification else "all",
+            one.level.name if one.level is not None else "all",
+            one.counts,
+        )
+        for one in found
+    ]
+
+
+def test_levels_come_strongest_first_and_sums_last() -> None:
+    made = [
+        requirement("b", Level.AUTO, State.TO_DO),
+        requirement("b", Level.MUST, State.COMPLETE),
+        requirement("a", Level.MUST, State.EXCEPTION),
+    ]
+    assert rows(compute_totals(made)) == [
+        ("b", "MUST", (0, 0, 0, 0, 0, 0, 0, 1, 0)),
+        ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
+        ("b", "all", (0, 1, 0, 0, 0, 0, 0, 1, 0)),
+        ("a", "MUST", (0, 0, 0, 0, 0, 1, 0, 0, 0)),
+        ("a", "all", (0, 0, 0, 0, 0, 1, 0, 0, 0)),
+        ("all", "MUST", (0, 0, 0, 0, 0, 1, 0, 1, 0)),
+        ("all", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
+        ("all", "all", (0, 1, 0, 0, 0, 1, 0, 1, 0)),
+    ]
+
+
+def test_nothing_adds_up_to_nothing() -> None:
+    (total,) = compute_totals([])
+    assert rows((total,)) == [("all", "all", (0,) * 9)]
+    assert (total.percent, total.words, total.left) == (None, "no requirements", "")
+
+
+HALF = "4 requirements not cited, 3 in progress, 4 without tests"
+
+
+@pytest.mark.parametrize(
+    ("counts", "applicable", "words", "left"),
+    [
+        ((3, 1, 2, 1, 4, 5, 1, 2, 0), 14, "3 of 14 applicable requirements done (21 %), 5 excepted", HALF),
+        (
+            (3, 1, 2, 1, 4, 5, 1, 2, 6),
+            14,
+            "3 of 14 applicable requirements done (21 %), 5 excepted, 6 not applicable",
+            HALF,
+        ),
+        ((0,) * 8 + (2,), 0, "0 of 0 applicable requirements done, 0 excepted, 2 not applicable", ""),
+        ((0,) * 5 + (2, 0, 0, 0), 0, "0 of 0 applicable requirements done, 2 excepted", ""),
+        ((0,) * 7 + (999, 0), 999, "999 of 999 applicable requirements done (100 %), 0 excepted", ""),
+        (
+            (1, *(0,) * 6, 999, 0),
+            1000,
+            "999 of 1000 applicable requirements done (99 %), 0 excepted",
+            "1 requirement not cited",
+        ),
+    ],
+)
+def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
+    ##% count them neither as done nor as applicable.
+    total = Total(None, None, counts)
+    assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
+    assert f"{total.done} of {applicable}" in words and (f"({total.percent} %)" in words or total.percent is None)
+    assert (total.words, total.left) == (words, left)
+
+
+def test_errors_fail_and_warnings_do_not() -> None:
+    total = Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
+    done = Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
+    assert [judge_run(total, [ERROR, WARNING]), judge_run(total, [WARNING]), judge_run(done, [ERROR, ERROR])] == [
+        RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
+        RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
+        RunVerdict(False, "FAIL: 2 problems"),
+    ]
+
+
+@given(st.lists(MADE))
+def test_sums_are_sums(made: list[Requirement]) -> None:
+    *groups, overall = group_totals(compute_totals(made))
+    for group in (*groups, overall):
+        levels = [total.counts for total in group[:-1]]
+        assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
+    assert sum(group[-1].requirements for group in groups) == overall[-1].requirements == len(made)
+    whole = overall[-1]
+    assert sum(map(whole.with_status, Status)) == whole.requirements

@@ -1,4 +1,4 @@
-"""What keeps the gates shut, compared with the rules line by line."""
+"""The requirements and lines that keep the gates shut, compared with the rules line by line."""
 
 from __future__ import annotations
 
@@ -6,61 +6,52 @@ import pytest
 from hypothesis import given
 from msgspec.structs import replace
 
-from duvet.model import Annotation, Kind, Place, Problem
+from duvet.model import Annotation, Kind
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
-from duvet.trace.records import State, list_requirements
-from tests.unit.trace.sections import citing, trace_of
-from tests.unit.trace.test_coverage import cited_texts
+from duvet.trace.records import Coverage, Requirement, State, list_requirements
+from tests.problems import show_problem
+from tests.unit.trace.made import cited_texts, citing, trace_of
 
 FRONT, BACK = "The pot", "MUST be warm."
 TEXT = f"{FRONT}\n{BACK}"
-NOT_CITED, NOT_TESTED = "Specification requirements missing citation.", "Citation missing test."
 
 
-def told(*annotations: Annotation, citations: bool = True, tests: bool = True) -> list[tuple[str, int]]:
+def shut_by(*annotations: Annotation, citations: bool = True, tests: bool = True) -> list[tuple[str, int]]:
+    """The code and the line of each problem."""
     problems = check_gates(trace_of(TEXT, *annotations), citations=citations, tests=tests)
     return [(one.code, one.place.line) for one in problems]
+
+
+def stated(*annotations: Annotation) -> tuple[tuple[Requirement, ...], tuple[Coverage, ...]]:
+    """The requirements of a trace, and what covers them."""
+    coverages = trace_of(TEXT, *annotations).coverages
+    return list_requirements(coverages[0], annotations), coverages
 
 
 def test_every_offender_has_a_place() -> None:
     trace = trace_of(
         TEXT, citing(f"{FRONT} {BACK}", Kind.SPEC), citing(FRONT), citing("be warm.", Kind.TEST), citing("", Kind.TODO)
     )
-    assert check_gates(trace, citations=True, tests=True) == (
-        Problem("DUV062", NOT_CITED, "t.md", Place(3), hint="t.md#t: The pot MUST be warm."),
-        Problem("DUV062", NOT_CITED, "t.md", Place(3), hint="t.md#t: be warm."),
-        Problem("DUV062", NOT_CITED, "t.md", Place(1), hint="t.md#t: T"),
-        Problem("DUV063", NOT_TESTED, "t.md", Place(2), hint="t.md#t: The pot MUST be warm."),
-        Problem("DUV063", NOT_TESTED, "t.md", Place(2), hint="t.md#t: The pot"),
-    )
+    assert list(map(show_problem, check_gates(trace, citations=True, tests=True))) == [
+        "t.md:3 DUV062 Specification requirements missing citation.; t.md#t: The pot MUST be warm.",
+        "t.md:3 DUV062 Specification requirements missing citation.; t.md#t: be warm.",
+        "t.md:1 DUV062 Specification requirements missing citation.; t.md#t: T",
+        "t.md:2 DUV063 Citation missing test.; t.md#t: The pot MUST be warm.",
+        "t.md:2 DUV063 Citation missing test.; t.md#t: The pot",
+    ]
 
 
-def test_a_gate_that_is_not_asked_for_is_open() -> None:
+def test_a_gate_that_is_waived_is_open() -> None:
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
     ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     annotations = citing(FRONT, Kind.SPEC), citing(BACK)
-    assert told(*annotations) == [("DUV062", 2), ("DUV063", 3)]
-    assert told(*annotations, citations=False) == [("DUV063", 3)]
-    assert told(*annotations, tests=False) == [("DUV062", 2)]
-    assert told(*annotations, citations=False, tests=False) == []
-
-
-@pytest.mark.parametrize("kind", [Kind.EXCEPTION, Kind.IMPLICATION])
-def test_what_needs_neither_code_nor_test(kind: Kind) -> None:
-    assert told(citing(FRONT, Kind.SPEC), citing(FRONT, kind)) == []
-
-
-def test_any_part_of_a_line_covers_it() -> None:
-    assert told(citing(f"{FRONT} {BACK}", Kind.SPEC), citing("pot MUST"), citing("pot MUST", Kind.TEST)) == []
-
-
-def test_a_test_alone_asks_for_code_and_not_for_tests() -> None:
-    assert told(citing(FRONT, Kind.TEST)) == [("DUV062", 2)]
-
-
-def test_nothing_is_asked_of_what_nobody_refers_to() -> None:
-    assert told() == []
+    assert shut_by(*annotations) == [("DUV062", 2), ("DUV063", 3)]
+    assert shut_by(*annotations, citations=False) == [("DUV063", 3)]
+    assert shut_by(*annotations, tests=False) == [("DUV062", 2)]
+    assert shut_by(*annotations, citations=False, tests=False) == shut_by() == []
+    # Any part of a line covers it.
+    assert shut_by(citing(f"{FRONT} {BACK}", Kind.SPEC), citing("pot MUST"), citing("pot MUST", Kind.TEST)) == []
 
 
 def test_nothing_is_asked_of_what_is_not_applicable() -> None:
@@ -69,52 +60,32 @@ def test_nothing_is_asked_of_what_is_not_applicable() -> None:
     annotations = citing(FRONT, Kind.SPEC), citing("be warm.", Kind.SPEC), citing("pot"), citing("warm", Kind.TEST)
     trace = trace_of(TEXT, *annotations)
     front, back = list_requirements(trace.coverages[0], annotations)
-    not_owed = [replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]
-    asked = [
-        [
-            (one.code, one.place.line)
-            for one in check_gates(trace, citations=True, tests=True, freed=find_freed_annotations(requirements))
-        ]
-        for requirements in ([front, back], [front, not_owed[1]], [not_owed[0], back], not_owed)
-    ]
+    free_front, free_back = (replace(one, state=State.NOT_APPLICABLE) for one in (front, back))
     cited, tested = [("DUV062", 3), ("DUV062", 3)], [("DUV063", 2), ("DUV063", 2)]
-    assert asked == [cited + tested, tested, cited, []]
+    for requirements, expected in (
+        ([front, back], cited + tested),
+        ([front, free_back], tested),
+        ([free_front, back], cited),
+        ([free_front, free_back], []),
+    ):
+        problems = check_gates(trace, citations=True, tests=True, freed=find_freed_annotations(requirements))
+        assert [(one.code, one.place.line) for one in problems] == expected
 
 
 def test_an_annotation_of_two_requirements_is_owed_by_either() -> None:
-    annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT)
-    trace = trace_of(TEXT, *annotations)
-    front, back = list_requirements(trace.coverages[0], annotations)
+    (front, back), _ = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing(TEXT))
     assert find_freed_annotations([replace(front, state=State.NOT_APPLICABLE), back]) == {0}
     assert find_freed_annotations([replace(one, state=State.NOT_APPLICABLE) for one in (front, back)]) == {0, 1, 2}
 
 
-def test_requirements_that_lack_code() -> None:
+def test_requirements_that_lack_code_or_tests() -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% duvet MUST list each offender with its target and its place in the specification.
-    annotations = citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT)
-    coverages = trace_of(TEXT, *annotations).coverages
-    found = list_requirements(coverages[0], annotations)
-    assert list(find_unimplemented(found)) == [
-        Problem(
-            "DUV062", "this requirement is not implemented: partial", "t.md", Place(3), hint="t.md#t: MUST be warm."
-        )
-    ]
-    assert list(find_untested(found, coverages)) == [
-        Problem(
-            "DUV063",
-            "this requirement is not tested: missing test",
-            "t.md",
-            Place(2),
-            hint="t.md#t: The pot",
-        ),
-        Problem(
-            "DUV063",
-            "this requirement is not tested: partial",
-            "t.md",
-            Place(3),
-            hint="t.md#t: MUST be warm.",
-        ),
+    found, coverages = stated(citing(FRONT, Kind.SPEC), citing(BACK, Kind.SPEC), citing("be warm."), citing(FRONT))
+    assert [show_problem(one) for one in (*find_unimplemented(found), *find_untested(found, coverages))] == [
+        "t.md:3 DUV062 this requirement is not implemented: partial; t.md#t: MUST be warm.",
+        "t.md:2 DUV063 this requirement is not tested: missing test; t.md#t: The pot",
+        "t.md:3 DUV063 this requirement is not tested: partial; t.md#t: MUST be warm.",
     ]
 
 
@@ -125,11 +96,9 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
     lacking_code = (State.UNCITED, State.TO_DO, State.MISSING_IMPLEMENTATION, State.PARTIAL)
     lacking_tests = (State.UNCITED, State.TO_DO, State.PARTIAL, State.MISSING_TEST)
-    annotations = citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST)
-    coverages = trace_of(TEXT, *annotations).coverages
-    (stated,) = list_requirements(coverages[0], annotations)
-    one = replace(stated, state=state)
-    found = [*find_unimplemented([one])], [*find_untested([one], coverages)]
+    (requirement,), coverages = stated(citing(FRONT, Kind.SPEC), citing(FRONT, Kind.TEST))
+    one = [replace(requirement, state=state)]
+    found = [*find_unimplemented(one)], [*find_untested(one, coverages)]
     assert list(map(bool, found)) == [state in lacking_code, state in lacking_tests]
 
 
@@ -144,27 +113,15 @@ def test_a_requirement_passes_by_its_state(state: State) -> None:
     ],
 )
 def test_a_requirement_of_two_parts(others: list[Annotation], codes: list[str]) -> None:
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
-    annotations = (citing(TEXT, Kind.SPEC), *others)
-    coverages = trace_of(TEXT, *annotations).coverages
-    found = list_requirements(coverages[0], annotations)
-    assert [one.code for one in (*find_unimplemented(found), *find_untested(found, coverages))] == codes
-
-
-def test_the_words_for_what_is_tested_in_part() -> None:
-    annotations = citing(TEXT, Kind.SPEC), citing(FRONT), citing(BACK, Kind.TEST)
-    coverages = trace_of(TEXT, *annotations).coverages
-    (problem,) = find_untested(list_requirements(coverages[0], annotations), coverages)
-    assert problem.message == "a part of this requirement is not tested"
+    found, coverages = stated(citing(TEXT, Kind.SPEC), *others)
+    problems = *find_unimplemented(found), *find_untested(found, coverages)
+    assert [one.code for one in problems] == codes
+    if others == [citing(FRONT), citing(BACK, Kind.TEST)]:
+        assert problems[-1].message == "a part of this requirement is not tested"
 
 
 @given(cited_texts())
 def test_equals_the_plain_rules(cited: tuple[str, tuple[Annotation, ...]]) -> None:
-    ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
-    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
     text, annotations = cited
     flat = text.replace("\n", " ")
     starts = {one.quote: flat.find(one.quote) for one in annotations}

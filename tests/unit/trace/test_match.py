@@ -1,6 +1,8 @@
-"""Finding quotes, compared with the rules spelt out byte by byte."""
+"""Finding quotes, exactly or with one byte of difference, compared with the rules spelt out byte by byte."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import example, given
@@ -8,11 +10,18 @@ from hypothesis import strategies as st
 
 from duvet.model import Section
 from duvet.text import WHITESPACE
-from duvet.trace.match import QuoteMatcher
+from duvet.trace.match import (
+    OrderedText,
+    QuoteMatcher,
+    SearchText,
+    SectionView,
+    cut_view,
+    find_one_edit,
+    make_section_view,
+)
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
 from tests.unit.test_normalise import plain_normalise
-from tests.unit.trace.sections import HEADING, file_of, section_of
-from tests.unit.trace.test_fuzzy import plain_find
+from tests.unit.trace.made import file_of, section_of
 
 POT = "  The pot MUST be\n\n\twarm ( and\u00a0clean).  \nIt is é日🩸.\n\nx\n"
 CHARS = st.sampled_from(["a", "b", ".", "-", " ", "\n", "\n", "\t", "é", "è", "斩", "🩸", "\u00a0", "©"])
@@ -52,64 +61,30 @@ def test_quotes(quote: str, texts: list[str], fit: Fit) -> None:
 @pytest.mark.parametrize(
     ("text", "quote"),
     [
-        (POT, "the pot must be"),
-        (POT, "THE"),
-        (POT, "pot MUST warm"),
-        (POT, "It is é本🩸."),
+        *((POT, quote) for quote in ("the pot must be", "THE", "pot MUST warm", "It is é本🩸.")),
         ("The **pot** MUST", "The pot MUST"),
         ("don\u2019t", "don't"),
-        ("", "x"),
-        ("\n \n", "x"),
-        ("", "pot"),
-        ("\u2028", "\u2028a"),
+        *(("", "x"), ("\n \n", "x"), ("", "pot"), ("\u2028", "\u2028a")),
         # One byte of the quote stands in white space, or in a part of a character.
-        ("x \u00a0", "©"),
-        ("a\u00a0b", "©"),
+        *(("x \u00a0", "©"), ("a\u00a0b", "©")),
     ],
 )
 def test_what_is_not_found(text: str, quote: str) -> None:
     assert QuoteMatcher(section_of(text)).find(quote) is None
 
 
-def test_an_empty_quote_refers_to_the_title() -> None:
+def test_one_matcher_finds_many_quotes() -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% An annotation without a quote MUST refer to the title of its section.
-    for text in (POT, ""):
-        assert QuoteMatcher(section_of(text)).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
-
-
-def test_one_matcher_finds_many_quotes() -> None:
     matcher = QuoteMatcher(section_of("one\ntwo"))
-    pieces = [read("one\ntwo", matcher.find(quote)) for quote in ("one  two", "ona", "two", "one   two")]
-    assert pieces == [
-        (["one", "two"], Fit.NORMALISED),
-        (["one"], Fit.ONE_EDIT),
-        (["two"], Fit.EXACT),
-        (["one", "two"], Fit.NORMALISED),
-    ]
-
-
-def plain_matches(section: Section, quote: str) -> FoundQuote | None:
-    """Where a quote stands, with each byte of the section kept beside its place in the file."""
-    chars = section_chars(section)
-    text = "".join(char for char, _, _ in chars)
-    start = text.find(quote)
-    if start >= 0:
-        return plain_pieces(chars[start : start + len(quote)]), Fit.EXACT
-    kept = plain_kept(text)
-    normal = "".join(text[at] for at in kept)
-    start, wanted, fit = normal.find(plain_normalise(quote)), plain_normalise(quote), Fit.NORMALISED
-    end = start + len(wanted)
-    if start < 0:
-        near = plain_find(wanted.encode(), normal.encode())
-        if near is None or not normal:
-            return None
-        owners = [index for index, char in enumerate(normal) for _ in char.encode()]
-        start, end, fit = owners[near[0]], owners[near[1] - 1] + 1, Fit.ONE_EDIT
-    found = chars[kept[start] : kept[end - 1] + 1]
-    while found and found[-1][0] in WHITESPACE:
-        found.pop()
-    return (plain_pieces(found), fit) if found else None
+    assert matcher.find("") == QuoteMatcher(section_of("")).find("") == ((Piece(TITLE_LINE, 2, 3),), Fit.TITLE)
+    for quote, texts, fit in (
+        ("one  two", ["one", "two"], Fit.NORMALISED),
+        ("ona", ["one"], Fit.ONE_EDIT),
+        ("two", ["two"], Fit.EXACT),
+        ("one   two", ["one", "two"], Fit.NORMALISED),
+    ):
+        assert read("one\ntwo", matcher.find(quote)) == (texts, fit)
 
 
 def section_chars(section: Section) -> list[tuple[str, int, int]]:
@@ -152,6 +127,97 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
     return tuple(found)
 
 
+SHORT_TEXTS = st.text(st.sampled_from("ab "), max_size=14) | st.text(st.sampled_from("aé斩🩸"), max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "found"),
+    [
+        (b"warm", b"the warn pot", (4, 8)),
+        (b"warm", b"the wrm pot", (4, 7)),
+        (b"warm", b"the waarm pot", (4, 9)),
+        (b"warm", b"the arm", (3, 7)),
+        (b"warm", b"arm", (0, 3)),
+        (b"warm", b"war", (0, 3)),
+        (b"warm", b"warp xarm", (0, 4)),
+        (b"warm", b"the wram pot", None),
+        (b"warm", b"cold", None),
+        (b"x", b"abc", (0, 1)),
+        (b"x", b"", (0, 0)),
+        (b"ab", b"", None),
+    ],
+)
+def test_the_first_stretch(quote: bytes, text: bytes, found: tuple[int, int] | None) -> None:
+    assert find_one_edit(quote, SearchText(text)) == found
+
+
+def best_stretches(quote: bytes, text: bytes) -> list[tuple[int, int, int]]:
+    """For each end in the text the least number of edits, and of the stretches with so few the start of the longest."""
+    row = [(0, start) for start in range(len(text) + 1)]
+    for taken, wanted in enumerate(quote, 1):
+        above, row = row, [(taken, 0)]
+        for end, byte in enumerate(text, 1):
+            (kept, kept_start), (skipped, skipped_start), (added, added_start) = above[end - 1], above[end], row[-1]
+            row.append(
+                min((kept + (byte != wanted), kept_start), (skipped + 1, skipped_start), (added + 1, added_start))
+            )
+    return [(edits, start, end) for end, (edits, start) in enumerate(row)]
+
+
+def plain_find(quote: bytes, text: bytes) -> tuple[int, int] | None:
+    kept: list[tuple[int, int]] = []
+    for edits, start, end in best_stretches(quote, text):
+        if edits <= 1:
+            if kept and start <= kept[-1][0]:
+                kept.pop()
+            kept.append((start, end))
+    return kept[0] if kept else None
+
+
+@given(SHORT_TEXTS.filter(bool), SHORT_TEXTS)
+@example("é", "🩸")
+@example("ab", "bab")
+def test_equals_the_textbook(quote: str, text: str) -> None:
+    if quote not in text:
+        assert find_one_edit(quote.encode(), SearchText(text.encode())) == plain_find(quote.encode(), text.encode())
+
+
+@given(st.text(st.sampled_from("abc def"), min_size=1, max_size=30), st.data())
+def test_any_one_edit_is_found(text: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(text) - 1))
+    edit = data.draw(st.sampled_from(["", "x", "xx"]))
+    quote = text[:at] + edit[:1] + text[at + (len(edit) < 2) :]
+    if quote and quote not in text:
+        assert (
+            find_one_edit(quote.encode(), SearchText(text.encode()))
+            == plain_find(quote.encode(), text.encode())
+            is not None
+        )
+
+
+def plain_matches(section: Section, quote: str) -> FoundQuote | None:
+    """Where a quote stands, with each byte of the section kept beside its place in the file."""
+    chars = section_chars(section)
+    text = "".join(char for char, _, _ in chars)
+    start = text.find(quote)
+    if start >= 0:
+        return plain_pieces(chars[start : start + len(quote)]), Fit.EXACT
+    kept = plain_kept(text)
+    normal = "".join(text[at] for at in kept)
+    start, wanted, fit = normal.find(plain_normalise(quote)), plain_normalise(quote), Fit.NORMALISED
+    end = start + len(wanted)
+    if start < 0:
+        near = plain_find(wanted.encode(), normal.encode())
+        if near is None or not normal:
+            return None
+        owners = [index for index, char in enumerate(normal) for _ in char.encode()]
+        start, end, fit = owners[near[0]], owners[near[1] - 1] + 1, Fit.ONE_EDIT
+    found = chars[kept[start] : kept[end - 1] + 1]
+    while found and found[-1][0] in WHITESPACE:
+        found.pop()
+    return (plain_pieces(found), fit) if found else None
+
+
 @given(TEXTS, TEXTS.map(lambda text: " ".join(text.split())).filter(bool))
 @example("a🩸", "é")
 @example("斩", "aé")
@@ -182,6 +248,85 @@ def test_what_is_found_exactly_is_what_was_quoted(words: list[str], data: st.Dat
     assert (" ".join(texts), fit) == (quote, Fit.EXACT)
 
 
-def test_sections_are_where_they_say() -> None:
-    section = section_of("é\nab")
-    assert (section.lines, section.starts, file_of("é\nab")[:4].decode()) == (("é", "ab"), (4, 7), HEADING)
+FEW_WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "", "é"]), max_size=12).map(" ".join)
+LONG = " ".join(["much"] * 90)
+ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for number in range(600)]
+
+
+@given(FEW_WORDS, FEW_WORDS)
+@example(f"{LONG} a {LONG} b", f"{LONG} b")
+@example("a " * 600, "a a")
+def test_all_places_are_found(text: str, part: str) -> None:
+    data, wanted = text.encode(), part.encode()
+    plain, ordered = SearchText(data), OrderedText(data)
+    places = [at for at in range(len(data) + 1) if data.startswith(wanted, at)]
+    assert list(plain.places(wanted)) == list(ordered.places(wanted)) == places
+    assert plain.find(wanted) == ordered.find(wanted) == data.find(wanted)
+
+
+@given(FEW_WORDS, st.text(st.sampled_from("ab é"), min_size=2))
+def test_quotes_are_cut_into_two_parts(text: str, quote: str) -> None:
+    data = quote.encode()
+    assert all(0 < kind(text.encode()).split(data) < len(data) for kind in (SearchText, OrderedText))
+
+
+@given(FEW_WORDS, st.text(st.sampled_from("ab é"), min_size=1))
+@example("a " * 600, "a a b")
+def test_one_edit_is_found_alike(text: str, quote: str) -> None:
+    data, wanted = text.encode(), quote.encode()
+    if wanted not in data:
+        assert find_one_edit(wanted, OrderedText(data)) == plain_find(wanted, data)
+
+
+class Counting(OrderedText):
+    """Counts the places that it tells."""
+
+    told = 0
+
+    def places(self, part: bytes) -> Iterable[int]:
+        for place in super().places(part):
+            self.told += 1
+            yield place
+
+
+def test_few_places_of_alike_sentences_are_looked_at() -> None:
+    text = Counting(" ".join(ALIKE).encode())
+    for number, sentence in enumerate(ALIKE):
+        for at in range(0, len(sentence), 7):
+            quote = f"{sentence[:at]}~{sentence[at + 1 :]}".encode()
+            assert find_one_edit(quote, text) == (
+                len(sentence) * number + number,
+                len(sentence) * (number + 1) + number,
+            )
+    assert text.told < 10 * len(ALIKE)
+
+
+def test_one_matcher_finds_as_much_as_many() -> None:
+    section = section_of("\n".join(ALIKE[:200]))
+    matcher = QuoteMatcher(section)
+    for number, sentence in enumerate(ALIKE[:200]):
+        for quote in (sentence.replace("MUST", "MAST"), sentence.replace(".", " ."), sentence.replace("MUST", "may")):
+            assert matcher.find(quote) == QuoteMatcher(section).find(quote), number
+
+
+SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
+
+
+def test_views_and_their_pieces() -> None:
+    view = make_section_view(SECTION)
+    assert view == SectionView(SECTION, "ab cé\u2003 d x".encode(), [0, 3, 4], [0, 3, 12, 14])
+    empty = section_of("\n \n")
+    assert make_section_view(empty) == SectionView(empty, b"", [], [0])
+    assert cut_view(make_section_view(empty), 0, 0) == ()
+    front, last = Piece(0, 6, 8), Piece(4, 27, 27)
+    for (start, end), pieces in {
+        (0, 2): [front],
+        (0, 3): [front],
+        (2, 3): [],
+        (5, 5): [],
+        (12, 13): [last],
+        (4, 9): [Piece(3, 16, 21)],
+        (1, 4): [Piece(0, 7, 7), Piece(3, 15, 15)],
+        (0, 13): [front, Piece(3, 15, 23), last],
+    }.items():
+        assert list(cut_view(view, start, end)) == pieces

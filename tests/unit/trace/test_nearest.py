@@ -1,11 +1,109 @@
-"""Where in a specification the text is that a quote should be."""
+"""The text that a quote was meant to be, its section, and the words that differ."""
 
 from __future__ import annotations
 
+import pytest
+
 from duvet.project.project import Project
 from duvet.specs.locator import locate_specification
-from duvet.trace.nearest import Neighbourhood
+from duvet.trace.nearest import Neighbourhood, TextStretch, TextWords, make_word_diff
 from duvet.tree.files import MemoryTree
+
+PARAGRAPH = (
+    "This section is about tea. The water MUST boil before the leaves are put into the pot. The leaves MUST be dry, "
+    "and they MUST NOT be old. Milk (of a cow) MAY be added. * The cup SHOULD be warm and clean at all times."
+)
+
+
+def nearest(quote: str, text: str = PARAGRAPH) -> str | None:
+    """What is found, if it is clear."""
+    found = TextWords(text.split()).nearest(quote.split())
+    return found.text if found and found.is_clear else None
+
+
+WATER = "The water MUST boil before the leaves are put into the pot."
+
+
+@pytest.mark.parametrize(
+    ("quote", "found"),
+    [
+        # A word in the middle, at either end, more or fewer of them.
+        ("The water MUST cook before the leaves are put into the pot.", WATER),
+        ("The water MUST before the leaves are put into the pot.", WATER),
+        ("The water MUST really boil before the leaves are put into the pot.", WATER),
+        ("Hot water MUST boil before the leaves are put into the pot.", WATER),
+        ("The water MUST boil before the leaves are put into the kettle.", WATER),
+        ("The water MUST boil before the leaves get put into the hot pot.", WATER),
+        # A part of a sentence stays a part, with the punctuation that it has.
+        ("water MUST boil before a leaf is put", "water MUST boil before the leaves are put"),
+        ("The leaves MUST all be dry", "The leaves MUST be dry"),
+        ("The leaves MUST all be dry,", "The leaves MUST be dry,"),
+        ("Milk (of a goat) MAY be added", "Milk (of a cow) MAY be added"),
+        ("Milk (of a cow) MAY be put", "Milk (of a cow) MAY be added."),
+        # The bullet of a list that the text has not, has, or has another one for.
+        ("* The water MUST cook before the leaves are put into the pot.", WATER),
+        ("- The cup SHOULD be hot and clean at all times.", "* The cup SHOULD be warm and clean at all times."),
+        # Where a sentence began or ended with another word, it is meant as a whole.
+        ("This section tells of tea.", "This section is about tea."),
+        # Two words in the wrong order.
+        ("water The MUST boil before the leaves are put into the pot.", WATER),
+        ("The water MUST boil before the leaves are put into pot. the", WATER),
+        # Words that stand nowhere go away where they follow a sentence, or lead to one.
+        (f"{WATER} and so on", WATER),
+        (f"See also: {WATER}", WATER),
+        (f"{WATER} This is all.", WATER),
+    ],
+)
+def test_a_quote_keeps_its_extent(quote: str, found: str) -> None:
+    assert nearest(quote) == found
+
+
+def test_one_text_in_two_places_is_one_answer() -> None:
+    text = f"{PARAGRAPH} The leaves MUST be dry"
+    assert nearest("The leaves MUST be quite dry", text) == "The leaves MUST be dry"
+    assert nearest("The water in the pot MUST boil now.", "The water MUST boil now.") == "The water MUST boil now."
+
+
+def test_a_known_sentence_is_whole() -> None:
+    """A sentence of a list may begin where no other ends."""
+    text = "Hosts have rules - the host MUST smile at every guest who comes - the host MUST wait for all who come late"
+    quote, sentence = "Any host MUST smile at every guest who came.", "the host MUST smile at every guest who comes"
+    plain, known = (TextWords(text.split(), given).nearest(quote.split()) for given in ((), [sentence]))
+    assert plain and plain.text == sentence and not plain.is_clear
+    assert known and known.text == sentence and known.is_clear
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        # In the middle of a sentence it ends, or begins, with words that stand nowhere near.
+        "The water MUST boil before the leaves and so on",
+        "now and then before the leaves are put into the pot.",
+        # Nothing is like it, it is too short, or two are.
+        "Nobody has ever written down anything of this kind.",
+        "boil the",
+        "*",
+        "A frame of type F MUST be ignored by all servers.",
+    ],
+)
+def test_no_answer_is_clear(quote: str) -> None:
+    frames = "A frame of type A MUST be ignored by all servers. A frame of type B MUST be ignored by all servers."
+    assert nearest(quote, f"{TEXT} {frames}") is None
+    assert nearest(quote, "") is None
+    assert nearest("- aa MUST warm", "é The * be") is None
+
+
+@pytest.mark.parametrize(
+    ("score", "second", "is_clear"),
+    [(75, 0, True), (74, 0, False), (80, 60, True), (80, 61, False), (99, 94, True), (99, 95, False), (100, 95, True)],
+)
+def test_what_is_clear(score: float, second: float, is_clear: bool) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
+    ##% exactly one correction fits.
+    assert TextStretch("", score, second).is_clear is is_clear
+    assert not TextStretch("", score, second, is_whole=False).is_clear
+
 
 TEXT = """\
 # Tea
@@ -35,50 +133,72 @@ def near(text: str = TEXT) -> Neighbourhood:
     return Neighbourhood(project.library.load(locate_specification("tea.md")))
 
 
-def holding(quote: str) -> list[str]:
+@pytest.mark.parametrize(
+    ("quote", "sections"),
+    [
+        ("The leaves", []),
+        # However it is wrapped, but to the letter.
+        ("Everybody SHOULD wait until the host has  poured the last cup", ["serving", "again"]),
+        ("rinsed with water , and MUST NOT", ["washing"]),
+        ("rinsed with waters, and MUST NOT", []),
+        ("", []),
+        ("The water MUST boil", ["brewing", "washing"]),
+        ("The waters MUST boil", []),
+    ],
+)
+def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     one = near()
-    return [one.section_id(index) for index in one.holding(quote)]
+    assert [one.section_id(index) for index in one.holding(quote)] == sections
+    held = [one.section_id(index) for index in range(5) if one.holds(index, quote)]
+    assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
-def test_sections_that_hold_a_quote() -> None:
-    """However it is wrapped, but to the letter."""
-    assert holding("The leaves") == []
-    assert holding("Everybody SHOULD wait until the host has  poured the last cup") == ["serving", "again"]
-    assert holding("rinsed with water , and MUST NOT") == ["washing"]
-    assert holding("rinsed with waters, and MUST NOT") == []
-    assert holding("") == []
+FRAMES = "# Frames\n\n" + "".join(
+    f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB"
+)
 
 
-def test_whether_a_section_holds_a_quote() -> None:
-    one = near()
-    assert [one.holds(index, "The water MUST boil") for index in range(5)] == [False, True, False, True, False]
-    assert one.holds(2, "")
-    # What is accepted with one edit is not what stands there.
-    assert not one.holds(1, "The waters MUST boil")
-
-
-def test_the_best_section() -> None:
-    one = near()
-    found = one.anywhere("The water MUST boil before the leaves get put into the pot.")
-    assert found is not None and one.section_id(found[0]) == "brewing"
-    assert found[1].text == "The water MUST boil before the leaves are put into the pot."
-    assert found[1].is_clear
-    assert one.anywhere("Nobody has ever seen anything of that kind.") is None
-    assert near("").anywhere("The water MUST boil.") is None
-
-
-def test_one_text_in_two_sections_is_one_answer() -> None:
-    found = near().anywhere("Everybody SHOULD wait until the guest has poured the last cup of tea.")
-    assert found is not None and found[1].is_clear
-
-
-def test_two_texts_are_two_answers() -> None:
-    frames = "".join(f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB")
-    found = near(f"# Frames\n\n{frames}").anywhere("A frame of type F MUST be ignored by servers.")
-    assert found is not None and not found[1].is_clear
+@pytest.mark.parametrize(
+    ("text", "quote", "found"),
+    [
+        (
+            TEXT,
+            "The water MUST boil before the leaves get put into the pot.",
+            ("brewing", "The water MUST boil before the leaves are put into the pot.", True),
+        ),
+        (TEXT, "Nobody has ever seen anything of that kind.", None),
+        ("", "The water MUST boil.", None),
+        # One text in two sections is one answer, two texts are two.
+        (
+            TEXT,
+            "Everybody SHOULD wait until the guest has poured the last cup of tea.",
+            ("again", "Everybody SHOULD wait until the host has poured the last cup of tea.", True),
+        ),
+        (
+            FRAMES,
+            "A frame of type F MUST be ignored by servers.",
+            ("b", "A frame of type B MUST be ignored by servers.", False),
+        ),
+    ],
+)
+def test_the_best_section(text: str, quote: str, found: tuple[str, str, bool] | None) -> None:
+    one = near(text)
+    best = one.anywhere(quote)
+    assert (best and (one.section_id(best[0]), best[1].text, best[1].is_clear)) == found
 
 
 def test_rare_words_tell_where_to_look() -> None:
     one = near()
     assert [one.section_id(index) for _, index in one.likely("The pot MUST be filled with soap")][:1] == ["washing"]
     assert one.likely("nothing known") == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        *(("a b c", "a b c", "a b c"), ("a b c", "a x y c", "a [-b-]{+x y+} c"), ("a b c", "b c", "[-a-] b c")),
+        *(("a b", "a\n b  c", "a b {+c+}"), ("", "", "")),
+    ],
+)
+def test_word_diff(old: str, new: str, shown: str) -> None:
+    assert make_word_diff(old, new) == shown

@@ -1,4 +1,4 @@
-"""A few files to ask about, and a checkout with links."""
+"""A checkout with links."""
 
 from __future__ import annotations
 
@@ -27,15 +27,6 @@ LINKS = {
     "sub/out": "../../beside.md",
     "sub/whole": "/",
 }
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "src" / "deep").mkdir(parents=True)
-    (tmp_path / "src" / "a.rs").write_text("one")
-    (tmp_path / "src" / "b.rs").write_text("two")
-    (tmp_path / "link").symlink_to("src")
-    return tmp_path
 
 
 @pytest.fixture

@@ -1,16 +1,55 @@
-"""The tree of a git revision gives the answers of a checkout."""
+"""Trees of git revisions give the answers of a checkout, in repositories of every kind and however git is run."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from duvet.errors import DuvetError
-from duvet.tree.files import DiskTree
-from tests.cli.made import make
-from tests.histories import commit, git, history
-from tests.unit.tree.answering import answers, listed, tree_of
+from duvet.project.project import Options, Project
+from duvet.specs.library import Policy
+from duvet.tree.files import DiskTree, MemoryTree, Tree, is_folder
+from duvet.tree.git import GitRepository, GitRevisions, GitTree
+from tests.cli.made import KETTLE, make
+from tests.histories import ENVIRON, commit, git, history
+
+
+@contextmanager
+def tree_of(folder: Path, revision: str = "HEAD") -> Iterator[GitTree]:
+    revisions = GitRevisions(str(folder), ENVIRON)
+    found = revisions.find(revision)
+    assert found is not None
+    with revisions.tree(found, DiskTree(str(folder))) as tree:
+        yield tree
+
+
+def answers(tree: Tree, path: str) -> list[Any]:
+    """What a tree says to each question about a path."""
+    return [
+        *map(_heard, (lambda: tree.read(path), lambda: tree.is_file(path), lambda: tree.exists(path))),
+        *([] if "\0" in path else [_heard(lambda: listed(tree, path))]),
+    ]
+
+
+def _heard(ask: Callable[[], object]) -> object:
+    try:
+        return ask()
+    except DuvetError as error:
+        return type(error), error.message
+
+
+def listed(tree: Tree, path: str) -> list[tuple[str, bool, bool]]:
+    found = (entry for entry in tree.entries(path) if entry.name != ".git")
+    return sorted((entry.name, is_folder(entry), entry.is_symlink()) for entry in found)
+
 
 PATHS = [
     *("", ".", "..", "../..", "src", "src/", "src//b.rs", "./src/./b.rs", "src/d/../b.rs", "src/.", "src/d/.."),
@@ -81,26 +120,182 @@ def test_what_is_lent(checkout: Path) -> None:
         assert tree.taken == {"spec.md": None, "downloads/x/y.txt": None}
 
 
-def test_a_cache_that_is_committed_is_no_part_of_the_tree(checkout: Path) -> None:
+def test_caches_line_ends_and_submodules_of_a_commit(checkout: Path, tmp_path: Path) -> None:
     make(checkout, {".duvet/cache/x": "x", ".duvet/config.toml": ""})
+    make(checkout, {"../.gitattributes": "*.txt text eol=crlf\n", "lines.txt": "one\r\ntwo\r\n"})
+    git(checkout, "submodule", "--quiet", "add", str(history(tmp_path / "other", {"x.rs": "x"})), "module")
     commit(checkout)
     with tree_of(checkout) as tree:
         assert listed(tree, ".duvet") == [("config.toml", False, False)] == listed(DiskTree(str(checkout)), ".duvet")
         assert not tree.exists(".duvet/cache") and listed(tree, ".duvet/cache") == []
-
-
-def test_line_ends_are_those_of_the_repository(checkout: Path) -> None:
-    make(checkout, {"../.gitattributes": "*.txt text eol=crlf\n", "lines.txt": "one\r\ntwo\r\n"})
-    commit(checkout)
-    with tree_of(checkout) as tree:
         assert (tree.read("lines.txt"), tree.read("crlf.rs")) == (b"one\ntwo\n", b"one\r\ntwo\r\n")
-
-
-def test_a_submodule_is_an_empty_folder(checkout: Path, tmp_path: Path) -> None:
-    other = history(tmp_path / "other", {"x.rs": "x"})
-    git(checkout, "submodule", "--quiet", "add", str(other), "module")
-    commit(checkout)
-    assert (checkout / "module" / "x.rs").exists()
-    with tree_of(checkout) as tree:
-        assert ("module", True, False) in listed(tree, "")
+        # A submodule is an empty folder.
+        assert (checkout / "module" / "x.rs").exists() and ("module", True, False) in listed(tree, "")
         assert (listed(tree, "module"), tree.exists("module/x.rs")) == ([], False)
+
+
+KINDS = {
+    "sha256": [],
+    "bare": ["clone --quiet --bare r w"],
+    "worktree": ["-C r worktree add --quiet --detach ../w"],
+    "shallow": ["-C r commit --quiet --allow-empty --message=x", "clone --quiet --depth=1 file://{} w"],
+    "tag": ["-C r tag --annotate --message=x v1"],
+    "packed": ["-C r gc --quiet"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_repositories_of_every_kind(kind: str, tmp_path: Path) -> None:
+    folder = history(tmp_path / "r", KETTLE, *(["--object-format=sha256"] if kind == "sha256" else []))
+    for command in KINDS[kind]:
+        git(tmp_path, *command.format(folder).split())
+    other = tmp_path / "w" if (tmp_path / "w").exists() else folder
+    with tree_of(other, "v1" if kind == "tag" else "HEAD") as tree:
+        project = folder if kind == "bare" else other
+        then = Project(str(project), tree=tree)
+        assert then.catalogue == Project(str(project)).catalogue
+        assert len(then.catalogue.requirements) == 3 and then.catalogue.problems == ()
+        assert not tree.exists("../HEAD")
+
+
+@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
+def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
+    shutil.copytree(shared / "golden" / name / "project", tmp_path / "r")
+    folder = history(tmp_path / "r", {})
+    with tree_of(folder) as tree:
+        then = Project(str(folder), tree=tree).catalogue
+        assert then == Project(str(folder), Options(policy=Policy(offline=True))).catalogue
+        assert len(then.requirements) > 200 and tree.taken == {}
+
+
+def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
+    folder = history(tmp_path / "r", KETTLE)
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "--quiet", "--no-checkout", "--filter=blob:none", f"file://{folder}", "w")
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with tree_of(tmp_path / "w") as tree:
+        assert [name for name, _, _ in listed(tree, "")] == [".duvet", "spec.md", "src"]
+        for _ in range(2):
+            with pytest.raises(DuvetError, match="this clone lacks the object"):
+                tree.read("spec.md")
+        assert [name for name, _, _ in listed(tree, "src")] == ["a.rs"]
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process runs that may be nobody's child here."""
+    stat = Path(f"/proc/{pid}/stat")
+    return stat.exists() and "Z" not in stat.read_text().split()[2]
+
+
+def test_nothing_is_left_running(checkout: Path) -> None:
+    program = (
+        "import os; from duvet.tree.files import DiskTree; from duvet.tree.git import GitRevisions\n"
+        "revisions = GitRevisions(os.getcwd(), os.environ)\n"
+        "tree = revisions.tree(revisions.find('HEAD'), DiskTree()); tree.read('a.rs')\n"
+        "print(tree.paths.objects._process.pid, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", program], cwd=checkout, env={**ENVIRON}, stdout=subprocess.PIPE, text=True, check=False
+    )
+    assert killed.returncode == -9
+    while is_running(int(killed.stdout)):
+        os.sched_yield()
+    with tree_of(checkout) as tree:
+        tree.read("a.rs")
+        process = tree.paths.objects._process
+        assert process is not None and process.poll() is None
+    assert process.poll() is not None
+
+
+def test_a_git_that_dies_is_started_again(checkout: Path) -> None:
+    with tree_of(checkout) as tree:
+        assert tree.read("a.rs") == b"a"
+        process = tree.paths.objects._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        with pytest.raises(DuvetError, match="this clone lacks the object"):
+            tree.read("crlf.rs")
+        assert tree.paths.lacks == ["sub/crlf.rs"]
+        assert tree.read("crlf.rs") == b"one\r\ntwo\r\n"
+
+
+HOSTILE = "--all|--branches|--glob=refs/heads/main|--git-dir|-q|^main|main..main|HEAD:sub/a.rs|HEAD^{tree}||a\nb| "
+
+
+def test_hostile_names_of_revisions(checkout: Path) -> None:
+    revisions = GitRevisions(str(checkout), ENVIRON)
+    head = git(checkout, "rev-parse", "HEAD")
+    assert [revisions.find(name) for name in ("main", "HEAD^{/change}", ":/change", "@", head[:10])] == [head] * 5
+    assert [name for name in HOSTILE.split("|") if revisions.find(name)] == []
+    with pytest.raises(DuvetError, match="can't hold a NUL"):
+        revisions.find("a\0b")
+    git(checkout, "update-ref", "refs/heads/--all", "HEAD")
+    assert revisions.find("--all") == head
+
+
+def test_variables_of_git(checkout: Path, tmp_path: Path) -> None:
+    log, other = tmp_path / "log", history(tmp_path / "other", {"sub/x.rs": "x"})
+    traces = {"GIT_TRACE": str(log), "GIT_TRACE2_EVENT": str(log), "GIT_TRACE_SETUP": str(log)}
+    assert GitRevisions(str(checkout), {**ENVIRON, **traces}).find("HEAD")
+    assert not log.exists()
+    environ = {**ENVIRON, "GIT_DIR": str(other / ".git"), "GIT_WORK_TREE": str(checkout.parent), "GIT_TRACE": "1"}
+    revisions = GitRevisions(str(checkout), environ)
+    commit = revisions.find("HEAD")
+    assert commit is not None
+    with revisions.tree(commit, DiskTree(str(checkout))) as tree:
+        assert tree.read("x.rs") == b"x" and not tree.exists("a.rs")
+
+
+def head(folder: Path) -> str | None:
+    """The commit; None outside a repository."""
+    found = GitRepository(DiskTree(str(folder)), str(folder))
+    top = found.top(found.start)
+    return None if top is None else found.head(top)
+
+
+def test_the_commit_of_a_branch(tmp_path: Path) -> None:
+    folder = history(tmp_path / "a", {"deep/x": "1"})
+    assert head(tmp_path) is None
+    first = git(folder, "rev-parse", "HEAD")
+    assert head(folder) == head(folder / "deep") == first
+    assert commit(folder) == head(folder) != first
+    git(folder, "branch", "other/main")
+    git(folder, "tag", "--annotate", "--message=x", "v1")
+    git(folder, "pack-refs", "--all", "--prune")
+    assert not (folder / ".git/refs/heads/main").exists()
+    assert head(folder) == git(folder, "rev-parse", "HEAD")
+    assert commit(folder) == head(folder)
+    git(folder, "checkout", "--quiet", "--detach")
+    assert head(folder) == git(folder, "rev-parse", "HEAD")
+
+
+def test_the_commit_of_other_working_trees(tmp_path: Path) -> None:
+    folder = history(tmp_path / "a", {"x": "1"})
+    git(folder, "worktree", "add", "--quiet", "-b", "further", "../b")
+    other = commit(tmp_path / "b")
+    assert head(tmp_path / "b") == other != head(folder)
+    history(tmp_path / "c", {"y": "1"}, "--object-format=sha256")
+    assert head(tmp_path / "c") == git(tmp_path / "c", "rev-parse", "HEAD")
+    history(tmp_path / "d", {"y": "1"})
+    git(folder, "submodule", "--quiet", "add", "../d", "inner")
+    assert head(folder / "inner") == git(folder / "inner", "rev-parse", "HEAD") != head(folder)
+    (tmp_path / "e").mkdir()
+    git(tmp_path / "e", "init", "--quiet")
+    assert head(tmp_path / "e") == ""
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        *({}, {".git": b"nothing"}, {".git": b"gitdir: elsewhere\n"}, {".git/HEAD": b"\xff"}),
+        *({".git/HEAD": b"ref: HEAD\n"}, {".git/HEAD": b"0123456\n"}),
+        {".git/HEAD": b"ref: refs/heads/main\n", ".git/packed-refs": b"# pack-refs\nx refs/heads/main\n"},
+    ],
+)
+def test_repositories_that_can_not_be_read(files: dict[str, bytes]) -> None:
+    assert GitRepository(MemoryTree(files), "/project").head("/project/") == ""

@@ -1,0 +1,172 @@
+"""Files of values in every format: what stands in them, where, and which files are refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.config.document import DataDocument, DocumentError
+from duvet.config.document_formats import read_document
+from duvet.model import Place
+from tests.conftest import ROOT
+
+TEXTS = {
+    "json": '{\n  "é": {"b c": [1, {"d": "x"}]},\n  "e": "\\u0061\\"}"\n}\n',
+    "yaml": 'é:\n  b c: [1, {d: x}]\ne: "\\u0061\\"}"\n',
+    "toml": '[é]\n"b c" = [1, {d = "x"}]\n'.replace("[é]", '["é"]') + "[f]\n",
+}
+PLACES: dict[str, dict[tuple[str | int, ...], tuple[Place, Place]]] = {
+    "json": {
+        ("é",): (Place(2, 3, 3), Place(2, 8, 24)),
+        ("é", "b c", 0): (Place(2, 17, 1), Place(2, 17, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 21, 3), Place(2, 26, 3)),
+        ("e",): (Place(3, 3, 3), Place(3, 8, 11)),
+        ("é", "z"): (Place(2, 8, 24), Place(2, 8, 24)),
+    },
+    "yaml": {
+        ("é",): (Place(1, 1, 1), Place(2, 3, 1)),
+        ("é", "b c", 0): (Place(2, 9, 1), Place(2, 9, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 13, 1), Place(2, 16, 1)),
+        ("e",): (Place(3, 1, 1), Place(3, 4, 11)),
+        ("é", "z"): (Place(2, 3, 1), Place(2, 3, 1)),
+    },
+    "toml": {
+        ("é",): (Place(1, 2, 3), Place(1, 1, 5)),
+        ("é", "b c", 0): (Place(2, 10, 1), Place(2, 10, 1)),
+        ("é", "b c", 1, "d"): (Place(2, 14, 1), Place(2, 18, 3)),
+        ("f",): (Place(3, 2, 1), Place(3, 1, 3)),
+        ("é", "z"): (Place(1, 1, 5), Place(1, 1, 5)),
+    },
+}
+BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+    f"{name}: &{name} [{','.join(10 * [f'*{before}'])}]\n" for before, name in zip("abcdef", "bcdefg", strict=True)
+)
+LONG = f"a: &a {'x' * 1_000_000}\nb: [*a, *a, *a]\nc: d\ne: *a\n"
+LONG_KEYS = f"a: &a {{ ? {'x' * 500_000} : 1 }}\nb:\n" + "- *a\n" * 9
+DIGITS = f"a: &a {'1' * 4_000}\nb: [{'*a,' * 1_100}]\n"
+CHAIN = "a0: &a0 [x]\n" + "".join(f"a{index}: &a{index} [*a{index - 1}]\n" for index in range(1, 500))
+
+
+def read(text: str | bytes, ending: str) -> DataDocument:
+    return read_document(text.encode() if isinstance(text, str) else text, f"file.{ending}")
+
+
+def refusal(text: str | bytes, ending: str) -> str:
+    with pytest.raises(DocumentError) as error:
+        read(text, ending)
+    place = error.value.place
+    return f"{place.line}:{place.column}+{place.width} {error.value.message}"
+
+
+@pytest.mark.parametrize("ending", TEXTS)
+@pytest.mark.parametrize("before", ["", "\ufeff"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_places(ending: str, before: str, line_end: str) -> None:
+    document = read(before + TEXTS[ending].replace("\n", line_end), ending)
+    assert {keys: (document.key_place(*keys), document.value_place(*keys)) for keys in PLACES[ending]} == PLACES[ending]
+
+
+def test_values() -> None:
+    below = {"b c": [1, {"d": "x"}]}
+    assert read(TEXTS["json"], "json").values == read(TEXTS["yaml"], "YML").values == {"é": below, "e": 'a"}'}
+    assert read(TEXTS["toml"], "toml").values == {"é": below, "f": {}}
+
+
+WORDS: dict[str, Any] = {
+    "no": "no",
+    "On": "On",
+    "2027-12-31": "2027-12-31",
+    "12:30:45": "12:30:45",
+    "1_000": "1_000",
+    "0b1": "0b1",
+    "~": None,
+    "Null": None,
+    "": None,
+    "true": True,
+    "FALSE": False,
+    "-012": -12,
+    "0o17": 15,
+    "0xfF": 255,
+    "+1.5e3": 1500.0,
+    "1.": 1.0,
+    ".5": 0.5,
+    "-.Inf": -math.inf,
+    ".": ".",
+    '"1"': "1",
+    "'~'": "~",
+    "!!str 1": "1",
+    "|\n  a\n  b": "a\nb",
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_words_of_yaml(word: str) -> None:
+    value = read(f"a: {word}", "yaml").values["a"]
+    assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
+
+
+def test_a_word_of_yaml_that_is_no_number() -> None:
+    assert math.isnan(read("a: .nan", "yaml").values["a"])
+
+
+def test_aliases_of_yaml() -> None:
+    document = read("a: &x {y: [&z 1, *z]}\nb: *x\n", "yaml")
+    assert document.values == {"a": {"y": [1, 1]}, "b": {"y": [1, 1]}}
+    assert document.value_place("b", "y", 0) == Place(2, 4, 2)
+
+
+REFUSED = {
+    "json": [
+        *('{"a": 1,\n"\\u0061": 2}', '[{"a": 1, "a": 2}]', "null", "\n [1]", '{"é": x}', '{"a": "\t"}', '{"a": 1,}'),
+        *('{"a": 1}}', "// a\n{}", '{"a": NaN}', '{"a": 1,\n"b": ', '{"b":\n1e999}', f'{{"b":\n{"9" * 5000}}}'),
+    ],
+    "yaml": [
+        *("a: 1\nb: 2\na: 3", "x: [{a: 1, 'a': 2}]", "a: !b c", "a: !!python/object:os.system {}", "- !!binary a"),
+        *("1: a", "~: a", "a: &x y\n*x : b", "? [a]\n: b", "{{a: b}: c}", "<<: {a: b}", "a: b\n---\nc: d", "a: *b"),
+        *("a: &a [*a]", f"a: {'9' * 5000}", "- a", "a", "a: 1\n b: 2", "a:\n\t- b", 'é: "\x01"'),
+    ],
+    "toml": ["a = 1\na = 2", "[a.b]\n[c]\n[a.b]", "x = [{a = 1, a = 2}]", "a = 1\n[[a]]"],
+}
+
+
+def test_documents_that_are_refused(snapshot: Snapshot) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a second
+    ##% document.
+    found = [f"{text[:40]!r}\n{refusal(text, ending)}\n" for ending, texts in REFUSED.items() for text in texts]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match("\n".join(found), "documents.txt")
+
+
+@pytest.mark.parametrize(
+    ("text", "ending", "said"),
+    [
+        (b" " * (1 << 20) + b"\n", "json", "0:0+1 larger than 1 MiB"),
+        ('{"a":' * 65 + "1" + "}" * 65, "json", "1:321+1 nested too deeply: more than 64 levels"),
+        ("[" * 500_000, "json", "1:1+1 JSON parse error at line 1, column 1: nested too deeply: more than 64 levels"),
+        ("[" * 500_000, "yaml", "1:65+1 nested too deeply: more than 64 levels"),
+        ("a = " + "[" * 64 + "]" * 64, "toml", "1:68+2 nested too deeply: more than 64 levels"),
+        (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: more than 64 levels"),
+        ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 more than 100,000 values"),
+        (BOMB, "yaml", "5:29+2 more than 100,000 values"),
+        (LONG, "yaml", "4:4+2 more than 4,194,304 characters of texts and keys"),
+        (LONG_KEYS, "yaml", "10:3+2 more than 4,194,304 characters of texts and keys"),
+        (DIGITS, "yaml", "2:3158+2 more than 4,194,304 characters of texts and keys"),
+        (CHAIN, "yaml", "64:12+4 nested too deeply: more than 64 levels"),
+    ],
+    ids=range(12),
+)
+def test_limits(text: str | bytes, ending: str, said: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+    ##% expands to more than 100,000 values or 4 Mi characters.
+    assert refusal(text, ending) == said
+
+
+def test_what_is_just_within_the_limits() -> None:
+    assert read('{"a":' * 64 + "1" + "}" * 64, "json").values
+    assert read("{a: " * 64 + "1" + "}" * 64, "yaml").values
+    assert read(b" " * ((1 << 20) - 2) + b"{}", "json").values == {}

@@ -1,0 +1,231 @@
+"""Where the configuration of a project is looked for, and what is read from it."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from msgspec import convert, structs
+
+from duvet.config.project_file import CONFIG_PATH, find_config, find_parent_project, read_config, require_config
+from duvet.config.settings import (
+    BUILT_IN_REQUIREMENTS,
+    Config,
+    HtmlReport,
+    JsonReport,
+    NotApplicableRule,
+    PageRule,
+    Report,
+    SnapshotReport,
+    SourceRule,
+    SpecificationRule,
+)
+from duvet.config.toml import TomlDocument
+from duvet.errors import UnreadableError
+from duvet.model import Format, Kind, Place
+from duvet.tree.files import DiskTree, MemoryTree
+
+
+def test_a_named_file_wins_over_that_of_the_folder() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
+    ##% belongs when nothing is configured.
+    tree = MemoryTree({CONFIG_PATH: b"", "config.toml": b""})
+    assert [find_config(tree), find_config(tree, "x.toml")] == [CONFIG_PATH, "x.toml"]
+    assert find_config(MemoryTree({"config.toml": b""})) is None
+
+
+def test_parents_are_not_searched_but_named(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b" / ".duvet").mkdir(parents=True)
+    (tmp_path / ".duvet").mkdir()
+    (tmp_path / CONFIG_PATH).touch()
+    tree = DiskTree(str(tmp_path / "a" / "b"))
+    with pytest.raises(UnreadableError) as error:
+        require_config(tree)
+    assert (find_config(tree), error.value.hint) == (None, "there is one in `../..`: add `-C ../..`")
+
+
+def test_the_search_ends_at_the_root_or_where_the_tree_has_none() -> None:
+    class Endless(MemoryTree):
+        def exists(self, path: str) -> bool:
+            return not path.endswith(CONFIG_PATH)
+
+        def identity(self, folder: str) -> object:
+            return folder
+
+    assert [find_parent_project(DiskTree("/")), find_parent_project(Endless({}))] == ["", ""]
+
+
+UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+EXTENDED = "duvet-cli/config/v1"
+PATH = ".duvet/config.toml"
+NO_TOML = TomlDocument({}, "", "")
+DEFAULTS = Config(
+    path=PATH,
+    schema=UPSTREAM,
+    extended=False,
+    sources=(),
+    requirements=BUILT_IN_REQUIREMENTS,
+    specifications=(),
+    report=Report(),
+    toml=NO_TOML,
+)
+EVERYTHING = """
+[[source]]
+pattern = "src/**/*.rs"
+
+[[source]]
+pattern = "test/*.py"
+comment-style = { meta = "##=", content = "##%" }
+type = "test"
+blob-link = "https://host/${{ REV || 'main' }}"
+
+[[source]]
+pattern = "lua/*"
+comment-style.content = "--"
+type = "implementation"
+
+[[requirement]]
+pattern = "more/*.toml"
+
+[[specification]]
+source = "https://www.rfc-editor.org/rfc/rfc2324"
+
+[[specification]]
+source = "spec.md"
+format = "md"
+
+[[specification]]
+format = "IETF"
+
+[report.html]
+enabled = false
+path = "page.html"
+blob-link = "https://host/blob"
+issue-link = "${{ NAME }}/issues"
+
+[report.json]
+enabled = true
+path = "out.json"
+
+[report.snapshot]
+enabled = true
+path = "snapshot.txt"
+"""
+
+
+def read(text: str, schema: str = UPSTREAM) -> Config:
+    config = read_config(f"'$schema' = \"{schema}\"\n{text}".encode(), PATH, {"REV": "abc", "NAME": "me"})
+    return structs.replace(config, toml=NO_TOML)
+
+
+def test_everything_in_upstreams_schema() -> None:
+    assert read(EVERYTHING) == structs.replace(
+        DEFAULTS,
+        sources=(
+            SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
+            SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
+            SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
+        ),
+        requirements=(*BUILT_IN_REQUIREMENTS, "more/*.toml"),
+        specifications=(
+            SpecificationRule("https://www.rfc-editor.org/rfc/rfc2324"),
+            SpecificationRule("spec.md", Format.MARKDOWN),
+            SpecificationRule("", Format.IETF),
+        ),
+        report=Report(
+            html=HtmlReport(enabled=False, path="page.html", blob_link="https://host/blob", issue_link="me/issues"),
+            json=JsonReport(enabled=True, path="out.json"),
+            snapshot=SnapshotReport(enabled=True, path="snapshot.txt"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["v0.4.0.json", "v0.4.0.json#", "v0.4.json", "v0.4.json#"])
+def test_every_name_of_upstreams_schema(name: str) -> None:
+    schema = f"https://awslabs.github.io/duvet/config/{name}"
+    assert read("", schema) == structs.replace(DEFAULTS, schema=schema)
+
+
+def test_our_schema_holds_upstreams_keys() -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
+    ##% in its own schema.
+    ours = read(EVERYTHING, EXTENDED)
+    theirs = convert(ours.report, Report, from_attributes=True)
+    assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
+
+
+def test_settings_of_the_report() -> None:
+    text = "title = 'Tea'\nlogo = 'ACME'\nspec-text = 'full'\nsnippet-lines = 0\nembed-json = true\n"
+    wanted = PageRule(title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True)
+    assert read(f"[report.html]\n{text}", EXTENDED).page == wanted
+    assert read("", EXTENDED).page == read("").page == PageRule(snippet_lines=6)
+
+
+def test_requirements_that_are_not_applicable() -> None:
+    entries = (
+        "{ target = 'spec.md', reason = 'too hot' }",
+        "{ target = 'spec.md#pot', quote = 'It MUST be warm.', reason = 'cold', owner = 'me', expiry = 2030-01-31 }",
+        "{ target = 'spec.md', reason = 'no', expiry = '2030-02-28' }",
+    )
+    assert read(f"not-applicable = [{', '.join(entries)}]", EXTENDED).not_applicable == (
+        NotApplicableRule("spec.md", "too hot"),
+        NotApplicableRule("spec.md#pot", "cold", "It MUST be warm.", "me", date(2030, 1, 31)),
+        NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sources"),
+    [
+        # A language gives patterns and a style, unless others are given.
+        ("{ language = 'python' }", [SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python")]),
+        (
+            "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }",
+            [SourceRule(("*.c",), "//=", "*#", language="c")],
+        ),
+        (
+            "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }, { pattern = 'c' }",
+            [SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True), SourceRule(("c",))],
+        ),
+        ("{ pattern = 'a/*', exclude = 'a/x' }", [SourceRule(("a/*",), exclude=("a/x",))]),
+    ],
+)
+def test_sources(text: str, sources: list[SourceRule]) -> None:
+    ##= man/spec/trace.md#sources
+    ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
+    assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
+
+
+@pytest.mark.parametrize("change", [("", ""), ("'$", "\ufeff'$"), ("\n", "\r\n")])
+def test_byte_order_marks_and_line_ends_do_not_matter(change: tuple[str, str]) -> None:
+    text = f"'$schema' = \"{UPSTREAM}\"\n[report]\nhtml.path = 'x'\n".replace(*change)
+    config = read_config(text.encode(), PATH, {})
+    assert structs.replace(config, toml=NO_TOML) == structs.replace(DEFAULTS, report=Report(html=HtmlReport(path="x")))
+
+
+@pytest.mark.parametrize(
+    ("path", "folders"),
+    [
+        (PATH, (".duvet/specifications", ".duvet/requirements")),
+        ("config.toml", ("specifications", "requirements")),
+        ("/a/b.toml", ("/a/specifications", "/a/requirements")),
+    ],
+)
+def test_folders_stand_beside_the_file(path: str, folders: tuple[str, str]) -> None:
+    config = structs.replace(DEFAULTS, path=path)
+    assert (config.specifications_folder, config.requirements_folder) == folders
+
+
+def test_places_of_values_that_others_check() -> None:
+    text = (
+        f"'$schema' = '{EXTENDED}'\n[[source]]\npattern = ['a', 'b']\nexclude = 'c'\n[[source]]\nlanguage = 'go'\n"
+        "[[requirement]]\npattern = 'd'\n[[specification]]\nsource = 'e'\n"
+    )
+    config = read_config(text.encode(), PATH, {})
+    assert [
+        *(config.source_place(0, "pattern", 1), config.source_place(0, "exclude"), config.source_place(1)),
+        *(config.requirement_place(0), config.requirement_place(3), config.specification_place(0)),
+    ] == [Place(3, 17, 3), Place(4, 11, 3), Place(5, 1, 10), Place(), Place(8, 11, 3), Place(10, 10, 3)]

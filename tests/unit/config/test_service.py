@@ -1,0 +1,362 @@
+"""The configuration of the service: where it is looked for, what is read from it, and the rules made of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from duvet.config.duvet_tables import PackName
+from duvet.config.project_file import CONFIG_PATH, read_config
+from duvet.config.schema import ServiceConfig
+from duvet.config.service import SERVICE_FILE_NAMES, ServiceFile, find_service_file, load_service, load_service_ingest
+from duvet.config.service_tables import ProviderKind
+from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, Secret, ServerRule, StoreSection, UploadRule
+from duvet.errors import DuvetError, ProblemsError
+from duvet.knowledge.uploads import resolve_destination
+from duvet.tools.packs import BUILT_IN_PACKS, DEFAULT_PACKS
+from duvet.tree.files import MemoryTree
+from tests.conftest import ROOT
+from tests.unit.config.made import load, show_service_problems
+
+ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
+BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}
+
+
+def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None) -> str:
+    with pytest.raises(DuvetError) as error:
+        find_service_file(tree, environ, given)
+    return f"{error.value}; {error.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("environ", "given", "path", "origin"),
+    [
+        (BOTH, "given.json", "given.json", "--config"),
+        ({"DUVET_CONFIG": "named.toml"}, None, "named.toml", "DUVET_CONFIG"),
+        ({"CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
+        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
+        ({"DUVET_CONFIG": "other.yml", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "DUVET_CONFIG"),
+        ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": ""}, "", "duvet.config.yaml", "found"),
+    ],
+)
+def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
+    ##% defaults.
+    assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
+
+
+def test_each_of_eight_names_is_found_or_else_none() -> None:
+    for path in SERVICE_FILE_NAMES:
+        assert find_service_file(MemoryTree({path: b"", f"below/{path}": b""}), {}) == ServiceFile(path, "found")
+    assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
+
+
+NO_FILE = "no such file, though `{}` names it; name another, or none"
+
+
+def test_files_that_can_not_be_chosen() -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
+    found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
+    odd = MemoryTree({"a.json/x": b"", "config": b""})
+    assert [
+        *(refusal(found, {}), refusal(ALL, BOTH), refusal(odd, {}, "config")),
+        *(refusal(ALL, {}, "gone.json"), refusal(ALL, {"DUVET_CONFIG": "gone.json"})),
+    ] == [
+        (
+            "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
+            "keep one of them, or name it with `--config`"
+        ),
+        (
+            "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
+            "unset one of the variables"
+        ),
+        "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
+        *(f"gone.json: {NO_FILE.format(name)}" for name in ("--config", "DUVET_CONFIG")),
+    ]
+
+
+EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
+EVERYTHING = ROOT / "man/examples/contextive.yaml"
+OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks = []\n"
+
+
+def test_the_defaults() -> None:
+    read = load_service(MemoryTree({}), {})
+    assert (read.config, read.path, read.origin, read.document, read.rule) == (
+        ServiceConfig(),
+        "",
+        "defaults",
+        None,
+        ServerRule(),
+    )
+
+
+@pytest.mark.parametrize("name", ["duvet.config.json", "duvet.config.yaml", "duvet.config.yml", "duvet.config.toml"])
+@pytest.mark.parametrize("data", [b"", b"\xef\xbb\xbf", b"\r\n"])
+def test_an_empty_file_stands_for_the_defaults(name: str, data: bytes) -> None:
+    read = load(data, name)
+    assert (read.config, read.path, read.origin) == (ServiceConfig(), name, "found")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_examples_of_the_manual(path: Path) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk"}
+    assert load_service(MemoryTree({path.name: path.read_bytes()}), environ).config != ServiceConfig()
+
+
+def test_the_example_with_every_section() -> None:
+    environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "LOCAL_PORT": "11434", "USER": "me"}
+    tree = MemoryTree({"duvet.config.yaml": EVERYTHING.read_bytes()})
+    read = load_service(tree, environ)
+    config = read.config
+    names = [field for field in ServiceConfig.__struct_fields__ if field != "schema"]
+    assert [name for name in names if not getattr(config, name)] == []
+    assert [provider.api_key for provider in config.providers.values()] == [Secret("sk-1"), None, Secret("sk-2")]
+    assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
+    assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
+    assert config.tool_packs["introspect"].settings == {"greeting": "That is $5, me"}
+    assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
+    assert read.rule == ServerRule(
+        name="kettle",
+        title="The requirements of the kettle",
+        version="2.1",
+        description="What the kettle must do, and what does it",
+        page_size=20,
+        packs=("trace", "introspect"),
+    )
+
+
+def test_one_table_in_two_files() -> None:
+    ##= man/spec/service.md#configuration
+    ##% A table in both this file and `.duvet/config.toml` MUST be an error with both places, and `server` MUST be read
+    ##% from the one that has it.
+    tree = MemoryTree({"duvet.config.yaml": b"\nserver: {}\n", CONFIG_PATH: OF_PROJECT})
+    with pytest.raises(ProblemsError) as error:
+        load_service(tree, {})
+    assert [(one.place.line, one.message) for one in error.value.problems] == [
+        (2, "server: this stands in `.duvet/config.toml:2:2`, too")
+    ]
+
+
+def test_packs_are_switched_off_and_on() -> None:
+    assert load("toolPacks: {trace: {enabled: false}, x: {}, y: {enabled: false}}").packs == ("x",)
+    files = {"duvet.config.yaml": b"toolPacks: {introspect: {}}", "other.toml": OF_PROJECT}
+    read = load_service(MemoryTree(files), {}, None, "other.toml")
+    assert read.rule == ServerRule(name="tea", packs=("introspect",))
+    assert [pack.value for pack in PackName] == list(BUILT_IN_PACKS)
+    assert ServerRule().packs == DEFAULT_PACKS
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "said"),
+    [
+        ("yaml", b"a: 1\r\n b: \xff", "2:5+1 DUV011 invalid utf-8 sequence of 1 bytes from index 10"),
+        ("toml", b"a = '\xff'", "1:6+1 DUV011 invalid utf-8 sequence of 1 bytes from index 5"),
+        ("json", b'{"a" 1}', "1:6+1 DUV001 JSON parse error at line 1, column 6: expected ':'"),
+        ("toml", b"a = ", "1:5+1 DUV001 TOML parse error at line 1, column 5: invalid value"),
+        (
+            "toml",
+            b"toolPacks.x.settings.day = 2027-12-31",
+            "1:28+10 DUV004 toolPacks.x.settings.day: invalid type: datetime, expected what JSON can hold",
+        ),
+    ],
+)
+def test_files_that_can_not_be_read(ending: str, data: bytes, said: str) -> None:
+    assert [line.partition("; ")[0] for line in show_service_problems(data, f"duvet.config.{ending}")] == [said]
+    read = load("toolPacks: {x: {settings: {day: 2027-12-31}}}")
+    assert read.config.tool_packs["x"].settings == {"day": "2027-12-31"}
+
+
+PROGRAM = """
+import sys
+from duvet.config.service import load_service
+from duvet.tree.files import MemoryTree
+
+path, data = sys.argv[1:]
+load_service(MemoryTree({path: data.encode()}), {})
+heavy = {"asyncio", "httpx2", "jinja2", "mcp", "pydantic", "rapidfuzz", "rich", "yaml"}
+print(*sorted(heavy & {name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "data", "expected"), [("json", "{}", ""), ("toml", "", ""), ("yaml", "server: {}", "yaml")]
+)
+def test_no_more_is_imported_than_the_format_needs(ending: str, data: str, expected: str) -> None:
+    command = [sys.executable, "-c", PROGRAM, f"duvet.config.{ending}", data]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == expected
+
+
+BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
+SERVER = """[server]
+name = "tea"
+title = "Tea"
+version = "1.2.3"
+description = "What tea has to be"
+protocol-version = "2025-03-26"
+page-size = 7
+packs = []
+"""
+
+
+WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
+TEA = ServerRule(**WORDS, protocol_version="2025-03-26", page_size=7, packs=())
+
+
+LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
+
+
+def rule(data: bytes | None, path: str | None = None) -> ServerRule:
+    """The server's rule, which stands in the configuration of the project."""
+    tree = MemoryTree({} if data is None else {path or CONFIG_PATH: data})
+    return load_service(tree, {}, project_path=path).rule
+
+
+@pytest.mark.parametrize("path", [None, "other.toml"])
+@pytest.mark.parametrize("wrong", ["", "[[source]]\n", "[report.pdf]\n", "[[specification]]\nformat = 'x'\n"])
+def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str | None) -> None:
+    assert rule((BEGIN + SERVER + wrong).encode(), path) == TEA
+    assert read_config((BEGIN + SERVER).encode(), CONFIG_PATH, {}).extended
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(
+            None,
+            BEGIN.encode(),
+            (LATEST + SERVER).encode(),
+            b"[server",
+            b"[server]\nname = 'x'",
+            b"\xff",
+            b"server \xff",
+        ),
+        *(f"{BEGIN}{wrong}".encode() for wrong in ("[server", "server = 1\n", "[server]\nname = 1\n")),
+        *(f"{BEGIN}{wrong}".encode() for wrong in ("[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")),
+        OF_PROJECT + b"nam = 1",
+    ],
+)
+def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
+    ##% an invalid configuration.
+    assert rule(data) == ServerRule()
+    assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
+
+
+def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]:
+    return load_service_ingest(MemoryTree({"duvet.config.yaml": text}), environ)
+
+
+def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
+    text = (
+        b"providers:\n  a:\n    apiKey: $UNSET\ningest:\n  include: src\n  symbols: false\n  semantic: true\n"
+        b"store:\n  path: $PLACE/x.db\n"
+    )
+    wanted = IngestRule(include=("src",), symbols=False, semantic=True)
+    assert ingest_rules(text, PLACE="there") == (wanted, StoreSection(path="there/x.db"))
+    with pytest.raises(ProblemsError) as error:
+        ingest_rules(b"ingest:\n  symbol: false\n")
+    (problem,) = error.value.problems
+    assert (problem.place.line, problem.message.partition(",")[0]) == (2, "ingest.symbol: unknown field `symbol`")
+
+
+@pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
+def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+    with pytest.raises(ProblemsError) as error:
+        ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
+    fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
+    message = f'ingest.editorUri: "{template}" is not a template of URIs, whose fields are {fields}'
+    assert [(one.path, one.place.line, one.message) for one in error.value.problems] == [
+        ("duvet.config.yaml", 3, message)
+    ]
+    with pytest.raises(ProblemsError, match="once its variables are filled in, this is not a template of URIs"):
+        ingest_rules(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
+
+
+def test_editor_uris() -> None:
+    uri = "x://{{{path}}}?{line_start}#{name}"
+    for text, expected in ((f"'{uri}'", uri), ("'${EDITOR_URI}'", uri), ("'x://$$5{path}'", "x://$5{path}")):
+        found, _ = ingest_rules(f"ingest: {{editorUri: {text}}}\n".encode(), EDITOR_URI=uri)
+        assert found.editor_uri == expected
+
+
+def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
+    ##= man/spec/knowledge.md#files
+    ##% `KM_SYMBOLS_ENABLED` MUST apply while `ingest.symbols` is `auto`, and `KM_EDITOR_URI_TEMPLATE` while
+    ##% `ingest.editorUri` is not set.
+    environ = {"KM_SYMBOLS_ENABLED": "false", "KM_EDITOR_URI_TEMPLATE": "vscode://file/{abs_path}"}
+    assert ingest_rules(b"", **environ)[0] == IngestRule(symbols=False, editor_uri="vscode://file/{abs_path}")
+    configured = b"ingest:\n  symbols: true\n  editorUri: 'x:{path}'\n"
+    assert ingest_rules(configured, **environ)[0] == IngestRule(symbols=True, editor_uri="x:{path}")
+    with pytest.raises(DuvetError, match="neither true nor false"):
+        ingest_rules(b"", KM_SYMBOLS_ENABLED="perhaps")
+
+
+REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
+
+
+def uploads(text: str, **environ: str) -> UploadRule:
+    found = load_service(MemoryTree({"duvet.config.yaml": text.encode()}), environ)
+    return found.config.uploads.rule(environ)
+
+
+def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
+    ##= man/spec/gateway.md#uploads
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
+    environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
+    assert uploads("{}") == UploadRule()
+    given = UploadRule(root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True)
+    assert uploads("{}", **environ) == given
+    configured = "uploads: {root: in, docsSubdir: notes, overwrite: false, ingest: false, maxBytes: 9}"
+    wanted = UploadRule(root="in", root_said_by="uploads.root", docs_subdir="notes", max_bytes=9)
+    assert uploads(configured, **environ) == wanted
+    with pytest.raises(DuvetError, match="KM_UPLOAD_DEFAULT_INGEST"):
+        uploads("{}", KM_UPLOAD_DEFAULT_INGEST="perhaps")
+    for text in ("uploads: {maxBytes: 0}", "uploads: {docs: x}", "uploads: {overwrite: 1}"):
+        with pytest.raises(ProblemsError):
+            uploads(text)
+
+
+@pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
+def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
+    ##% content root, also by `..` or through a link.
+    with pytest.raises(ProblemsError) as caught:
+        uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
+    (problem,) = caught.value.problems
+    assert (problem.path, problem.place.line) == ("duvet.config.yaml", 2)
+    assert "a folder below the content root" in problem.message
+    if folder in REFUSED:
+        with pytest.raises(DuvetError) as refused:
+            resolve_destination(str(tmp_path), folder, None, "t.md")
+        assert refused.value.message.partition(": ")[2] in problem.message
+    with pytest.raises(ProblemsError) as caught:
+        uploads("uploads: {docsSubdir: $IN}", IN=folder)
+    assert [one.message for one in caught.value.problems] == [
+        (
+            "uploads.docsSubdir: once its variables are filled in, this is not a folder below the content root, without "
+            "hidden names and .., which every system can have"
+        )
+    ]
+
+
+@pytest.mark.parametrize("folder", ["a/b/", ".", "./docs", "a b", "v1.2", "é"])
+def test_folders_below_the_content_root_and_of_backups(folder: str) -> None:
+    assert uploads(f"uploads: {{docsSubdir: '{folder}'}}").docs_subdir == folder
+    assert uploads("uploads: {docsSubdir: 'a/${IN}'}", IN="b").docs_subdir == "a/b"
+    found = load_service(MemoryTree({"duvet.config.yaml": b"store: {backups: $PLACE/b}"}), {"PLACE": "/mnt"})
+    assert found.config.store == StoreSection(backups="/mnt/b")

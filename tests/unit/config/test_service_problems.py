@@ -1,0 +1,196 @@
+"""What is wrong with configurations of the service, told without their secrets."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import json
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.config.service import load_service
+from duvet.errors import ProblemsError
+from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
+from duvet.tree.files import MemoryTree
+from tests.conftest import ROOT
+from tests.unit.config.made import encode, load, service_problems, show_service_problems
+
+WRONG = """\
+server: {port: 0, mode: htt, name: " ", toolTimeout: 0, rate: .nan, pageSize: null}
+providers:
+  1x: {}
+  a: {api_key: x, timeout: "1", retries: 0.5}
+toolPacks:
+  trace: {enabled: yes, tools: {a: 1}, settings: {x: .inf}}
+workflows:
+  audit:
+    description: x
+    variables: {n: {type: integer, default: a}, m: {default: 1}}
+    steps:
+      - {id: s, tool: 1}
+      - {id: "s\\n", tool: x}
+      - {id: u, prompt: x}
+      - {id: v, tool: x, prompt: x}
+      - {id: v2, model: a}
+      - {id: v3, tool: x, model: a}
+      - {id: w, wait: {tool: x, until: {path: x}, intervalSeconds: 0.1}}
+      - {id: y, tool: x, assert: [{path: x, equals: 1, exists: true}]}
+  leer: {description: x, steps: []}
+routing:
+  b: {fallbacks: a}
+  c: {model: "a/ b"}
+severs: {}
+"""
+UNKNOWN_NAMES = """\
+providers: {local: {}}
+routing:
+  fast: {model: locl/x, fallbacks: [local, fast]}
+  local: {model: local}
+workflows:
+  a:
+    description: x
+    steps:
+      - {id: one, model: fast, prompt: x, capture: [{name: c, path: x}, {name: c, path: y}]}
+      - {id: two, model: local/x, prompt: x}
+      - {id: one, model: fast/x, prompt: x}
+      - {id: four, model: remote, prompt: x, capture: [{name: c, path: x}]}
+"""
+
+
+@pytest.mark.parametrize("name", ["service", "names"])
+def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the format
+    ##% of the file.
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
+    texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
+    snapshot.assert_match(
+        "\n".join(line for text in texts for line in [*show_service_problems(text), ""]), f"{name}.txt"
+    )
+
+
+ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
+UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
+
+
+def test_variables_are_filled_in() -> None:
+    text = """\
+server: {host: $HOST, title: "$${HOST} is ${HOST}$$"}
+toolPacks: {x: {settings: {a: [{b: "$HOST"}], c: 1, $HOST: no}}}
+workflows: {w: {description: $HOST, steps: [{id: a, tool: $HOST, params: {x: "${vars.x}"}}]}}
+"""
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST replace `$NAME` and `${NAME}` by environment variables and `$$` by a dollar, and report a variable
+    ##% that is not set with its place.
+    config = load(text).config
+    assert (config.server.host, config.server.title) == ("kettle.example", "${HOST} is kettle.example$")
+    assert config.tool_packs["x"].settings == {"a": [{"b": "kettle.example"}], "c": 1, "$HOST": "no"}
+    assert (config.workflows["w"].description, config.workflows["w"].steps[0].tool) == ("$HOST", "$HOST")
+
+
+def test_what_variables_hold_is_checked() -> None:
+    environ = {"BLANK": " ", "LINE": "sk\n", "ODD": "\udcff", "AGAIN": "$BLANK"}
+    text = '{"server": {"host": "$BLANK", "name": "$ODD", "title": "$AGAIN"}, "providers": {"a": {"apiKey": "$LINE"}}}'
+    with pytest.raises(ProblemsError) as error:
+        load_service(MemoryTree({"duvet.config.json": text.encode()}), environ)
+    assert [problem.message for problem in error.value.problems] == [
+        "server.host: once its variables are filled in, this is blank",
+        "server.name: the environment variable `ODD` is not UTF-8",
+        "providers.a.apiKey: the variable holds nothing, or characters that no key has",
+    ]
+
+
+YAML = ("write a list, with `- ` before each table", "write one table only, without `- `")
+FORMATS = {
+    "toml": ("write `[[workflows.w.steps]]`, a table for each", "write `[server]`, one table only"),
+    "json": (
+        "write a list, with `[` and `]` around the tables",
+        "write one table only, without `[` and `]`",
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ["toml", "yaml", "yml", "json"])
+def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
+    steps = {"id": "a", "tool": "km-search"}
+    data = encode({"workflows": {"w": {"description": "x", "steps": steps}}, "server": [{"port": 1}]}, ending)
+    problems = service_problems(data, f"duvet.config.{ending}")
+    assert {one.message.partition(":")[0]: one.hint for one in problems} == dict(
+        zip(("workflows.w.steps", "server"), FORMATS.get(ending, YAML), strict=True)
+    )
+
+
+HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
+
+
+@pytest.mark.parametrize("value", HIDDEN)
+@pytest.mark.parametrize("form", list(ProblemFormat))
+def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
+    lines = text.split("\n")
+    page = render_problems(
+        service_problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])
+    ).decode()
+    assert "providers.a.apiKey" in page
+    assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
+
+
+KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
+TIMEOUT = "timeout: invalid type: string ***, expected a number"
+
+
+@pytest.mark.parametrize(
+    ("provider", "told"),
+    [
+        ("{apiKey: &k sk-hidden, kind: *k}", UNKNOWN),
+        ("{apiKey: &k x, kind: *k}", UNKNOWN),
+        ("{apiKey: [&k sk-hidden], kind: *k}", UNKNOWN),
+        ("{apiKey: &k $ecret7, kind: *k}", UNKNOWN),
+        ("{apiKey: &k 471147, kind: *k}", KIND.format("integer")),
+        ("{apiKey: &k 47.5, kind: *k}", KIND.format("floating point")),
+        ("{apiKey: &k 7, kind: *k}", KIND.format("integer")),
+        ("{apiKey: &k sk-hidden, timeout: *k}", TIMEOUT),
+        ('{apiKey: &k "sk\\"\\n\\u200b", timeout: *k}', TIMEOUT),
+        ("{apiKey: &k %s, timeout: *k}" % ("sk" * 1000), TIMEOUT),
+        ("{apiKey: sk-hidden, sk-hidden: 1}", "***: unknown field ***, expected one of "),
+    ],
+)
+def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told: str) -> None:
+    (message,) = [
+        one.message for one in service_problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message
+    ]
+    assert message.startswith(f"providers.a.{told}")
+
+
+def test_problems_are_not_shown_beside_many_secrets() -> None:
+    keys = ", ".join(f"p{number}: {{apiKey: secret-{number}, kind: secret-{number}}}" for number in range(101))
+    assert {one.message for one in service_problems(f"providers: {{{keys}}}")} == {
+        "what is wrong here is told once fewer secrets are written down in this file"
+    }
+
+
+def test_names_of_variables_are_shown() -> None:
+    assert show_service_problems("providers: {a: {apiKey: &k $KEY, kind: *k}, b: {apiKey: &c '${KEY}', kind: *c}}") == [
+        "1:40+2 DUV005 providers.a.kind: unknown variant `$KEY`, expected one of `openai`, `anthropic`, `client`",
+        "1:76+2 DUV005 providers.b.kind: unknown variant `${KEY}`, expected one of `openai`, `anthropic`, `client`",
+    ]
+
+
+@pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
+def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
+    page = render_problems(
+        service_problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
+    ).decode()
+    assert "error" in page and "sk" not in page.replace("duvet.config", "")
+
+
+def test_a_secret_is_hidden_in_what_was_read() -> None:
+    config = load("providers: {a: {apiKey: $KEY}, b: {apiKey: '${KEY}'}}").config
+    one, other = (provider.api_key for provider in config.providers.values())
+    assert one is not None and one.reveal() == "sk-hidden" and one == other and {one} == {other}
+    assert "hidden" not in f"{config!r} {config} {one}"
+    with pytest.raises(TypeError):
+        json.encode(config)

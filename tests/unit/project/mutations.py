@@ -1,0 +1,133 @@
+"""Ways in which citations go wrong, drawn from a seed, and all citations of a project changed in one of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from duvet.model import Annotation, Edit, Kind, Specification
+from duvet.project.project import Project
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import apply_edits, make_comment_quote_edits, make_comment_target_edit, make_edit
+from duvet.trace.match import QuoteMatcher
+from duvet.trace.records import AnnotationPlaces, Fit
+
+VALID = (Fit.EXACT, Fit.NORMALISED)
+_FEWEST = 5
+"""Quotes of fewer words stand in many places."""
+
+
+class Spoilt(NamedTuple):
+    """Texts of files in which citations were changed; how each was, by its id, and whether it is still right."""
+
+    files: dict[str, bytes]
+    how: dict[int, str]
+    right: dict[int, bool]
+
+
+def _drop(words: list[str], at: int, choice: random.Random) -> None:
+    del words[at]
+
+
+def _change(words: list[str], at: int, choice: random.Random) -> None:
+    words[at] = choice.choice(("zebra", "Every", "not", "MUST NOT", "x"))
+
+
+def _dashes(words: list[str], at: int, choice: random.Random) -> None:
+    dash = choice.choice(("\u2013", " - ", "\u2014"))
+    words[:] = [word.replace("-", dash) for word in words]
+
+
+def _swap(words: list[str], at: int, choice: random.Random) -> None:
+    first = max(at - 1, 0)
+    words[first : first + 2] = words[first : first + 2][::-1]
+
+
+def _case(words: list[str], at: int, choice: random.Random) -> None:
+    words[at] = words[at].swapcase()
+
+
+def _end(words: list[str], at: int, choice: random.Random) -> None:
+    words.append(choice.choice(("and so on", "This is all.", "in all cases, as said above.")))
+
+
+QUOTES = {"drop": _drop, "change": _change, "dashes": _dashes, "swap": _swap, "case": _case, "end": _end}
+"""What is done to the words of a quote, at one of them."""
+MOVE, WRAP = "move", "wrap"
+HOW = (*QUOTES, MOVE, WRAP)
+
+
+class Spoiler:
+    """Changes the citations of a project that nothing is wrong with."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.places = AnnotationPlaces(project.tree)
+        self.styles = {path: styles for styles, paths in project.inputs.sources for path in paths}
+        self.spots = dict(self._spots())
+
+    def _spots(self) -> Iterator[tuple[int, tuple[Specification, int]]]:
+        trace = self.project.trace
+        for coverage in trace.coverages:
+            for match in coverage.matches:
+                for id in match.ids if match.fit in VALID else ():
+                    one = trace.annotations[id]
+                    if one.kind is not Kind.SPEC and not one.from_file and len(one.quote.split()) >= _FEWEST:
+                        yield id, (coverage.specification, match.section)
+
+    def spoil(self, choice: random.Random) -> Spoilt:
+        """Every citation changed in one way."""
+        edits: dict[str, list[Edit]] = {}
+        spoilt = Spoilt({}, {}, {})
+        for id in sorted(self.spots):
+            how = choice.choice(HOW)
+            annotation = self.project.trace.annotations[id]
+            made, section, quote = self._change(id, annotation, how, choice)
+            edits.setdefault(annotation.path, []).extend(made)
+            found = QuoteMatcher(self.spots[id][0].sections[section]).find(quote)
+            spoilt.how[id], spoilt.right[id] = how, found is not None and found[1] in VALID
+        for path, all_made in edits.items():
+            spoilt.files[path] = apply_edits(self.places.text(path), all_made).encode()
+        return spoilt
+
+    def _change(self, id: int, one: Annotation, how: str, choice: random.Random) -> tuple[tuple[Edit, ...], int, str]:
+        """The edits, and the section and the quote that the citation has then."""
+        specification, section = self.spots[id]
+        text = self.places.text(one.path)
+        style = next(style for style in self.styles[one.path] if one in scan_comments(one.path, text, style)[0])
+        if how == MOVE:
+            other = choice.choice([index for index in range(len(specification.sections)) if index != section])
+            target = f"{one.target.partition('#')[0]}#{specification.sections[other].id}"
+            return (make_comment_target_edit(text, one, target),), other, one.quote
+        if how == WRAP:
+            return (_wrap(text, one, style, choice),), section, one.quote
+        words = one.quote.split()
+        QUOTES[how](words, choice.randrange(len(words)), choice)
+        quote = " ".join(words)
+        return make_comment_quote_edits(text, one, style, quote), section, quote
+
+
+def _wrap(text: str, annotation: Annotation, style: SourceStyle, choice: random.Random) -> Edit:
+    """A line of the quote ends behind another one of its words."""
+    start, end = annotation.source.quote
+    blanks = [index for index in range(start, end) if text[index - 1 : index + 2].strip(" ") and text[index] == " "]
+    blanks = [at for at in blanks if not text[text.rfind("\n", 0, at) + 1 : at].strip().endswith(style.content.strip())]
+    if not blanks:
+        return make_edit(text, start, start, "")
+    at = choice.choice(blanks)
+    indent = text[text.rfind("\n", 0, start) + 1 : start].partition(style.content)[0]
+    line_end = "\r\n" if text.endswith("\r\n", 0, text.rfind("\n", 0, start) + 1) else "\n"
+    return make_edit(text, at, at + 1, f"{line_end}{indent}{style.content} ")
+
+
+def around(text: str, path: str, styles: tuple[SourceStyle, ...], numbers: set[int]) -> str:
+    """The text without the lines of these annotations of it."""
+    found = sorted((one for style in styles for one in scan_comments(path, text, style)[0]), key=lambda one: one.line)
+    lines = text.split("\n")
+    left: list[str | None] = list(lines)
+    for number in numbers:
+        one = found[number]
+        last = text.count("\n", 0, one.source.text_end)
+        left[one.line - 1 : last + 1] = [None] * (last + 2 - one.line)
+    return "\n".join(line for line in left if line is not None)

@@ -1,0 +1,273 @@
+"""What validation finds in a project, by annotation and by file, and what it offers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import msgpack
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.model import Note, Place, Problem
+from duvet.project.findings import ChosenInputs, Finding, Findings, choose_inputs, normalise_input_name
+from duvet.project.project import Project
+from duvet.project.validation import fix_project, overlay_project, validate
+from duvet.tree.files import DiskTree, MemoryTree
+from tests.cli.made import make
+from tests.conftest import ROOT
+from tests.unit.project.made import FILES, project
+
+
+def found(one: Project, path: str) -> list[tuple[int, str, str, str]]:
+    """Line, code, hint and the description of the fix of each problem in a file."""
+    checked = validate(one).of([path])
+    return [
+        (problem.place.line, problem.code, problem.hint, problem.fix.description if problem.fix else "")
+        for problem in checked.problems
+        if problem.path == path
+    ]
+
+
+def test_what_a_report_lets_pass() -> None:
+    ##= man/spec/validate.md#checks
+    ##% `duvet validate` MUST report an exception without a reason as an error.
+    problems = validate(project()).of(["src/doubtful.rs"]).problems
+    assert [(one.place.line, one.code, one.severity.value) for one in problems] == [
+        (1, "DUV090", "error"),
+        (5, "DUV093", "warning"),
+        (8, "DUV091", "warning"),
+        (8, "DUV093", "warning"),
+        (11, "DUV092", "warning"),
+        (17, "DUV022", "error"),
+    ]
+    assert problems[1].message == "there is code for text that src/doubtful.rs:1 excepts"
+    assert problems[2].notes == (Note(Place(5, 5, 15), "first written here"),)
+
+
+NEAREST = "the nearest text in this section is\n"
+QUOTE = "The pot MUST be rinsed with water, but MUST NOT be washed with soap."
+FRAMES = (
+    "# Frames\n\n## A\n\nA frame of type A MUST be ignored by servers.\n\n"
+    "## Both\n\nA frame of type B MUST be ignored by servers.\nA frame of type C MUST be ignored by servers.\n\n"
+    "## Again\n\nA frame of type A MUST be ignored by servers.\n"
+)
+LID = "The lid MUST fit the pot so well that no steam gets out"
+OFFERS: dict[str, tuple[dict[str, str], str]] = {
+    "a section that has another name now": ({}, f"//= tea.md#rinsing\n//# {QUOTE}\n"),
+    "a section that may be called otherwise or have another text": ({}, f"//= tea.md#serving-it\n//# {QUOTE}\n"),
+    "two answers": (
+        {"tea.md": FRAMES},
+        (
+            "//= tea.md#both\n//# A frame of type F MUST be ignored by servers.\n"
+            "//= tea.md#both\n//# A frame of type A MUST be ignored by servers.\n"
+            "//= tea.md#bth\n//# A frame\n"
+        ),
+    ),
+    # It is shown, and not written: the target says that another one is meant.
+    "another specification has something like it": ({}, f"//= tea.md#serving\n//# {LID} at all.\n"),
+    # A citation without a quote has nothing to tell its section by but the name.
+    "titles": ({}, "//= tea.md#servng\n\n//= tae.md#cleaning\n\n//= tea.md\n"),
+}
+
+
+def test_hints_and_fixes(snapshot: Snapshot) -> None:
+    ##= man/spec/validate.md#checks
+    ##% For a quote that its section does not contain, `duvet validate` SHOULD show the most similar text with the
+    ##% differing words marked, and name another section that contains the quote.
+    told: list[str] = []
+    for name, (files, text) in {"everything": ({}, FILES["src/broken.rs"]), **OFFERS}.items():
+        told += [f"# {name}", ""]
+        for line, code, hint, fix in found(project({**files, "src/broken.rs": text}), "src/broken.rs"):
+            told += [f"{line} {code} {hint}", f"fix: {fix or '-'}", ""]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
+    snapshot.assert_match("\n".join(told), "offers.txt")
+
+
+@pytest.mark.parametrize(("lines", "found"), [(0, 1), (2, 1), (3, 0), (40, 0)])
+def test_what_is_repeated_for_other_code(lines: int, found: int) -> None:
+    said, code = "//= tea.md#serving\n//# Everybody SHOULD wait\n", "fit();\n" * lines
+    test = "//= tea.md#serving\n//= type=test\n//# Everybody SHOULD wait\n"
+    problems = validate(project({"src/twice.rs": f"{said}{code}{said}{test}"})).of(["src/twice.rs"]).problems
+    assert [one.code for one in problems] == ["DUV091"] * found
+
+
+def test_a_requirement_file_and_a_source_that_is_right() -> None:
+    hint = f"{NEAREST}The pot MUST be rinsed with [-vinegar-]{{+water,+}}"
+    path = ".duvet/exceptions/cleaning.toml"
+    assert found(project(), path) == [(4, "DUV050", hint, "quote what stands there")]
+    checked = validate(project()).of(["src/right.py"])
+    assert (checked.problems, checked.annotations, checked.files) == ((), 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text"),
+    [
+        # It would end the comment, or take the next line into it.
+        ("The stars of a comment MUST be ", "*/"),
+        ("The end of a line MUST be marked with a ", "backslash\\"),
+    ],
+)
+def test_no_fix_breaks_the_code_around_it(quote: str, text: str) -> None:
+    tea = f"# Tea\n\n## Brewing\n\n{quote}{text} in all files.\n"
+    source = f"//= tea.md#brewing\n//# {quote}something in all files.\n"
+    harmless = tea.replace(text, "good")
+    offers = [
+        (tea, source, "DUV050", ""),
+        (harmless, f"/*\n//= tea.md#brewing\n//# {quote}good {text}\nfn f() {{}}\n", "DUV050", ""),
+        (harmless, f"/*\n//= tea.md#brewng {text}\n//# {quote}good in all files.\n", "DUV043", ""),
+        (harmless, source, "DUV050", "quote what stands there"),
+    ]
+    for specification, broken, code, fix in offers:
+        one = project({"tea.md": specification, "src/broken.rs": broken})
+        assert [(found_code, found_fix) for _, found_code, _, found_fix in found(one, "src/broken.rs")] == [(code, fix)]
+
+
+def test_another_way_to_a_specification_is_no_spelling() -> None:
+    """Who reads the file from elsewhere may need it."""
+    path = f"/{project().root.lstrip('/')}/tea.md"
+    files = {path: FILES["tea.md"], "src/broken.rs": f"//= {path}#brewing\n//# The leaves MUST be dry.\n"}
+    assert found(project(files), "src/broken.rs") == [(1, "DUV044", "write tea.md everywhere", "")]
+
+
+_CONFIG = {".duvet/config.toml": b"'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'src/*.rs'\n"}
+
+
+def test_the_errors_of_each_annotation() -> None:
+    one = project()
+    findings = validate(one)
+    invalid = {id: [problem.code for problem in problems] for id, problems in findings.invalid().items()}
+    assert [f"{one.trace.annotations[id].line} {' '.join(codes)}" for id, codes in invalid.items()] == [
+        *("3 DUV050", "1 DUV050", "5 DUV050", "10 DUV050", "12 DUV043", "16 DUV042", "21 DUV040"),
+        *("25 DUV050", "29 DUV050", "33 DUV050", "1 DUV090"),
+    ]
+    unmatched = {id for id, match in enumerate(one.trace.match_of) if match is None}
+    assert unmatched == {id for id, codes in invalid.items() if codes[0] != "DUV090"}
+    assert msgpack.decode(msgpack.encode(findings), type=Findings) == findings
+    assert all(isinstance(one, Finding) for one in findings.found)
+
+
+MISSING = "//= https://tea.example/spec#a\n//# b\n//= https://tea.example/spec#b\n//# b\n"
+
+
+def test_a_missing_specification_is_reported_once() -> None:
+    """In the first of the named files, whatever is first in the whole project, or where the configuration names it."""
+    one = Project(tree=MemoryTree({"src/a.rs": MISSING.encode(), "src/b.rs": MISSING.encode(), **_CONFIG}))
+    findings = validate(one)
+    for paths in (["src/a.rs"], ["src/b.rs"]):
+        assert [problem.path for problem in findings.of(paths).problems] == paths
+    assert [problem.path for problem in findings.of(findings.files).problems] == ["src/a.rs"]
+    assert len(findings.invalid()) == 4
+    config = _CONFIG[".duvet/config.toml"] + b"[[specification]]\nsource = 'https://tea.example/spec'\n"
+    files = {"src/a.rs": MISSING.encode(), "src/b.rs": b"", ".duvet/config.toml": config}
+    findings = validate(Project(tree=MemoryTree(files)))
+    for paths in (["src/a.rs"], ["src/b.rs"]):
+        assert [problem.path for problem in findings.of(paths).problems] == [".duvet/config.toml"]
+    assert list(findings.invalid()) == [0, 1]
+
+
+def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> None:
+    folder = make(tmp_path / "tea", FILES)
+    (folder / "src/loop").symlink_to(folder / "src")
+    findings = validate(Project(str(folder)))
+    assert [one.path for one in findings.of(["src/right.py"]).problems] == []
+    assert "src/loop" in [one.path for one in findings.of(findings.files).problems]
+
+
+CHOSEN_FILES = {"src/a.rs": "", "src/deep/b.rs": "", "other/c.rs": "", "README.md": ""}
+INPUTS = ("src/a.rs", "src/deep/b.rs", "other/c.rs", ".duvet/requirements/a.toml")
+
+
+@pytest.fixture
+def chosen_root(tmp_path: Path) -> Path:
+    return make(tmp_path / "root", CHOSEN_FILES)
+
+
+def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
+    return choose_inputs(names, INPUTS, str(chosen_root), DiskTree(str(chosen_root)))
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        *((name, ("src/a.rs",)) for name in ("src/a.rs", "./src/a.rs", "src//a.rs", "other/../src/a.rs")),
+        *((name, ("src/a.rs",)) for name in ("src\\a.rs", ".\\src\\a.rs", "../root/src/a.rs", "../link/src/a.rs")),
+        *((name, ("src/a.rs", "src/deep/b.rs")) for name in ("src", "../link/src")),
+        ("src/deep/", ("src/deep/b.rs",)),
+        *((name, INPUTS) for name in (".", "..", "/")),
+        # An input that is extracted may not be on disk yet.
+        (".duvet/requirements/a.toml", (".duvet/requirements/a.toml",)),
+    ],
+)
+def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
+    (chosen_root.parent / "link").symlink_to(chosen_root)
+    absolute = (str(chosen_root / name),) if "\\" not in name else ()
+    assert chosen(chosen_root, name, *absolute) == ChosenInputs(paths)
+    disk = DiskTree(str(chosen_root))
+    if paths == ("src/a.rs",) and "link" not in name:
+        assert normalise_input_name(name, str(chosen_root), disk) == "src/a.rs"
+    assert normalise_input_name("/elsewhere/a.rs", str(chosen_root), disk) == "/elsewhere/a.rs"
+
+
+def test_names_that_are_no_inputs(chosen_root: Path) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    (chosen_root / "empty").mkdir()
+    found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
+    hint = "paths begin in the working directory"
+    missing = (
+        Problem("DUV010", "there is no such file or folder", name, hint=hint) for name in ("gone.rs", "a\0b", "s")
+    )
+    assert found == ChosenInputs(("other/c.rs",), ("README.md", "empty"), tuple(missing))
+
+
+WORDS = "The|pot|MUST|be|warm.|warm|-|*|é|日本|\u2028|\t|'''|*/|\\|\""
+
+
+TEXT = st.lists(st.sampled_from([*WORDS.split("|"), "|", "a" * 40]), max_size=30).map(" ".join)
+
+
+HEADINGS = st.sampled_from(["# Tea", "## Pot", "## Lid", "### Lid", ""])
+SPECIFICATIONS = st.lists(st.tuples(HEADINGS, TEXT), max_size=5).map(
+    lambda found: "\n\n".join(f"{heading}\n\n{text}" for heading, text in found)
+)
+TARGETS = st.sampled_from(
+    ["tea.md#pot", "tea.md#lid", "tea.md#lidd", "tea.md", "tae.md#pot", "./tea.md#pot", "#", "=", ""]
+)
+LINES = st.lists(
+    st.one_of(
+        TARGETS.map("//= {}".format),
+        TEXT.map("  //# {}".format),
+        TEXT,
+        st.sampled_from(["//= type=exception", "//= type=test", "//= reason=so", 'r#"', '"#', "//#", "\t//=", ""]),
+    ),
+    max_size=30,
+)
+ENDS = st.sampled_from(["\n", "\r\n", "\r"])
+ENTRIES = st.lists(st.tuples(TARGETS, TEXT), max_size=3).map(
+    lambda found: "".join(f"[[todo]]\ntarget = '{target}'\nquote = '''\n{text}\n'''\n" for target, text in found)
+)
+
+
+@settings(deadline=None)
+@given(SPECIFICATIONS, LINES, ENDS, ENTRIES)
+def test_any_input(specification: str, lines: list[str], end: str, entries: str) -> None:
+    files = {
+        ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[[source]]\npattern = 'a.rs'\n"
+        "[[specification]]\nsource = 'tea.md'\n",
+        ".duvet/todos/a.toml": entries,
+        "tea.md": specification,
+        "a.rs": end.join(lines),
+    }
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    found = fix_project(project, lambda findings: findings.files)
+    assert len(found.findings.found) <= len(found.first.found) + found.citations
+    again = fix_project(overlay_project(project, found.after), lambda findings: findings.files)
+    assert again.after == {}
+    assert all(data.decode() == found.before[path].decode() for path, data in found.before.items())
+    kept = overlay_project(project, found.after).trace.annotations
+    assert [(one.path, one.kind) for one in kept] == [(one.path, one.kind) for one in project.trace.annotations]

@@ -1,0 +1,359 @@
+"""Annotations that are written into a text, and corrected there."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.errors import DuvetError
+from duvet.model import Annotation, Edit, Kind
+from duvet.sources.comments import SourceStyle, scan_comments
+from duvet.sources.editor import (
+    CommentPair,
+    NewAnnotation,
+    apply_edits,
+    choose_style,
+    find_comment_pair,
+    find_indentation,
+    find_line_end,
+    format_annotation,
+    insert_annotation,
+    is_inside_comment,
+    make_comment_quote_edits,
+    make_comment_target_edit,
+    make_insertion_edit,
+)
+
+RUST = SourceStyle()
+STARS = SourceStyle("*=", "*#")
+PYTHON = SourceStyle("##=", "##%")
+TESTS = SourceStyle("##=", "##%", Kind.TEST)
+STYLES = (RUST, STARS, PYTHON, SourceStyle("-- =", "-- #"), SourceStyle("!=", "!#", Kind.TEST))
+C, ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
+WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
+QUOTES = st.lists(WORDS, min_size=1, max_size=25)
+
+
+def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: B008 - frozen
+    """The one annotation of a text."""
+    found, problems = scan_comments("a.rs", text, style)
+    assert problems == []
+    (annotation,) = found
+    return annotation
+
+
+def requote(text: str, quote: str, style: SourceStyle = RUST) -> str:
+    """The text, whose only annotation quotes something else then."""
+    return apply_edits(text, make_comment_quote_edits(text, only(text, style), style, quote))
+
+
+def test_of_edits_that_meet_the_first_is_made() -> None:
+    edits = [Edit(1, 3, 1, 6, "Y"), Edit(1, 2, 1, 4, "X"), Edit(1, 4, 1, 4, "Z"), Edit(1, 2, 1, 4, "X")]
+    assert apply_edits("abcdefg\n", edits) == "aXZdefg\n"
+
+
+def test_a_new_annotation() -> None:
+    quote = "The kettle MUST stop heating when the water boils, and it MUST NOT start again before it is asked to."
+    reason = "A speaker costs more than the kettle, says the one who has to pay for both of them in the end."
+    fields = {"reason": reason}
+    assert format_annotation(RUST, "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
+        "    //= source=a.md#b=c",
+        "    //= type=exception",
+        "    //= reason=A speaker costs more than the kettle, says",
+        "    //= reason=the one who has to pay for both of them in",
+        "    //= reason=the end.",
+        "    //# The kettle MUST stop heating when the water boils,",
+        "    //# and it MUST NOT start again before it is asked to.",
+    ]
+    assert format_annotation(TESTS, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
+    assert format_annotation(TESTS, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "result"),
+    [
+        ("a\nb\n", 2, "a\nx\ny\nb\n"),
+        ("a\r\nb\r\n", 1, "x\r\ny\r\na\r\nb\r\n"),
+        ("a\nb", 3, "a\nb\nx\ny\n"),
+        ("a\nb\n", 3, "a\nb\nx\ny\n"),
+        ("", 1, "x\ny\n"),
+    ],
+)
+def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
+    assert apply_edits(text, [make_insertion_edit(text, line, ["x", "y"])]) == result
+
+
+def test_the_indentation_and_the_end_of_lines() -> None:
+    assert [find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
+    assert [find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
+    assert [find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
+
+
+def test_a_target_is_replaced_and_nothing_else() -> None:
+    text = "\ufeffx\r\n\t//=  a.md#b \r\n\t//# Boil.\r\n"
+    assert make_comment_target_edit(text, only(text), "a.md#c") == Edit(2, 7, 2, 13, "a.md#c")
+    assert apply_edits(text, [make_comment_target_edit(text, only(text), "a.md#c")]) == text.replace("a.md#b", "a.md#c")
+
+
+BEFORE = """\
+fn f() {
+    //= a.md#b
+    //# The kettle MUST stop heating
+    //#   when the water boils, and
+    //#
+    //# then it SHOULD beep.
+    let x = 1;
+"""
+
+
+@pytest.mark.parametrize(
+    ("quote", "lines"),
+    [
+        # A word on one line leaves the others as they are, with their blanks.
+        ("The pot MUST {0} boils, and then it SHOULD beep.", "The pot MUST {1}|  {2} boils, and||{3}"),
+        # A line that nothing is left for goes.
+        ("The kettle MUST stop heating then it SHOULD beep.", "The kettle MUST {1}||{3}"),
+        ("then it SHOULD beep.", "|{3}"),
+        # Text that gets wider than the comment was flows.
+        (
+            "The kettle MUST stop heating itself when the water boils, and then it SHOULD beep.",
+            "The kettle MUST {1}|  itself {2}|boils, and then it SHOULD|beep.",
+        ),
+        (
+            "The kettle MUST {0} boils, and then it SHOULD beep twice.",
+            "The kettle MUST {1}|  {2} boils, and||then it SHOULD beep twice.",
+        ),
+    ],
+)
+def test_a_corrected_quote(quote: str, lines: str) -> None:
+    parts = "stop heating when the water", "stop heating", "when the water", "then it SHOULD beep."
+    body = "".join(f"    //# {line}".rstrip() + "\n" for line in lines.format(*parts).split("|"))
+    after = f"fn f() {{\n    //= a.md#b\n{body}    let x = 1;\n"
+    for mark, end in (("", "\n"), ("\ufeff", "\r\n")):
+        assert requote(mark + BEFORE.replace("\n", end), quote.format(*parts)) == mark + after.replace("\n", end)
+
+
+def test_a_quote_on_one_line_may_get_wider() -> None:
+    text = "//= a#b\n//# Boil."
+    assert requote(text, "Boil " + "more " * 20 + "water.") == f"//= a#b\n//# Boil {'more ' * 20}water."
+    assert requote(text, "Boil " + "more " * 30 + "water.") == (
+        f"//= a#b\n//# Boil {('more ' * 22).strip()}\n//# {'more ' * 8}water."
+    )
+
+
+@given(st.sampled_from(STYLES), st.sampled_from(Kind), st.sampled_from(["", "  ", "\t"]), QUOTES, st.integers(1, 90))
+def test_what_is_written_is_read_again(
+    style: SourceStyle, kind: Kind, indent: str, quote: list[str], most: int
+) -> None:
+    fields = {"reason": "so be it"} if kind is Kind.EXCEPTION else {}
+    lines = format_annotation(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
+    found = only("".join(f"{line}\n" for line in lines), style)
+    assert (found.kind, found.target, found.quote) == (kind, "a.md#b", " ".join(quote))
+    assert found.reason == fields.get("reason", "")
+
+
+@given(
+    style=st.sampled_from(STYLES),
+    lines=st.lists(st.lists(WORDS, max_size=6), min_size=1, max_size=6).filter(lambda lines: bool(lines[0])),
+    quote=QUOTES,
+    end=st.sampled_from(["\n", "\r\n"]),
+    keep=st.booleans(),
+)
+def test_a_corrected_quote_is_read_again(
+    style: SourceStyle, lines: list[list[str]], quote: list[str], end: str, keep: bool
+) -> None:
+    """Whatever stood there and whatever is to stand there; all else keeps its bytes."""
+    old = [word for line in lines for word in line]
+    wanted = [*old[: len(old) // 2], *quote, *old[len(old) // 2 :]] if keep else quote
+    head, tail = f"x{end}{style.meta} a#b{end}", f"{end}  y{end}"
+    text = head + end.join(f"\t{style.content} {' '.join(line)}".rstrip() for line in lines) + tail
+    new = requote(text, " ".join(wanted), style)
+    assert only(new, style).quote == " ".join(wanted)
+    assert new.startswith(head) and new.endswith(tail)
+    assert requote(new, " ".join(wanted), style) == new
+
+
+@pytest.mark.parametrize(
+    ("path", "meta", "pair"),
+    [
+        *((path, "*=", C) for path in ("a.c", "a.css")),
+        ("a.unknown", "*#=", C),
+        *((path, "*=", ML) for path in ("a.ml", "src/a.pv", "a.v")),
+        ("a.c", "//=", None),
+        ("a.py", "##=", None),
+    ],
+)
+def test_the_comment_around_an_annotation(path: str, meta: str, pair: CommentPair | None) -> None:
+    assert find_comment_pair(path, meta) == pair
+
+
+TEXT = """\
+int a; /* one line */
+int b;
+/*
+ * inside
+ */
+char *c = "/*";
+char d = '"'; // it's no /* comment
+int e; /*
+inside */ int f;
+char *g = "\\"/*";
+/**/
+/* to the end
+inside
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "lines"),
+    [
+        (TEXT, C, [4, 5, 9, 13]),
+        ("let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n", ML, [2, 6]),
+    ],
+)
+def test_lines_inside_a_comment(text: str, pair: CommentPair, lines: list[int]) -> None:
+    assert [line for line in range(1, text.count("\n") + 1) if is_inside_comment(text, line, pair)] == lines
+
+
+WARM = NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
+TITLE = NewAnnotation("tea.md#pot", "", Kind.CITATION)
+
+
+def inserted(
+    path: str, text: str, line: int, wanted: NewAnnotation = WARM, style: SourceStyle = RUST, most: int = 100
+) -> str:
+    return insert_annotation(path, text, line, wanted, style, most).text
+
+
+def test_above_the_line_with_its_indentation() -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST insert a citation above the given line, in the comment style of the source, with the line's
+    ##% indentation and without an implied type.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
+    text = "def f():\n \t x()\n"
+    assert inserted("a.py", text, 2, style=PYTHON, most=34) == (
+        "def f():\n"
+        " \t \x23#= tea.md#pot\n"
+        " \t \x23#% The pot MUST be warm, and\n"
+        " \t \x23#% it SHOULD be round.\n"
+        " \t x()\n"
+    )
+    assert inserted("a.py", "x()\n", 1, TITLE, PYTHON, most=5) == "\x23#= tea.md#pot\nx()\n"
+
+
+def test_types_and_fields() -> None:
+    test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
+    lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
+    head, tail = "\x23#= tea.md#pot", "\x23#% Warm."
+    assert lines == [(head, tail), (head, "\x23#= type=test", tail)]
+    assert choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
+    assert choose_style([PYTHON, TESTS], None) is choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
+    fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}
+    wanted = NewAnnotation("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
+    assert insert_annotation("a.rs", "f();", 1, wanted, RUST, 32).lines == (
+        *("//= source=a=b.md#c", "//= type=exception", "//= reason=Because it is so, and"),
+        *("//= reason=has been for long.", "//= format=markdown", "//# Warm."),
+    )
+
+
+def test_a_comment_that_begins_and_ends() -> None:
+    text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
+    warm = NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
+    assert inserted("a.c", text, 2, warm, STARS) == (
+        "int f() {\n\t/*\n\t *= tea.md#pot\n\t *# Warm.\n\t */\n\treturn 1; /* one\n\t* two */\n}\n"
+    )
+    assert inserted("a.c", text, 3, warm, STARS) == (
+        "int f() {\n\treturn 1; /* one\n\t*= tea.md#pot\n\t*# Warm.\n\t* two */\n}\n"
+    )
+    assert inserted("a.ml", "let f = 1\n", 1, warm, STARS) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
+    with pytest.raises(DuvetError, match=r"words with \*/ in them would end the comment"):
+        inserted("a.c", text, 2, NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "there is no such line"),
+        ("a\nb\n", 3, "there is no such line"),
+        ("a\nb", 3, "there is no such line"),
+        ("a\n", 0, "there is no such line"),
+        ("#!/bin/sh\n", 1, "the file has to begin with the name of the program that runs it"),
+        ("\ufeffa\n", 1, "the file has to begin with a byte order mark"),
+        ("<?php\n", 1, "the file has to begin with what opens its code"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 2, "this line belongs to the annotation at a.rs:1"),
+        ("//= tea.md#cup\n//# Leak.\n//# Drip.\nf();\n", 3, "this line belongs to the annotation at a.rs:1"),
+    ],
+)
+def test_lines_that_are_refused(text: str, line: int, words: str) -> None:
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
+    with pytest.raises(DuvetError) as caught:
+        inserted("a.rs", text, line)
+    assert (caught.value.message, caught.value.line) == (words, line)
+
+
+def test_lines_that_go_on() -> None:
+    """A comment within a macro or a command would end it there, and one that goes on would swallow code."""
+    for end in ("\n", "\r\n"):
+        text = end.join(("#define F \\", "  g(); \\", "  h()", "tea \\\\", "", "f();"))
+        for line in (2, 3):
+            with pytest.raises(DuvetError) as caught:
+                inserted("a.rs", text, line, TITLE)
+            assert (caught.value.message, caught.value.line) == ("the line above it goes on in this one", line)
+        for line in (1, 4, 5, 6):
+            assert inserted("a.rs", text, line, TITLE).count(end) == 6
+    assert inserted("a.rs", "f(\\\n\n);\n", 3, TITLE) == "f(\\\n\n//= tea.md#pot\n);\n"
+    path = NewAnnotation("tea.md#pot", "The path is C:\\", Kind.CITATION)
+    with pytest.raises(DuvetError, match="the code below would belong to a comment that ends with a backslash"):
+        inserted("a.rs", "f();\n", 1, path)
+    assert inserted("a.c", "f();\n", 1, path, STARS) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "wanted", "message"),
+    [
+        ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "an annotation here would run into the one beside it"),
+        ("//= tea.md#cup\nf();\n", 2, WARM, "an annotation here would run into the one beside it"),
+        ("f();\n//# Leak.\n", 2, WARM, "an annotation here would run into the one beside it"),
+        ("f();\n", 1, NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
+    ],
+)
+def test_annotations_that_are_refused(text: str, line: int, wanted: NewAnnotation, message: str) -> None:
+    with pytest.raises(DuvetError, match=message):
+        inserted("a.rs", text, line, wanted)
+
+
+LINES = st.sampled_from(["fn f() {", "    g();", "\th();", "", "  ", "é // x", "    //= a.md#b", "    //# C.", "// d"])
+TEXTS = st.builds(
+    lambda bom, lines, ends, last: bom + "".join(map("".join, zip(lines, ends, strict=False))) + last,
+    st.sampled_from(["", "\ufeff"]),
+    st.lists(LINES, min_size=1, max_size=12),
+    st.lists(st.sampled_from(["\n", "\r\n"]), min_size=12, max_size=12),
+    st.sampled_from(["", "}"]),
+)
+
+
+@given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
+def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: NewAnnotation) -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
+    try:
+        found = insert_annotation("a.rs", text, line, wanted, RUST, most)
+    except DuvetError:
+        return
+    old, new = text.split("\n"), found.text.split("\n")
+    count = len(found.lines)
+    assert new[: line - 1] + new[line - 1 + count :] == old
+    ended = [one.removesuffix("\r") for one in new[line - 1 : line - 1 + count]]
+    assert tuple(ended) == found.lines
+    above = old[line - 2] if line > 1 and line == len(old) else old[line - 1]
+    assert {one.endswith("\r") for one in new[line - 1 : line - 1 + count]} == {above.endswith("\r")}
+    before, after = (scan_comments("a.rs", one, RUST)[0] for one in (text, found.text))
+    ours = [one for one in after if line <= one.line < line + count]
+    assert [(one.target, one.quote) for one in ours] == [(wanted.target, wanted.quote)]
+    assert len(after) == len(before) + 1

@@ -1,0 +1,367 @@
+"""Patterns of paths and the files that they match, compared with their rules spelt out name by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.settings import SourceRule
+from duvet.errors import DuvetError, UnreadableError
+from duvet.model import Problem
+from duvet.sources.glob import PatternError, compile_pattern, expand_pattern, match_any, parse_legacy_pattern
+from duvet.tree.files import DiskTree, MemoryTree, Tree, TreeEntry
+from tests.made import written
+from tests.problems import show_problem
+
+STARS = "wildcards are either regular `*` or recursive `**`"
+WHOLE = "recursive wildcards must form a single path component"
+RANGE = "invalid range pattern"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position", "reason"),
+    [
+        ("src/***", 6, STARS),
+        ("src/**/***/x", 9, STARS),
+        ("***/[a", 2, STARS),
+        ("a**/b", 0, WHOLE),
+        ("src/a**", 4, WHOLE),
+        ("src/**a", 6, WHOLE),
+        *((f"src/{name}", 4, RANGE) for name in ("[", "[]", "[!]", "[a")),
+        ("src/a[b/c]d", 5, RANGE),
+        ("[a/***", 0, RANGE),
+        ("a\0b", 1, "no path holds a NUL"),
+    ],
+)
+def test_a_pattern_that_means_nothing(pattern: str, position: int, reason: str) -> None:
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(pattern)
+    shown = pattern.replace("\0", "\\0")
+    hint = f"`{shown}`: * and ? stay within a folder, ** is a whole folder name, [abc] is one character"
+    assert caught.value.message == f"Pattern syntax error near position {position}: {reason}"
+    assert caught.value.hint == hint or "\0" in pattern
+
+
+@pytest.mark.parametrize(
+    ("name", "matching", "other"),
+    [
+        ("[abc]x", "ax bx cx", "dx abcx [abc]x x"),
+        ("[!abc]x", "dx !x éx", "ax x"),
+        ("[a-c-]", "a b c -", "d"),
+        ("[]]", "]", "[ a"),
+        ("[!]]", "a", "]"),
+        ("[a!]", "a !", "b"),
+        ("[c-a]", "", "a b c -"),
+        ("[!c-a]", "a b c -", "aa"),
+        ("[^a]", "^ a", "b"),
+        ("[\\d]", "\\ d", "1"),
+        ("[&&~~||]", "& ~ |", "x"),
+        ("?", "a é 日 .", "ab"),
+        ("*", "a .hidden a.b", ""),
+        ("*.rs", "a.rs .rs a.b.rs", "a.rs.bak a_rs"),
+        ("*.[rs]s", "a.rs a.ss", "a.ts"),
+        ("a*b*c", "abc axbxc", "abx"),
+        ("{a,b}*", "{a,b} {a,b}c", "a b"),
+        ("a.b*", "a.b a.bc", "axb"),
+        ("[***]", "*", "a"),
+    ],
+)
+def test_a_name(name: str, matching: str, other: str) -> None:
+    matches = compile_pattern(name).components[0].matches
+    assert matches is not None
+    assert [one for one in f"{matching} {other}".split() if matches(one)] == matching.split()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "root", "literals"),
+    [
+        ("./src//./a.rs", "", ["src", "a.rs"]),
+        ("/src/../a.rs", "/", ["src", "..", "a.rs"]),
+        ("**/**/a", "", [None, "a"]),
+        (".", "", []),
+        ("", "", []),
+        ("{a,b}/]", "", ["{a,b}", "]"]),
+    ],
+)
+def test_components(pattern: str, root: str, literals: list[str | None]) -> None:
+    compiled = compile_pattern(pattern)
+    assert (compiled.root, [component.literal for component in compiled.components]) == (root, literals)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "matching", "other"),
+    [
+        (["target/**"], "target/a target/a/b", "target targets/a src/target/a"),
+        (["target"], "target target/a target/a/b", "targets src/target"),
+        (["**/target"], "target a/target/b a/b/target", "a/targets"),
+        (["./a/*.rs", "b"], "a/x.rs a/x.rs/y b/c", "a/b/x.rs a/x.c"),
+        (["/a/**/c"], "/a/c /a/b/c", "a/c"),
+        (["**"], "a a/b", ""),
+        (["a/[!b]c"], "a/xc", "a/bc a//c"),
+        (["", "."], "", "a /a"),
+        ([], "", "a"),
+    ],
+)
+def test_any_of(patterns: list[str], matching: str, other: str) -> None:
+    covers = match_any(map(compile_pattern, patterns))
+    assert [one for one in f"{matching} {other}".split() if covers(one)] == matching.split()
+
+
+def first_error(pattern: str) -> int | None:
+    """Where a pattern goes wrong, read from left to right."""
+    at = 0
+    while at < len(pattern):
+        if pattern[at] == "[":
+            content = at + 2 if pattern.startswith("[!", at) else at + 1
+            close = pattern.find("]", content + 1)
+            if close < 0 or content >= len(pattern):
+                return at
+            at = close + 1
+        elif pattern[at] == "*":
+            size = len(pattern) - at - len(pattern[at:].lstrip("*"))
+            before, after = pattern[max(0, at - 1) : at], pattern[at + size : at + size + 1]
+            if size > 2:
+                return at + 2
+            if size == 2 and before not in ("", "/"):
+                return at - 1
+            if size == 2 and after not in ("", "/"):
+                return at + size
+            at += size
+        else:
+            at += 1
+    return None
+
+
+def split_bracket(pattern: str) -> int | None:
+    at = 0
+    for name in pattern.split("/"):
+        wrong = first_error(name)
+        if wrong is not None:
+            return at + wrong
+        at += len(name) + 1
+    return None
+
+
+BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
+
+
+@given(st.lists(BRACKETS, max_size=8).map("".join))
+def test_errors_are_found_from_left_to_right(pattern: str) -> None:
+    # A bracket that closes behind a slash is whole in the pattern, but in none of its names.
+    wrong = [found for found in (first_error(pattern), split_bracket(pattern)) if found is not None]
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        assert int(error.message.split(":")[0].rsplit(" ", 1)[1]) == wrong[0]
+    else:
+        assert wrong == []
+
+
+def touch(folder: Path, *names: str, **links: str) -> DiskTree:
+    """A folder with empty files and links."""
+    written(folder, dict.fromkeys(names, b""))
+    for name, target in links.items():
+        (folder / name.replace("__", "/")).symlink_to(target)
+    return DiskTree(str(folder))
+
+
+def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
+    """What matches, and the problems on the way."""
+    problems: list[Problem] = []
+    paths = expand_pattern(compile_pattern(pattern), tree, problems.append)
+    return paths, sorted(map(show_problem, problems))
+
+
+def found(tree: Tree, pattern: str) -> list[str]:
+    """What matches, where nothing may be wrong."""
+    paths, problems = expand(tree, pattern)
+    assert problems == []
+    return paths
+
+
+LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
+FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [
+        ("src/*.rs", ["src/.c.rs", "src/a.rs", "src/{g,h}.rs", "src/é日.rs"]),
+        ("src/**/*.rs", ["src/.c.rs", "src/.h/b.rs", "src/a.rs", "src/d/e/f.rs", "src/{g,h}.rs", "src/é日.rs"]),
+        ("src/**", ["src/.h", "src/d", "src/d/e"]),
+        ("src/*/", ["src/.h", "src/d"]),
+        *((pattern, ["src/d/e/f.rs"]) for pattern in ("**/f.rs", "**/**/e/*", "*/d/*/?.rs", "./src//d/./e/f.rs")),
+        ("src/{g,h}.rs", ["src/{g,h}.rs"]),
+        ("src/??.rs", ["src/.c.rs", "src/é日.rs"]),
+        ("**/*.RS", ["x/S.RS"]),
+        ("src", ["src"]),
+        *((pattern, []) for pattern in ("nothing/*", "src/a.rs/*", ".")),
+    ],
+)
+def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
+    ##= man/spec/trace.md#sources
+    ##% `**` MUST match any number of folders, including hidden and linked ones, and enter a folder that contains itself
+    ##% once.
+    assert found(touch(tmp_path, *FILES), pattern) == paths
+    assert found(MemoryTree(dict.fromkeys(FILES, b"")), pattern) == paths
+
+
+@pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
+def test_unfinished_files_are_ignored(tmp_path: Path, pattern: str) -> None:
+    ##= man/spec/trace.md#reports
+    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
+    ##% is still writing.
+    tree = touch(tmp_path, "docs/.a.md", "docs/.a.md.16748-1765d643927350aa.new")
+    assert [path for path in found(tree, pattern) if path != "docs"] == ["docs/.a.md"]
+
+
+def test_absolute_patterns(tmp_path: Path) -> None:
+    touch(tmp_path, "d/a.rs")
+    memory = MemoryTree({"/d/a.rs": b"", "e/b.rs": b""})
+    assert found(DiskTree(), f"{tmp_path}/**/*.rs") == [f"{tmp_path}/d/a.rs"]
+    assert found(DiskTree(str(tmp_path / "d")), "../d/*.rs") == ["../d/a.rs"]
+    assert (found(memory, "/**/*.rs"), found(memory, "**/*.rs")) == (["/d/a.rs"], ["e/b.rs"])
+
+
+def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
+    tree = touch(tmp_path, "real/a.rs", "src/b.c", src__link="../real")
+    assert found(tree, "src/**/*.rs") == found(tree, "src/*/*.rs") == ["src/link/a.rs"]
+
+
+def test_a_folder_that_contains_itself_is_entered_once(tmp_path: Path) -> None:
+    tree = touch(tmp_path, "src/d/a.rs", src__d__up="..", src__self=".")
+    problems = [LOOP.format(path) for path in ("src/d/up", "src/self")]
+    assert expand(tree, "src/**/*.rs") == (["src/d/a.rs"], problems)
+
+
+def test_a_loop_through_another_folder_is_entered_once(tmp_path: Path) -> None:
+    touch(tmp_path, "a/x.rs", "b/x.rs", a__to_b="../b", b__to_a=str(tmp_path / "a"))
+    paths = [f"{tmp_path}/a/to_b/x.rs", f"{tmp_path}/a/x.rs"]
+    assert expand(DiskTree(), f"{tmp_path}/a/**/*.rs") == (paths, [LOOP.format(f"{tmp_path}/a/to_b/to_a")])
+
+
+def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(8)]
+    pairs = [(name, other) for name in names for other in names if other != name]
+    for name in names:
+        (tmp_path / name / "links").mkdir(parents=True)
+    links = {f"{name}__links__{other}": str(tmp_path / other) for name, other in pairs}
+    paths, problems = expand(touch(tmp_path, *(f"{name}/a.rs" for name in names), **links), "**/*.rs")
+    assert {f"{name}/a.rs" for name in names} | {f"{one}/links/{other}/a.rs" for one, other in pairs} <= set(paths)
+    assert len(paths) < 8 * 8 * 8 and len(problems) <= 8 * 7
+
+
+def test_links_that_lead_nowhere_match_by_their_names(tmp_path: Path) -> None:
+    (tmp_path / "gone.rs").symlink_to("nothing")
+    (tmp_path / "loop.rs").symlink_to("loop.rs")
+    found_by = {pattern: found(DiskTree(str(tmp_path)), pattern) for pattern in ("**/*.rs", "gone.rs", "*/a.rs")}
+    assert found_by == {"**/*.rs": ["gone.rs", "loop.rs"], "gone.rs": ["gone.rs"], "*/a.rs": []}
+
+
+def test_names_that_are_not_utf8(tmp_path: Path) -> None:
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff.rs")).touch()
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    problem = "\\xff.rs warning DUV014 the name of this file is not UTF-8, so it is not read"
+    assert expand(touch(tmp_path, "a.rs"), "*.rs") == (["a.rs"], [problem])
+
+
+class LockedTree(MemoryTree):
+    """Folders of one name can't be listed."""
+
+    def entries(self, folder: str) -> Iterator[TreeEntry]:
+        if folder.endswith("locked"):
+            raise UnreadableError("Permission denied (os error 13)", path=folder)
+        return super().entries(folder)
+
+
+class VanishingTree(DiskTree):
+    """Of some folders nothing is known once their names have been read."""
+
+    def identity(self, folder: str) -> object:
+        if folder.endswith("link"):
+            raise UnreadableError("No such file or directory (os error 2)", path=folder)
+        return super().identity(folder)
+
+
+def test_a_folder_that_can_not_be_listed_hides_no_other(tmp_path: Path) -> None:
+    locked = LockedTree({"locked/a.rs": b"", "src/b.rs": b""})
+    assert expand(locked, "**/*.rs") == (["src/b.rs"], ["locked DUV010 Permission denied (os error 13)"])
+    touch(tmp_path, "src/a.rs", link="src")
+    problem = "link DUV010 No such file or directory (os error 2)"
+    assert expand(VanishingTree(str(tmp_path)), "**/*.rs") == (["src/a.rs"], [problem])
+
+
+def test_a_tree_may_be_deeper_than_the_stack() -> None:
+    deep = "/".join("a" * 2000)
+    assert found(MemoryTree({f"{deep}/b": b""}), "**/b") == [f"{deep}/b"]
+    assert len(found(MemoryTree({f"{deep}/b": b""}), "**")) == 2000
+
+
+def matches(pattern: list[str], parts: list[str], is_folder: bool) -> bool:
+    """Whether the names fit, one after the other; `**` is any number of folders, at the end at least one."""
+    if not pattern:
+        return not parts
+    if pattern[0] != "**":
+        return bool(parts) and fits(pattern[0], parts[0]) and matches(pattern[1:], parts[1:], is_folder)
+    if len(pattern) == 1:
+        return bool(parts) and is_folder
+    return any(matches(pattern[1:], parts[taken:], is_folder) for taken in range(len(parts) + 1))
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Whether a name is of the few patterns that are tried here."""
+    known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
+    return known.get(pattern, name == pattern)
+
+
+NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
+
+
+@given(st.sets(PATHS, max_size=8), PATTERNS)
+def test_equals_the_plain_rules(paths: set[str], pattern: list[str]) -> None:
+    folders = {path.rsplit("/", up)[0] for path in paths for up in range(1, path.count("/") + 1)}
+    files = paths - folders
+    wanted = [path for path in sorted(files | folders) if matches(pattern, path.split("/"), is_folder=path in folders)]
+    assert found(MemoryTree(dict.fromkeys(files, b"")), "/".join(pattern)) == wanted
+
+
+@given(st.text(st.sampled_from("ab*?[]!-./é\0"), max_size=10))
+def test_any_text_is_a_pattern_or_an_error(text: str) -> None:
+    try:
+        pattern = compile_pattern(text)
+    except PatternError:
+        return
+    tree = MemoryTree({"a": b"", "b/é/.a": b"", "/a/b!": b""})
+    assert set(found(tree, text)) == set(expand_pattern(pattern, tree, lambda _: None))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "rule"),
+    [
+        ("src/**/*.rs", SourceRule(("src/**/*.rs",))),
+        ("(*=,*#)src/**/*.c", SourceRule(("src/**/*.c",), "*=", "*#")),
+        ("(# //=,# //#).github/x.yaml", SourceRule((".github/x.yaml",), "# //=", "# //#")),
+        ("( ;;=,;;# )a(b).scm", SourceRule(("a(b).scm",), " ;;=", ";;# ")),
+        ("(,a,,b,c)x", SourceRule(("x",), "a", "b")),
+    ],
+)
+def test_source_rule(pattern: str, rule: SourceRule) -> None:
+    assert parse_legacy_pattern(pattern) == rule
+
+
+@pytest.mark.parametrize("pattern", ["(*=)src/*.c", "(*=,)src/*.c", "(,)src/*.c", "(*=,*#src/*.c", "("])
+def test_a_style_that_is_not_complete(pattern: str) -> None:
+    with pytest.raises(DuvetError) as caught:
+        parse_legacy_pattern(pattern)
+    message = f"the comment style of the source pattern `{pattern}` is not complete"
+    hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
+    assert (str(caught.value), caught.value.hint) == (message, hint)

@@ -1,0 +1,124 @@
+"""Annotations as they are pasted somewhere."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.config.languages import Language
+from duvet.model import Kind
+from duvet.sources.comments import SourceStyle
+from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
+from duvet.sources.fragments import parse_pasted
+
+QUOTE = "The pot MUST be warm, and # or % or = change nothing in it."
+Said = tuple[str, str, str]
+
+
+def read(text: str, *styles: SourceStyle) -> list[Said]:
+    """The type, the target and the quote of each annotation."""
+    found = parse_pasted("-", text, styles)
+    assert found.problems == []
+    return [(one.kind.name.lower(), one.target, one.quote) for one in found.annotations]
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("language", Language)
+def test_each_language_is_read(language: Language, known: bool) -> None:
+    style = SourceStyle(*language.style)
+    lines = format_annotation(style, "\t", "tea.md#pot", QUOTE, kind=Kind.TEST, most=40)
+    assert len(lines) > 3
+    ##= man/spec/mcp.md#tools
+    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
+    ##% entry of a requirement file, and with code around them.
+    styles = [style] if known else [SourceStyle("@=", "@#")]
+    expected = [("test", "tea.md#pot", QUOTE)]
+    assert read("\n".join(lines), *styles) == expected
+    assert read("\r\n".join([*lines, ""]), *styles) == expected
+    pair = find_comment_pair(language.patterns[0], style.meta)
+    if pair:
+        assert read("\n".join(enclose_lines(lines, "", pair)), *styles) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("tea.md#pot", ""),
+        ("\n  tea.md#pot  \n", ""),
+        ("tea.md#pot\nThe pot\nMUST be warm.", "The pot MUST be warm."),
+        ("//=tea.md#pot", ""),
+        ("#= tea.md#pot\n#% The pot", "The pot"),
+        ("#= tea.md#pot\n## The pot", "The pot"),
+        ("/*= tea.md#pot */", ""),
+        ("/*= tea.md#pot\n *# The pot */", "The pot"),
+        ("(*= tea.md#pot\n *# The pot *)", "The pot"),
+        ("<!--= tea.md#pot -->\n<!--# The pot -->", "The pot"),
+        ("{-= tea.md#pot -}\n{-# The pot -}", "The pot"),
+        ("///= tea.md#pot\n///# The pot", "The pot"),
+        ("fn pot() {\n  //= tea.md#pot\n  //# The pot\n}", "The pot"),
+        ("REM= tea.md#pot\nREM# The pot", "The pot"),
+        ("dnl= tea.md#pot\ndnl# The pot", "The pot"),
+        ("@= tea.md#pot\n@% The pot", "The pot"),
+        ("\\= tea.md#pot\n\\# The pot", "The pot"),
+        ("{{!--= tea.md#pot --}}\n{{!--# The pot --}}", "The pot"),
+        ("--[[= tea.md#pot ]]\n--[[# The pot ]]", "The pot"),
+        (".. = source=tea.md#pot\n.. # The pot", "The pot"),
+        ("#= tea.md#pot\n#% The pot\n\n## The handle", "The pot"),
+    ],
+)
+def test_further_forms_are_read(text: str, quote: str) -> None:
+    assert read(text) == [("citation", "tea.md#pot", quote)]
+
+
+AFTER = [
+    "if (a\n    != b) {",
+    "a =\n    b\n    *= 2;",
+    "## Heading",
+    "#= a.b\n#% c",
+    "# set x = a#b\n--x;",
+    "%= 'a#b'",
+    "x= '#fff'",
+]
+ALL = [SourceStyle(), SourceStyle("*=", "*#"), SourceStyle("##=", "##%"), SourceStyle("!=", "!#")]
+
+
+@pytest.mark.parametrize("code", AFTER)
+@pytest.mark.parametrize("begin", ["//", "##", "REM"])
+def test_code_around_is_no_citation(begin: str, code: str) -> None:
+    quoted = f"{begin}= tea.md#pot\n{begin}% The pot\n" if begin == "##" else f"{begin}= tea.md#pot\n{begin}# The pot\n"
+    for styles in ([], [SourceStyle()], ALL):
+        for text in (f"{quoted}{code}", f"{quoted}\n{code}\n", f"{code}\n{quoted}"):
+            assert read(text, *styles) == [("citation", "tea.md#pot", "The pot")]
+
+
+def test_a_target_with_an_equals_sign_is_no_sign() -> None:
+    assert read("https://example.org/?x=a#b\nThe pot") == [("citation", "https://example.org/?x=a#b", "The pot")]
+
+
+def test_several_annotations_are_read_with_their_fields() -> None:
+    text = (
+        "//= tea.md#pot\n//= type=exception\n//= reason=We drink\n//= reason=coffee.\n//# The pot\n//= tea.md#cup\n"
+        "//# A cup\n\n##= tea.md#lid\n"
+    )
+    found = parse_pasted("-", text, [])
+    assert [(one.line, one.kind, one.target, one.quote, one.reason) for one in found.annotations] == [
+        (1, Kind.EXCEPTION, "tea.md#pot", "The pot", "We drink coffee."),
+        (6, Kind.CITATION, "tea.md#cup", "A cup", ""),
+        (9, Kind.CITATION, "tea.md#lid", "", ""),
+    ]
+
+
+def test_fields_without_signs_are_read() -> None:
+    assert read("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
+
+
+def test_known_styles_are_read_as_in_a_source() -> None:
+    stars = SourceStyle("*=", "*#")
+    assert read("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
+
+
+@given(st.text(alphabet=st.sampled_from("/*#%=-<>!(){} \t\r\n\0a.\u2028\xe9"), max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    found = parse_pasted("-", text, [SourceStyle(), SourceStyle("*=", "*#")])
+    assert found.text.count("\n") <= text.count("\n")

@@ -1,0 +1,337 @@
+"""Downloads from servers on loopback."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
+from pathlib import Path
+from threading import Barrier
+
+import httpx2
+import pytest
+
+from duvet.errors import DuvetError, FetchError, OutputError
+from duvet.progress import Downloads, Progress
+from duvet.specs.download import MAX_PARALLEL_DOWNLOADS, DownloadClients, FetchRefusal, download_texts, fetch_text
+from duvet.specs.library import Policy
+from tests.unit.specs.serving import Held, at_work, text
+
+HTTP = Policy(allow_http=True)
+
+
+class Heard(Progress):
+    """Keeps what it hears of, less the server's address."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def begin(self, step: str) -> None:
+        self.lines.append(step)
+
+    def end(self, outcome: str) -> None:
+        self.lines.append(outcome)
+
+
+def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
+    """What one download gives."""
+    outcome = download_texts({url: str(path)}, policy, Progress())[url]
+    if isinstance(outcome, DuvetError):
+        raise outcome
+    return outcome
+
+
+def downloaded(server: Held, files: dict[str, Path], policy: Policy = HTTP) -> dict[str, str | bytes]:
+    """What came of each path that was tried."""
+    found = download_texts({f"{server.url}{path}": str(file) for path, file in files.items()}, policy, Progress())
+    return {
+        url.removeprefix(server.url): one if isinstance(one, bytes) else str(one).partition(": ")[2]
+        for url, one in found.items()
+    }
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "specifications" / "host" / "tea.txt"
+
+
+@pytest.mark.parametrize("kind", ["good", "moved"])
+def test_a_text_is_kept(kind: str, held: Held, path: Path) -> None:
+    assert fetch(f"{held.url}/{kind}/pot", path) == text("pot")
+    assert content(path.parent) == {"tea.txt": text("pot")}
+    assert held.client == ("text/plain", f"duvet/{version('duvet-cli')}")
+
+
+@pytest.mark.parametrize(
+    ("name", "policy", "why"),
+    [
+        ("bad/a", HTTP, "the server answered 404 Not Found"),
+        ("page/a", HTTP, "it is an HTML page, where text or Markdown is needed"),
+        ("good/a", Policy(allow_http=True, max_bytes=10), "it is larger than 10 bytes"),
+        ("slow/a", Policy(allow_http=True, seconds=0.1), "it took more than 0.1 seconds"),
+        ("round/a", HTTP, "it redirects more than 10 times"),
+        ("good/a", Policy(), "it is not https"),
+        ("good/a", Policy(offline=True), "downloads are off"),
+        ("ftp://example.com/tea.txt", Policy(), "downloads over ftp are not supported"),
+    ],
+)
+def test_refusals(held: Held, path: Path, name: str, policy: Policy, why: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% With `--offline`, duvet MUST NOT download anything.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST download over HTTPS unless the user allows otherwise, and give up when a download is too large or
+    ##% takes too long.
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    held.held = {"/slow/a"}
+    url = name if "://" in name else f"{held.url}/{name}"
+    with pytest.raises(FetchError) as caught:
+        fetch(url, path, policy)
+    assert (str(caught.value), caught.value.hint) == (f"could not download {url}: {why}", f"put its text into {path}")
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("name", ["cut/a", "away/a", "http://127.0.0.1:1/nobody-answers"])
+def test_what_the_client_refuses(held: Held, path: Path, name: str) -> None:
+    url = name if "://" in name else f"{held.url}/{name}"
+    with pytest.raises(FetchError, match=f"^could not download {re.escape(url)}: "):
+        fetch(url, path)
+    assert not path.parent.exists()
+
+
+@pytest.mark.parametrize("policy", [Policy(), HTTP])
+def test_a_redirect_never_leaves_https(policy: Policy) -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(301, headers={"location": "http://plain.example/tea"})
+
+    client = httpx2.Client(transport=httpx2.MockTransport(answer))
+    first = client.get("https://safe.example/tea")
+    with pytest.raises(FetchRefusal, match=r"it redirects to http://plain.example/tea, which is not https"):
+        fetch_text(client, first, policy, lambda size: None)
+
+
+def test_a_file_or_a_folder_in_the_way_stays(held: Held, path: Path) -> None:
+    path.parent.parent.write_bytes(b"")
+    with pytest.raises(OutputError) as caught:
+        fetch(f"{held.url}/good/a", path)
+    assert (caught.value.path, path.parent.parent.read_bytes()) == (str(path), b"")
+    path.parent.parent.unlink()
+    path.mkdir(parents=True)
+    with pytest.raises(OutputError):
+        fetch(f"{held.url}/good/a", path)
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_as_many_as_may_be_are_under_way_at_once(held: Held, tmp_path: Path) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
+    ##% which they arrive.
+    names = [f"n{index}" for index in range(2 * MAX_PARALLEL_DOWNLOADS)]
+    held.meeting = Barrier(MAX_PARALLEL_DOWNLOADS)
+    found = downloaded(held, {f"/good/{name}": tmp_path / f"{name}.txt" for name in names})
+    assert found == {f"/good/{name}": text(name) for name in names}
+    assert content(tmp_path) == {f"{name}.txt": text(name) for name in names}
+    assert (held.most, sorted(held.seen)) == (MAX_PARALLEL_DOWNLOADS, sorted(found))
+
+
+def test_a_slow_one_holds_nothing_back(held: Held, tmp_path: Path) -> None:
+    class Release(Progress):
+        def end(self, outcome: str) -> None:
+            ended.append(outcome.rpartition("/")[2])
+            if len(ended) == 2 * MAX_PARALLEL_DOWNLOADS:
+                held.doors["/good/slow"].set()
+
+    ended: list[str] = []
+    held.held = {"/good/slow"}
+    names = ["slow", *(f"n{index}" for index in range(2 * MAX_PARALLEL_DOWNLOADS))]
+    files = {f"{held.url}/good/{name}": str(tmp_path / name) for name in names}
+    assert list(download_texts(files, HTTP, Release()).values()) == [text(name) for name in ended]
+    assert (ended[-1], sorted(ended)) == ("slow", sorted(names))
+
+
+def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
+    stuck = [f"/good/stuck{index}" for index in range(MAX_PARALLEL_DOWNLOADS)]
+    held.held = set(stuck)
+    files = {path: tmp_path / path[1:] for path in [*stuck, "/good/late"]}
+    found = downloaded(held, files, Policy(allow_http=True, seconds=2))
+    assert found == {**dict.fromkeys(stuck, "it took more than 2 seconds"), "/good/late": text("late")}
+    assert content(tmp_path) == {"good/late": text("late")}
+
+
+def test_those_that_fail_are_told_among_those_that_do_not(held: Held, tmp_path: Path) -> None:
+    paths = ["/bad/a", "/good/b", "/page/c", "/good/d"]
+    files = {path: tmp_path / path[1:] for path in paths}
+    assert downloaded(held, files) == {
+        "/bad/a": "the server answered 404 Not Found",
+        "/good/b": text("b"),
+        "/page/c": "it is an HTML page, where text or Markdown is needed",
+        "/good/d": text("d"),
+    }
+    assert content(tmp_path) == {"good/b": text("b"), "good/d": text("d")}
+
+
+@pytest.mark.parametrize(
+    ("paths", "found"),
+    [
+        (["/good/a", "/good/b", "/bad/c"], {"/good/a": text("a")}),
+        (["/bad/a", "/good/b", "/good/c"], {"/bad/a": "the server answered 404 Not Found", "/good/b": text("b")}),
+    ],
+)
+def test_one_file_is_filled_once(held: Held, tmp_path: Path, paths: list[str], found: dict[str, str | bytes]) -> None:
+    assert downloaded(held, dict.fromkeys(paths, tmp_path / "tea.txt")) == found
+    assert (held.seen, content(tmp_path)) == (list(found), {"tea.txt": list(found.values())[-1]})
+
+
+@pytest.mark.parametrize("names", [["tea", "tea/pot"], ["tea/pot", "tea"]])
+def test_of_a_file_and_a_folder_of_one_name_the_first_stays(held: Held, tmp_path: Path, names: list[str]) -> None:
+    paths = [f"/good/{name}" for name in names]
+    urls = {f"{held.url}{path}": str(tmp_path / path[1:]) for path in paths}
+    first, second = download_texts(urls, HTTP, Progress()).values()
+    assert (first, type(second)) == (text("tea"), OutputError)
+    assert content(tmp_path) == {paths[0][1:]: text("tea")}
+
+
+def test_what_is_not_allowed_begins_no_thread(held: Held, tmp_path: Path) -> None:
+    class Watched(Heard):
+        def downloads(self, count: int) -> Downloads:
+            raise AssertionError("there is nothing to watch")
+
+    progress, urls = Watched(), [f"{held.url}/good/{name}" for name in "abc"]
+    files = {url: str(tmp_path / url[-1]) for url in urls}
+    found = download_texts(files, Policy(allow_http=True, offline=True), progress)
+    assert [(type(one), str(one)) for one in found.values()] == [
+        (FetchError, f"could not download {url}: downloads are off") for url in urls
+    ]
+    assert (progress.lines, held.seen) == ([f"Downloading {url}" for url in urls], [])
+
+
+def test_progress_of_each_download(held: Held, tmp_path: Path) -> None:
+    class Amounts(Downloads):
+        def amount(self, url: str, size: int) -> None:
+            progress.lines.append(f"{url} {size}")
+
+        def fail(self, url: str) -> None:
+            progress.lines.append(f"failed {url}")
+
+        def __exit__(self, *error: object) -> None:
+            progress.lines.append("over")
+
+    class All(Heard):
+        def downloads(self, count: int) -> Downloads:
+            self.lines.append(f"{count} to come")
+            return Amounts(self)
+
+    progress = All()
+    good, bad = f"{held.url}/good/a", f"{held.url}/bad/b"
+    download_texts(dict.fromkeys((bad, good), str(tmp_path / "tea")), HTTP, progress)
+    assert progress.lines == [
+        *("2 to come", f"Downloading {bad}", f"failed {bad}", f"Downloading {good}", f"{good} {len(text('a'))}"),
+        *(f"Downloaded {good}", "over"),
+    ]
+
+
+def test_an_interruption_waits_for_nothing(held: Held, tmp_path: Path) -> None:
+    class Interrupting(Progress):
+        def end(self, outcome: str) -> None:
+            raise KeyboardInterrupt
+
+    held.held = {"/good/a", "/good/c"}
+    files = {f"{held.url}/good/{name}": str(tmp_path / name) for name in "abc"}
+    with pytest.raises(KeyboardInterrupt):
+        download_texts(files, HTTP, Interrupting())
+    assert content(tmp_path) == {"b": text("b")}
+
+
+class Connections(ThreadingHTTPServer):
+    """Keeps connections open until it is asked for `/once` a second time, or for `/never`."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Connection)
+        self.calls: list[tuple[str, str | None, int]] = []
+        """What was asked for, with which cookie, and how many connections there were by then."""
+        self.connections = 0
+
+
+class Connection(BaseHTTPRequestHandler):
+    server: Connections
+    protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
+        self.served = 0
+
+    def do_GET(self) -> None:
+        name, self.served = self.path[1:], self.served + 1
+        self.server.calls.append((name, self.headers["cookie"], self.server.connections))
+        if name == "never" or (name == "once" and self.served > 1):
+            self.close_connection = True
+            return
+        self.send_response(404 if name == "absent" else 200)
+        self.send_header("content-length", str(len(name)))
+        self.send_header("set-cookie", "seen=yes")
+        self.end_headers()
+        self.wfile.write(name.encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def clients() -> Iterator[DownloadClients]:
+    clients = DownloadClients(HTTP)
+    yield clients
+    clients.close()
+
+
+Call = tuple[str, str | None, int]
+
+
+@pytest.mark.parametrize(
+    ("names", "answers", "calls"),
+    [
+        # The next download uses the connection, without what the server wants to know of it.
+        (["a", "b"], ["a", "b"], [("a", None, 1), ("b", None, 1)]),
+        # A server that has hung up meanwhile is called again, and one that hangs up is not.
+        (["a", "once"], ["a", "once"], [("a", None, 1), ("once", None, 1), ("once", None, 2)]),
+        (["never"], ["Server disconnected"], [("never", None, 1)]),
+        # An answer is never asked for twice.
+        (
+            ["a", "absent", "b"],
+            ["a", "the server answered 404 Not Found", "b"],
+            [("a", None, 1), ("absent", None, 1), ("b", None, 2)],
+        ),
+    ],
+)
+def test_connections_are_kept(
+    names: list[str], answers: list[str], calls: list[Call], clients: DownloadClients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with at_work(Connections()) as server:
+        for name, answer in zip(names, answers, strict=True):
+            url = f"http://127.0.0.1:{server.server_port}/{name}"
+            try:
+                assert clients.fetch(url, lambda size: None).decode() == answer
+            except FetchRefusal as refusal:
+                assert answer in str(refusal)
+        assert server.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [("HTTP_PROXY", "foo://host", "foo://host"), ("SSL_CERT_FILE", "/no/such/file", "No such file or directory")],
+)
+def test_settings_of_the_environment_that_no_client_can_use(
+    monkeypatch: pytest.MonkeyPatch, clients: DownloadClients, name: str, value: str, why: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    for _ in range(2):
+        with pytest.raises(FetchRefusal, match=why):
+            clients.fetch("http://host.example/a", lambda size: None)

@@ -1,0 +1,306 @@
+"""From what a target names to its specification and section: paths, URLs, section names and physical lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import can_ada
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rapidfuzz import fuzz
+
+from duvet.errors import ProblemsError
+from duvet.model import Format, Locator, Section, Specification
+from duvet.specs.locator import (
+    PhysicalLines,
+    SectionNames,
+    cache_path,
+    canonical_url,
+    find_section_index,
+    format_locator,
+    is_url,
+    locate_specification,
+    locator_key,
+    make_anchor,
+    normalise_url,
+    resolve_specification,
+    split_rows,
+    strip_extension,
+)
+from duvet.tree.files import DiskTree, MemoryTree
+
+AUTO = Format.AUTO
+IN_ORDER = [
+    Locator(name, "://" in name, format)
+    for name in ("https://b/", "https://b/x", "/z/s.md", "./z.md", "../a.md", "a/b.md", "a-b.md", "a.md")
+    for format in (Format.AUTO, Format.MARKDOWN)
+]
+TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "reqs/near.md", "/top/far.md")})
+
+
+@pytest.mark.parametrize(
+    ("spec", "base", "name"),
+    [
+        ("spec.md", "/top/w/v", "spec.md"),
+        ("./dot.md", "/top/w/v", "./dot.md"),
+        ("docs//a.md", "docs/x.toml", "docs/a.md"),
+        ("far.md", "/top/w/v", "/top/far.md"),
+        ("near.md", "reqs/sub/r.toml", "reqs/near.md"),
+        ("/not/there.md", "/top", "/not/there.md"),
+        *((spec, "/top/w", None) for spec in ("", "nope.md", "docs", "near.md", "spec.md\0")),
+    ],
+)
+def test_paths(spec: str, base: str, name: str | None) -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% If a specification is not at its path, duvet MUST look for it in the folders above.
+    tree = MemoryTree({**TREE.files, "docs//a.md": b""})
+    url = resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
+    assert url == Locator("https://example.com/", True, Format.IETF)
+    if name is not None:
+        assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
+    else:
+        with pytest.raises(ProblemsError) as caught:
+            resolve_specification(spec, AUTO, base, TREE)
+        message = f'DUV040 Could not resolve file "{spec}"'.replace("\0", "\\0")
+        assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
+
+
+def test_paths_on_disk(tmp_path: Path) -> None:
+    (tmp_path / "w" / "docs").mkdir(parents=True)
+    (tmp_path / "up.md").touch()
+    (tmp_path / "w" / "in.md").touch()
+    tree = DiskTree(str(tmp_path / "w"))
+    for spec, name in (("in.md", "in.md"), ("up.md", f"{tmp_path}/up.md"), ("docs/../in.md", "docs/../in.md")):
+        assert resolve_specification(spec, AUTO, f"{tmp_path}/w", tree).name == name
+    with pytest.raises(ProblemsError, match='Could not resolve file "docs"'):
+        resolve_specification("docs", AUTO, "", tree)
+
+
+def test_locate_takes_a_path_as_it_is() -> None:
+    names = [locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")]
+    assert names == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
+    with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
+        locate_specification("a\0b")
+
+
+@given(st.permutations(IN_ORDER))
+def test_order(locators: list[Locator]) -> None:
+    assert sorted(locators, key=locator_key) == IN_ORDER
+
+
+def test_displayed() -> None:
+    locators = [Locator("/w/a.md"), Locator("/worse/a.md"), Locator("a.md"), Locator("https://w/", True)]
+    shown = [format_locator(locator, "/w") for locator in locators]
+    assert shown == ["a.md", "/worse/a.md", "a.md", "https://w/"]
+    assert [format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
+
+
+PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
+
+
+@pytest.mark.parametrize(
+    ("text", "normal"),
+    [
+        ("https://www.rfc-editor.org/rfc/rfc2324", "https://www.rfc-editor.org/rfc/rfc2324"),
+        ("HTTPS://EXAMPLE.com", "https://example.com/"),
+        ("https://example.com:443/s.md", "https://example.com/s.md"),
+        ("http://example.com:8080/s.md", "http://example.com:8080/s.md"),
+        ("https://user@example.com/s.md", "https://user@example.com/s.md"),
+        ("https://example.com/a/./b/../c", "https://example.com/a/c"),
+        ("https://example.com/a b/ü?q=é", "https://example.com/a%20b/%C3%BC?q=%C3%A9"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+        ("ftp://example.com/s.md", "ftp://example.com/s.md"),
+        ("other://Host/S", "other://Host/S"),
+    ],
+)
+def test_normalise_url(text: str, normal: str) -> None:
+    assert normalise_url(text) == normal
+
+
+@given(st.sampled_from(["https", "http"]), st.lists(st.sampled_from(PIECES.split()), max_size=8))
+def test_a_url_taken_as_normal_is_normal(scheme: str, pieces: list[str]) -> None:
+    text = f"{scheme}://h{''.join(pieces)}"
+    expected = parsed(text)
+    if expected is None:
+        with pytest.raises(ProblemsError):
+            normalise_url(text)
+    else:
+        assert normalise_url(text) == normalise_url(expected) == expected
+
+
+def parsed(text: str) -> str | None:
+    try:
+        url = can_ada.parse(text)
+    except ValueError:
+        return None
+    return None if url.hostname in (".", "..") else url.href
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("file:///spec.md", 'file URLs are not supported: "file:///spec.md"'),
+        ("other:///spec.md", 'the URL "other:///spec.md" has no host'),
+        ("https://../spec.md", 'the URL "https://../spec.md" has no host'),
+        ("https://a b/", '"https://a b/" is not a valid URL'),
+        ("https://a/\ud800", '"https://a/\\u{d800}" is not a valid URL'),
+        ("see http//x://y", '"see http//x://y" is not a valid URL'),
+    ],
+)
+def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
+    with pytest.raises(ProblemsError) as caught:
+        normalise_url(text)
+    assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
+
+
+RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
+
+
+@pytest.mark.parametrize(
+    ("url", "canonical"),
+    [
+        ("https://www.rfc-editor.org/rfc/rfc9000", RFC9000),
+        ("http://www.rfc-editor.org/rfc/rfc9000.html/", RFC9000),
+        ("https://tools.ietf.org/rfc/rfc9000.txt", RFC9000),
+        ("http://tools.ietf.org/rfc/rfc9000.txt.txt", RFC9000),
+        ("https://datatracker.ietf.org/doc/html/rfc9000.xml//", RFC9000),
+        ("https://datatracker.ietf.org/doc/html/rfc9000.pdf.xml.html.txt", RFC9000),
+        # Extensions are taken off in one order only.
+        ("https://tools.ietf.org/rfc/rfc9000.txt.html", f"{RFC9000}.txt"),
+        ("https://tools.ietf.org/html/rfc9000", "https://tools.ietf.org/html/rfc9000"),
+        ("https://example.com/rfc/rfc9000.html", "https://example.com/rfc/rfc9000.html"),
+        ("https://www.rfc-editor.org/info/rfc9000", "https://www.rfc-editor.org/info/rfc9000"),
+    ],
+)
+def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
+    assert canonical_url(url) == canonical
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("https://tools.ietf.org/rfc/rfc2324.html", "d/www.rfc-editor.org/rfc/rfc2324.txt"),
+        ("https://example.com/a/spec.md", "d/example.com/a/spec.txt"),
+        ("https://example.com/spec.v1.2", "d/example.com/spec.v1.txt"),
+        ("https://example.com:8080/a/", "d/example.com/a.txt"),
+        ("https://example.com/", "d/example.txt"),
+        ("https://example.com/a//.b?c/d.e", "d/example.com/a/.b.txt"),
+        ("https://user:word@example.com/a%20b", "d/example.com/a%20b.txt"),
+        ("https://[::1]:8080/a", "d/[::1]/a.txt"),
+        ("other://Host", "d/Host.txt"),
+    ],
+)
+def test_cache_path(url: str, path: str) -> None:
+    assert cache_path(url, "d") == path
+
+
+def test_urls_and_extensions() -> None:
+    assert [is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
+    paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
+    assert [strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
+
+
+def specification(format: Format, titles: dict[str, str]) -> Specification:
+    sections = tuple(Section(id, title, (0, 0), title, (), ()) for id, title in titles.items())
+    return Specification("s", "S", Locator("s"), "s", "s", format, "", "", b"", sections)
+
+
+RFC = specification(
+    Format.IETF,
+    {
+        "section-1": "Introduction",
+        "section-2": "Body",
+        "section-2.1": "Head of the Body",
+        "appendix-A": "Tail",
+        "name-references": "References",
+    },
+)
+PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "": ""})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "id"),
+    [
+        ("section-2.1", "section-2.1"),
+        ("2.1", "section-2.1"),
+        ("appendix-2.1", "section-2.1"),
+        ("section-section-2.1", "section-2.1"),
+        ("A", "appendix-A"),
+        ("section-A", "appendix-A"),
+        ("section-appendix-A", "appendix-A"),
+        ("name-references", "name-references"),
+        *((name, None) for name in ("", "section-", "a", "references", "name-introduction", "2.1.")),
+        ("appendix-section-1", None),
+    ],
+)
+def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> None:
+    index = find_section_index(RFC, wanted)
+    assert (None if index is None else RFC.sections[index].id) == id
+
+
+@pytest.mark.parametrize(
+    ("wanted", "near"),
+    [
+        ("section-2.11", ["section-2.1"]),
+        ("name-introduction", ["section-1"]),
+        ("introductoin", ["section-1"]),
+        ("section-7", []),
+        ("", []),
+    ],
+)
+def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
+    ##% sections.
+    assert SectionNames(RFC.sections).nearest(wanted) == near
+
+
+NAMES = st.text(st.sampled_from("abc-"), max_size=8)
+
+
+@given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
+def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) -> None:
+    names = [*((id, id) for id in titles), *((make_anchor(title), id) for id, title in titles.items())]
+    ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
+    likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
+    assert (
+        SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted) == list(dict.fromkeys(likest))[:3]
+    )
+
+
+def test_sections_of_markdown() -> None:
+    wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
+    assert [find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
+    assert SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
+    assert SectionNames(()).nearest("x") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", PhysicalLines([], [], [])),
+        ("\n", PhysicalLines([""], [0], [0])),
+        ("a\nb", PhysicalLines(["a", "b"], [0, 2], [1, 3])),
+        ("é\r\n\r\nb\rc\r", PhysicalLines(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
+        ("a\r\r\n", PhysicalLines(["a\r"], [0], [2])),
+        ("\x0b\u2028\n", PhysicalLines(["\x0b\u2028"], [0], [4])),
+    ],
+)
+def test_physical_lines(text: str, rows: PhysicalLines) -> None:
+    assert split_rows(text) == rows
+
+
+@given(st.lists(st.sampled_from(["a", "é", "日", "\r", "\n", "\r\n"])).map("".join))
+def test_rows_are_the_bytes_of_the_text(text: str) -> None:
+    data = text.encode()
+    rows = split_rows(text)
+    assert [data[start:end].decode() for start, end in zip(rows.starts, rows.ends, strict=True)] == rows.texts
+    between = [data[end:start] for end, start in zip(rows.ends, rows.starts[1:], strict=False)]
+    assert set(between) <= {b"\n", b"\r\n"}
+
+
+def test_a_forgotten_row_is_gone() -> None:
+    rows = split_rows("a\nb\nc\n")
+    rows.forget(1)
+    assert rows == PhysicalLines(["a", "c"], [0, 4], [1, 5])

@@ -1,0 +1,275 @@
+"""Whatever is done to a project or to the cache, and whenever: the answer is what it is without the cache."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from duvet.tree.cache import BlobStore
+from duvet.tree.files import DiskTree
+from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, unreadable
+from tests.cli.made import KETTLE, SOURCE, make
+from tests.cli.running import Done
+from tests.unit.tree.house import DAYS, EDITS, HOUSE, NOT_OWED, OPTIONS, fill
+from tests.unit.tree.twins import LATER, SEEDS, Twins, comparable, report_here, run_here, state, tick
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes, locks and odd names")
+
+STEPS = 40
+if sys.platform != "win32":
+    from fcntl import LOCK_EX, flock
+
+
+@pytest.mark.seeded
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_edits(seed: int, tmp_path: Path) -> None:
+    twins = Twins(tmp_path, fill)
+    choice = random.Random(seed)
+    usual = choice.sample(OPTIONS, 2)
+    history: list[str] = []
+    for _ in range(STEPS):
+        history += twins.change_some(EDITS, choice.choice((0, 0, 1, 1, 2)), choice)
+        environ = choice.choice(({}, {}, {}, {}, {"LINK": "https://link"}, {"CI": "true"}))
+        options = choice.choice(usual)
+        now, day = twins.time(choice), choice.choice(DAYS)
+        history.append(f"{options} {environ} {now} {day}")
+        twins.check(history, *options, now=now, day=day, **environ)
+
+
+def test_days_pass(tmp_path: Path) -> None:
+    twins = Twins(tmp_path, lambda folder: make(folder, {**HOUSE, ".duvet/config.toml": NOT_OWED}))
+    days = (None, *DAYS, *DAYS[::-1])
+    expired = [twins.check(day, now=LATER + run, day=day).err.count("DUV080") for run, day in enumerate(days)]
+    assert expired == [0, 0, 0, 0, 1, 2, 2, 1, 0, 0, 0]
+
+
+Change = Callable[[Path], object]
+SAMPLES = int(os.environ.get("DUVET_SAMPLES", "4"))
+"""At how many moments each change is tried."""
+
+
+class Meddler(DiskTree):
+    """The disk, on which something changes right before it is looked at for the n-th time."""
+
+    def __init__(self, moment: int, change: Callable[[], object]) -> None:
+        super().__init__()
+        self.moment = moment
+        self.change = change
+        self.looks = 0
+
+    def at(self, path: str) -> str:
+        self.looks += 1
+        if self.looks == self.moment:
+            self.change()
+        return super().at(path)
+
+
+def rewrite(name: str, old: str, new: str) -> Change:
+    """Other words of the same length in a file that stays as old."""
+
+    def change(folder: Path) -> None:
+        path = folder / name
+        info = path.stat()
+        path.write_bytes(path.read_bytes().replace(old.encode(), new.encode()))
+        os.utime(path, ns=(info.st_atime_ns, info.st_mtime_ns))
+
+    return change
+
+
+def replace(name: str, text: str) -> Change:
+    """Another file in its place, moved there as editors do."""
+
+    def change(folder: Path) -> None:
+        (folder / "new").write_text(text)
+        (folder / "new").replace(folder / name)
+
+    return change
+
+
+def write(name: str, text: str) -> Change:
+    return lambda folder: make(folder, {name: text})
+
+
+def remove(name: str) -> Change:
+    return lambda folder: (folder / name).unlink()
+
+
+WRONG = "//= spec.md#heating\n//# The kettle MUST cook tea.\n"
+CHANGES: dict[str, Change] = {
+    "a source says something else": rewrite("src/a.rs", "boil", "cook"),
+    "a source is another file": replace("src/a.rs", WRONG),
+    "a source is gone": remove("src/a.rs"),
+    "a source is new": write("src/deep/new.rs", WRONG),
+    "a source is elsewhere": lambda folder: (folder / "src/a.rs").rename(folder / "tests/a.rs"),
+    "a folder is elsewhere": lambda folder: (folder / "src/deep").rename(folder / "tests/deep"),
+    "a wrong source is right": write("src/wrong.rs", WRONG.replace("cook tea", "boil water")),
+    "a specification says something else": rewrite("spec.md", "boil", "cook"),
+    "a specification is gone": remove("spec.md"),
+    "git ignores a source": write("src/.gitignore", "a.rs"),
+    "there is a repository that ignores a source": write(".git/info/exclude", "a.rs"),
+    "there is a repository around that ignores a source": write("../.git/info/exclude", "a.rs"),
+    "the configuration is another one": rewrite(".duvet/config.toml", "src/**/*.rs", "src/**/b.rs"),
+    "a requirement file is by hand": write(".duvet/requirements/spec/heating.toml", "target = 'spec.md#pouring'"),
+    "a stale requirement file": write(".duvet/requirements/spec/gone.toml", "target = 'spec.md#pouring'"),
+    "an exception says something else": rewrite(".duvet/exceptions/e.toml", "whistle", "whisper"),
+    "a report is changed": write(".duvet/snapshot.txt", "changed"),
+    "a report is gone": lambda folder: (folder / ".duvet/reports/report.json").unlink(missing_ok=True),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_at_any_moment(name: str, tmp_path: Path) -> None:
+    choice = random.Random(name)
+    for number in range(SAMPLES):
+        folder = start(tmp_path / str(number))
+        times = choice.choice(([None] * 4, [LATER + run for run in range(4)]))
+        if choice.randrange(2):
+            # What follows may know something from earlier.
+            report_here(folder, now=times[0])
+            write("src/deep/er/b.rs", "")(folder)
+        tick(tmp_path)
+        disk = Meddler(choice.randrange(2, 125), partial(CHANGES[name], folder))
+        assert report_here(folder, now=times[1], disk=disk).code in (0, 1)
+        if disk.looks < disk.moment:
+            CHANGES[name](folder)
+        for now in times[2:]:
+            kept = report_here(folder, now=now)
+            left = state(folder)
+            plain = run_here(folder, "--no-cache", "report")
+            assert (comparable(kept, folder), left) == (comparable(plain, folder), state(folder)), disk.moment
+
+
+def start(folder: Path) -> Path:
+    """A project in which one source is wrong, so that places in it are looked for."""
+    config = HOUSE[".duvet/config.toml"].replace("[report.html]\n", "[report.html]\nenabled = false\n")
+    return make(folder, {**HOUSE, ".duvet/config.toml": config, "src/wrong.rs": WRONG})
+
+
+NAMES = ("annotations", "outputs", "report", "requirement-files", "requirements", "sections", "sources")
+CACHE = ".duvet/cache"
+CHANGED = {"src/a.rs": SOURCE.partition("\n\n")[0], "src/b.rs": "//= spec.md#pouring\n//# The spout MAY drip.\n"}
+HELD: list[BinaryIO] = []
+
+
+def cut(name: str) -> Damage:
+    """A part of the file is all there is."""
+    return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size // 2)
+
+
+def flip(name: str) -> Damage:
+    """A bit is not what it was."""
+
+    def change(folder: Path) -> None:
+        data = bytearray((folder / name).read_bytes())
+        data[len(data) // 2] ^= 1
+        (folder / name).write_bytes(data)
+
+    return change
+
+
+def of_another(name: str) -> Damage:
+    """The file of another name stands there."""
+    other = NAMES[NAMES.index(name.rpartition("/")[2]) - 1]
+    return lambda folder: (folder / name).write_bytes((folder / CACHE / other).read_bytes())
+
+
+def locked(name: str) -> Damage:
+    """Somebody holds a lock on the file."""
+
+    def change(folder: Path) -> None:
+        HELD.append((folder / name).open("rb"))
+        flock(HELD[-1], LOCK_EX)
+
+    return change
+
+
+# What can stand in a file of the cache is tried with one file, in the tests of cache files.
+DAMAGES: dict[str, Callable[[str], Damage]] = {
+    "cut off": cut,
+    "a bit": flip,
+    "of another name": of_another,
+    "locked": locked,
+    "no rights": lambda name: lambda folder: (folder / name).chmod(0),
+    "gone": missing,
+    "folder": directory,
+    "pipe": pipe,
+    "link to nothing": lambda name: link(name, "nowhere"),
+    "loop": loop,
+    "fails when read": unreadable,
+}
+# These are left as they are.
+LASTING = {"folder", "pipe", "link to nothing", "loop", "fails when read"}
+
+
+@pytest.fixture(scope="module")
+def right(tmp_path_factory: pytest.TempPathFactory) -> tuple[Done, dict[str, object]]:
+    """The answer without a cache, and the files that there are then."""
+    folder = make(tmp_path_factory.mktemp("plain") / "kettle", {**KETTLE, **CHANGED})
+    return comparable(run_here(folder, "--no-cache", "report"), folder), state(folder)
+
+
+def used(folder: Path) -> Path:
+    """A project with a cache of which a part still holds."""
+    make(folder, KETTLE)
+    report_here(folder, now=LATER)
+    assert sorted(path.name for path in (folder / CACHE).iterdir()) == [".gitignore", *NAMES]
+    return make(folder, CHANGED)
+
+
+def answer(folder: Path, now: int) -> tuple[Done, dict[str, object]]:
+    return comparable(report_here(folder, now=now), folder), state(folder)
+
+
+@pytest.mark.parametrize("name", ["report", "annotations", "all"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file(damage: str, name: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+    folder = used(tmp_path / "kettle")
+    for one in NAMES if name == "all" else (name,):
+        DAMAGES[damage](f"{CACHE}/{one}")(folder)
+    for run in range(1, 4):
+        assert answer(folder, LATER + run) == right
+    if damage not in LASTING:
+        blobs = BlobStore(str(folder / CACHE))
+        assert [one for one in NAMES if blobs.load(one, object) is None] == []
+        assert "Checked that nothing has changed" in report_here(folder, now=LATER + 5).err
+
+
+PLACES: dict[str, Damage] = {
+    "a file": holds(CACHE, b"hello"),
+    "a pipe": pipe(CACHE),
+    "a link": link(CACHE, "../elsewhere"),
+    "a link to nothing": link(CACHE, "nowhere"),
+    "a loop": loop(CACHE),
+    "a link to a file": link(CACHE, "config.toml"),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_something_in_the_place_of_the_cache(place: str, right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+    folder = used(tmp_path / "kettle")
+    (folder / CACHE).rename(folder.with_name("elsewhere"))
+    PLACES[place](folder)
+    for run in range(1, 4):
+        assert answer(folder, LATER + run) == right
+    os.unlink(folder / CACHE)
+    assert answer(folder, LATER + 4) == right
+
+
+def test_the_cache_of_another_project(right: tuple[Done, dict[str, object]], tmp_path: Path) -> None:
+    """It is about files of the same names, some of which are even the same files."""
+    other = used(tmp_path / "other")
+    (other / "spec.md").write_text("# Kettle\n")
+    report_here(other, now=LATER + 1)
+    folder = make(tmp_path / "kettle", {**KETTLE, **CHANGED})
+    (folder / "src" / "a.rs").unlink()
+    os.link(other / "src" / "a.rs", folder / "src" / "a.rs")
+    (other / CACHE).rename(folder / CACHE)
+    for run in range(2, 4):
+        assert answer(folder, LATER + run) == right

@@ -1,0 +1,169 @@
+"""Two copies of one project: in one of them the cache is used, in the other it is not. Both have to stay alike.
+
+The command runs in this very process: hundreds of runs in the time of a few processes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from datetime import date
+from pathlib import Path
+from unittest.mock import patch
+
+from duvet.cli import run_command_line
+from duvet.commands.report import report
+from duvet.console.command import TerminalSettings
+from duvet.console.problems import ProblemOutput, list_error_problems, print_problems
+from duvet.console.report_result import ReportRequest, report_project
+from duvet.console.streams import FAILED
+from duvet.errors import DuvetError
+from duvet.tree.cache import DiskCache
+from duvet.tree.files import DiskTree
+from duvet.tree.outputs import is_unfinished
+from tests.cli.running import Done, environment
+
+_VERBS = (
+    "Extracting|Extracted|Scanning|Scanned|Parsing|Parsed|Loading|Loaded|Mapping|Mapped|Matching|Matched|Sorting|Sorted"
+    "|Writing|Wrote|Kept|Checking|Checked|Removed|Downloading|Downloaded"
+)
+_STEP = re.compile(rf"(?m)^(?=.{{12}} ) *(?:{_VERBS}) .*\n")
+
+
+def without_steps(err: str) -> str:
+    """Standard error without the steps of the work."""
+    return _STEP.sub("", err)
+
+
+def run_here(folder: Path, *args: str, environ: Mapping[str, str] | None = None, day: date | None = None) -> Done:
+    """The command with these arguments, today or on another day."""
+    return _done(folder, lambda: run_command_line([*args], TerminalSettings(os.environ, day=day)), environ or {})
+
+
+def report_here(
+    folder: Path,
+    *args: str,
+    now: int | None,
+    disk: DiskTree | None = None,
+    environ: Mapping[str, str] | None = None,
+    day: date | None = None,
+) -> Done:
+    """`duvet report` with these arguments, with the cache, at another time than now or on another day or disk."""
+    return _done(folder, lambda: _report(now, disk or DiskTree(), args, day), environ or {})
+
+
+def _done(folder: Path, work: Callable[[], int], environ: Mapping[str, str]) -> Done:
+    out, err = io.TextIOWrapper(io.BytesIO(), write_through=True), io.StringIO()
+    here = patch.dict(os.environ, environment(**environ), clear=True)
+    with chdir(folder), here, redirect_stdout(out), redirect_stderr(err):
+        code = work()
+    out.seek(0)
+    return Done(code, out.read(), err.getvalue())
+
+
+def _report(now: int | None, disk: DiskTree, args: tuple[str, ...], day: date | None) -> int:
+    shown = TerminalSettings(os.environ, day=day)
+    with report.make_context("report", [*args], obj=shown) as ctx:
+        where = {
+            name: value for name, value in ctx.params.items() if name not in ("opens", "watch", "format", "output")
+        }
+        request = ReportRequest(**{name: where.pop(name) for name in ReportRequest.__struct_fields__})
+        try:
+            return report_project(
+                DiskCache(disk, shown.environ, now, today=shown.today), where, request, ProblemOutput()
+            )
+        except DuvetError as error:
+            print_problems(list_error_problems(error), shown)
+            return FAILED
+
+
+Edit = Callable[[Path, random.Random], object]
+SEEDS = int(os.environ.get("DUVET_SEEDS", "1"))
+"""How many histories of a project are tried."""
+LATER = time.time_ns() + 24 * 3600 * 10**9
+"""A time at which nothing that a test writes is fresh any more."""
+Content = Callable[[Path], dict[str, object]]
+
+
+class Twins:
+    """A project with the cache, and the same without."""
+
+    def __init__(
+        self, base: Path, fill: Callable[[Path], object], place: str = ".", content: Content | None = None
+    ) -> None:
+        self.base = base
+        self.content = content or state
+        self.place = place
+        """Where the command runs."""
+        self.kept, self.plain = (base / name / "kettle" for name in ("with", "without"))
+        for folder in (self.kept, self.plain):
+            folder.parent.mkdir(parents=True)
+            fill(folder)
+        self.runs = 0
+
+    def change_some(self, edits: Sequence[Edit], count: int, choice: random.Random) -> list[str]:
+        """Make the same changes in both; what was done."""
+        done = []
+        for _ in range(count):
+            edit, seed = choice.choice(edits), choice.randrange(1 << 30)
+            for folder in (self.kept, self.plain):
+                edit(folder, random.Random(seed))
+            done.append(f"{edit.__name__} {seed}")
+        return done
+
+    def time(self, choice: random.Random) -> int | None:
+        """The time of a run: now, when all is fresh, or when nothing is; and clocks jump back."""
+        self.runs += 1
+        return choice.choice((None, None, 0, LATER + self.runs, LATER + self.runs, LATER - self.runs))
+
+    def check(self, told: object, *args: str, now: int | None = None, day: date | None = None, **environ: str) -> Done:
+        """Check that `duvet report` says and leaves the same with the cache and without; what it says."""
+        plain_folder, options = f"kettle/{self.place}", ("report", *args)
+        if now is None:
+            kept = run_here(self.kept.parent, "-C", plain_folder, *options, environ=environ, day=day)
+        else:
+            kept = report_here(self.kept / self.place, *args, now=now, environ=environ, day=day)
+        plain = run_here(self.plain.parent, "-C", plain_folder, "--no-cache", *options, environ=environ, day=day)
+        assert comparable(kept, self.kept) == comparable(plain, self.plain), told
+        assert self.content(self.kept) == self.content(self.plain), told
+        if now is not None:
+            tick(self.base)
+        return kept
+
+
+def comparable(done: Done, folder: Path) -> Done:
+    """What is to be the same, whatever the steps were."""
+    return Done(done.code, done.out, without_steps(done.err).replace(str(folder), "<project>"))
+
+
+def tick(folder: Path) -> None:
+    """Wait until the clock of the disk moves on: what a run took for old must not change in the instant it was made."""
+    probe = folder / "clock"
+    probe.touch()
+    first = probe.stat().st_ctime_ns
+    while probe.stat().st_ctime_ns == first:
+        os.utime(probe)
+
+
+def state(folder: Path) -> dict[str, object]:
+    """Everything below a folder but the cache: what it is, and what it holds."""
+    found = (path for path in sorted(folder.rglob("*")) if ".duvet/cache" not in path.as_posix())
+    return {path.relative_to(folder).as_posix(): _content(path, str(folder).encode()) for path in found}
+
+
+def whole(folder: Path) -> dict[str, object]:
+    """What there is but for files that nobody finished."""
+    return {name: data for name, data in state(folder).items() if not is_unfinished(name.rpartition("/")[2])}
+
+
+def _content(path: Path, folder: bytes) -> object:
+    if path.is_symlink():
+        return f"-> {os.readlink(path)}"
+    if path.is_file():
+        return path.read_bytes().replace(folder, b"<project>")
+    return "folder" if path.is_dir() else "something else"
