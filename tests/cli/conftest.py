@@ -67,6 +67,15 @@ def reported(reported_once: Path, kettle: Path) -> Path:
 
 
 @pytest.fixture
+def unread() -> Iterator[int]:
+    """A stream whose reader has gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
+
+
+@pytest.fixture
 def watch(kettle: Path, duvet_command: str) -> Iterator[Watch]:
     """Watches the project until the end of the test."""
     begun: list[Watched] = []

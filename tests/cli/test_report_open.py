@@ -123,9 +123,3 @@ def test_the_page_on_standard_output(kettle: Path, duvet: Run) -> None:
     assert done.out.encode() == files(kettle)["page.html"] == files(kettle)[PAGE]
     assert done.err.splitlines()[-1] == plain.err.splitlines()[-1]
     assert duvet("report", "--html", "-").out == done.out
-
-
-def test_two_results_on_one_stream(kettle: Path, duvet: Run) -> None:
-    done = duvet("report", "--html", "-", "--format", "json")
-    assert (done.code, done.out) == (2, "")
-    assert "only one result can go to standard output; give the others a file" in done.err
