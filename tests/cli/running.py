@@ -92,8 +92,8 @@ def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
 def refuses(run: Run, args: str, code: int, message: str) -> None:
     """Check that a command line fails with that message and prints no result."""
     done = run(*shlex.split(args))
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err and "Traceback" not in done.err
+    assert (done.code, done.out) == (code, ""), done
+    assert message in done.err and "Traceback" not in done.err, done.err
 
 
 def examples(name: str) -> list[list[str]]:

@@ -103,15 +103,12 @@ def test_json(find: Run, tea: Path, wire: Wire) -> None:
 
 def test_nobody_is_set_up(find: Run) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
     ##% when there is none.
     ##= man/spec/ask.md#answers
-    ##= type=test
     ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
     ##% print the sources and exit with 1.
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST call only the providers that the configuration names.
     environ = {"OPENAI_API_KEY": KEY}
     assert find("ask", "cups", environ=environ) == failed("no model is set up", hint=SETUP_HINT, out=SOURCES)

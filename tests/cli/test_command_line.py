@@ -72,8 +72,6 @@ MISUSED = {
 
 @pytest.mark.parametrize("args", MISUSED)
 def test_misuse(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
     before = files(kettle)
     assert duvet(*args) == MISUSED[args]
     assert files(kettle) == before
@@ -129,9 +127,6 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_folder_without_a_configuration(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-    ##% belongs when nothing is configured.
     done = duvet("report", cwd=kettle / "src")
     warning = "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n"
     assert (done.code, done.out) == (0, "")

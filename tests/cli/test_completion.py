@@ -133,9 +133,6 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
 )
 def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
-    ##% values.
-    ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
     ##% has no answer.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
@@ -157,9 +154,6 @@ def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> No
 
 
 def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
     question = asked("zsh", "uncited", "--spec", "s")
     before = files(kettle)
     assert duvet(environ=question).out == ""

@@ -54,9 +54,6 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
 
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-    ##% standard output or the file of `--output`.
     expected = (ROOT / f"tests/gold/problems/none.{SUFFIXES[format]}").read_text()
     assert duvet("-q", "report", "--format", format) == Done(0, expected, "")
     assert duvet("-q", "report", "--format", format, "--output", "new/x") == Done(0, "", "")
@@ -65,9 +62,6 @@ def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> No
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_a_file_holds_the_same_and_people_read_on(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-    ##% standard output or the file of `--output`.
     options = ("report", "--format", format, "--output", "-")
     found, known, uncached = duvet(*options), duvet(*options), duvet("--no-cache", *options)
     assert "Checked that nothing has changed" in known.err
@@ -102,9 +96,6 @@ def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path
 
 
 def test_on_github(wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     done = duvet("report", environ=ON_GITHUB)
     assert done.out == duvet("report", "--format", "github").out
     assert done.err.count(TEXT) == 1
@@ -175,9 +166,6 @@ def test_a_result_and_problems_in_a_file(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_file_that_cannot_be_written(wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
-    ##% problems.
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
     assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err

@@ -63,9 +63,6 @@ def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -
 
 @pytest.mark.parametrize("format", ENDINGS)
 def test_why_a_requirement_is_not_owed(format: str, duvet: Run, tea: Path, snapshot: Snapshot) -> None:
-    ##= man/spec/show.md#details
-    ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
-    ##% with its place, its problems and the code around it.
     entry = """\
 [[not-applicable]]
 target = "tea.md#pot"

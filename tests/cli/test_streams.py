@@ -185,8 +185,6 @@ def test_an_interruption_while_downloading_several(held: Held, reported: Path, d
 
 
 def test_an_interruption_while_writing(reported: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST exit with 0 for yes, 1 for no, 2 for wrong usage, 3 for a defect of duvet, and 130 when interrupted.
     make(reported, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST boil water.\n" * 2000})
     before = files(reported)
     os.mkfifo(reported / "pipe")

@@ -44,9 +44,6 @@ def gold(snapshot: Snapshot) -> Snapshot:
 def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#exit-code
     ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
-    ##= man/spec/cache.md#freshness
-    ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
     before = files(folder)
     done = duvet("validate", "--format", format, "--output", "-")
     gold.assert_match(done.out, f"all.{format}.txt")
@@ -61,8 +58,6 @@ def test_colours(duvet: Run, gold: Snapshot) -> None:
 
 
 def test_warnings(folder: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#snapshots-and-coverage
-    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     (folder / "src/right.py").write_text(RIGHT + RIGHT)
     for strict, code, noun in (((), 0, "warning"), (("--strict",), 1, "error")):
         done = duvet("validate", *strict, "src/right.py")

@@ -25,11 +25,9 @@ HEATING = ".duvet/requirements/spec/heating.toml"
 
 def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
     ##% match other files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
     ##% files first.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
@@ -80,10 +78,6 @@ STEPS: dict[str, tuple[Edit, Told]] = {
 
 @pytest.mark.parametrize("edit, told", STEPS.values(), ids=STEPS)
 def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##= type=test
-    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
-    ##% match other files, until it is interrupted.
     watched = watch("report", "--watch")
     watched.until()
     edit(kettle)
@@ -94,7 +88,6 @@ def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
     ##% effect.
     # Patterns look through the folders that the reports are written to.
@@ -115,7 +108,6 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
 
 def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
     ##% an input changes.
     report = kettle / ".duvet" / "reports" / "report.json"
@@ -133,7 +125,6 @@ def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
 
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
     watched = watch("report", "--watch")
     watched.until()
@@ -163,10 +154,6 @@ def test_wrong_from_the_start(kettle: Path, watch: Watch) -> None:
 
 
 def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
-    ##% files first.
     (kettle / "away").mkdir()
     for count in range(5):
         create(f"away/{count}.rs")(kettle)

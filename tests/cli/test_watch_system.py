@@ -26,7 +26,6 @@ def asked(watched: Watched) -> list[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="what the system was asked stands in /proc")
 def test_who_is_asked(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
     ##% `WATCHFILES_FORCE_POLLING` says so.
     make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
@@ -56,7 +55,6 @@ ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/
 @pytest.mark.parametrize("limit, said", LIMITS.items(), ids=LIMITS)
 def test_a_limit_of_the_system(limit: str, said: str, reported: Path, duvet: Run) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
     before = (*ANOTHER_USER, limit)
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:

@@ -100,7 +100,6 @@ def slow(project: Path, provider: Wire) -> Path:
 
 def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST announce each step before it begins, and the end of the run.
     terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
     terminal.until("1/2 summary")
@@ -110,7 +109,6 @@ def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
 
 def test_an_interruption(slow: Path, duvet_command: str) -> None:
     ##= man/spec/workflows.md#output
-    ##= type=test
     ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
     ##% interrupted, and give programs the whole record as JSON.
     process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")

@@ -49,9 +49,6 @@ def plain_normalise(text: str) -> str:
     ],
 )
 def test_separators(text: str, normal: str) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
-    ##% wrong byte, which SHOULD cause a warning.
     assert normalise(text) == normal
     assert normalise_with_map(text)[0] == normal
 

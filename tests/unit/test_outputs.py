@@ -40,8 +40,6 @@ def test_nothing_stays_behind(tmp_path: Path) -> None:
 
 
 def test_all_or_none(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##% `duvet report` MUST write all of its reports completely, or none of them.
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "folder").mkdir()
     with pytest.raises(OutputError) as caught, store_together() as write:
@@ -78,7 +76,6 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
-    ##= type=test
     ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
     ##% is still writing.
     (tmp_path / ".mine.new").write_bytes(b"mine")

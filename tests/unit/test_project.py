@@ -31,9 +31,6 @@ PIECES = [
 
 
 def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    ##= man/spec/trace.md#reports
-    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
-    ##% the cache.
     make(tmp_path, {**KETTLE, "src/b.rs": "//# stray\n\n//= nothing.md#here\n"})
     before = files(tmp_path)
     project = Project(str(tmp_path))

@@ -25,8 +25,6 @@ def test_a_page_has_a_code_and_a_name(name: str) -> None:
     ],
 )
 def test_there_is_no_such_rule(name: str, hint: str) -> None:
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     with pytest.raises(NotFoundError) as raised:
         find_rule_page(name)
     assert raised.value.message == f'there is no rule "{name}"'

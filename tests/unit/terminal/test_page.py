@@ -53,8 +53,6 @@ def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> 
 
 
 def test_without_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     found = page(make(tmp_path, KETTLE))
     assert (found.title, found.logo, found.whole_text, found.embedded, found.since) == ("", "", False, None, None)
     assert (found.version, found.commit, found.config_path) == (VERSION, "", ".duvet/config.toml")
@@ -63,11 +61,6 @@ def test_without_wishes(tmp_path: Path) -> None:
 
 
 def test_all_wishes(tmp_path: Path) -> None:
-    ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
-    ##= man/spec/page.md#working-with-the-report
-    ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
     folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
     found = page(folder)
     assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)

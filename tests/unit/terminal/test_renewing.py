@@ -49,9 +49,6 @@ async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Applicatio
 
 
 async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_path: Path) -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% A process that watches or serves MUST NOT use more memory with each run.
     assembly.make_dispatcher(())
     for size in range(1, 12):
         make(tmp_path, {CONFIG: _of_size(size)})

@@ -23,10 +23,6 @@ class Scripted(ChangeWatcher):
 
 
 def test_a_report_is_mended_once() -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
-    ##% an input changes.
     changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
     first = wait_for_change(changes, restored=False)
     second = wait_for_change(changes, restored=first[1])

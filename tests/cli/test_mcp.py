@@ -1,20 +1,22 @@
-"""`duvet mcp --check` and `--describe`, and what the configuration of the service makes of the server."""
+"""`duvet mcp`: `--check`, `--describe`, `--print-config`, and what the configuration of the service makes of the server."""
 
 from __future__ import annotations
 
 import json
 import socket
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
-from tests.cli.running import Run, run, runner
+from tests.cli.running import Done, Run, refuses, run, runner
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
-from tests.unit.server.wire import Wire
+from tests.unit.server.wire import Wire, hello
 from tests.unit.tools.made import FILES
 
 GOOD = """
@@ -49,7 +51,6 @@ def duvet(duvet_command: str, project: Path) -> Run:
 
 def test_what_would_be_served(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
     ##% calls are forwarded.
     assert duvet("mcp", "--check").out.splitlines()[:2] == [
@@ -69,37 +70,31 @@ def test_what_would_be_served(duvet: Run, project: Path) -> None:
     ]
 
 
-WRONG = {
-    "server: { mode: htp }": "server.mode: unknown variant `htp`",
-    "toolPacks: { trase: {} }": 'there is no pack "trase"',
-    "toolPacks: { trace: { tools: { get_sektion: false } } }": 'the pack trace has no tool "get_sektion"',
-    "workflows: { a: { description: x, steps: [{ id: s, tool: no_tool }] } }": "duvet.config.yaml:1:",
-}
+PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
 
 
-@pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong(duvet: Run, project: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("server: { mode: htp }", "server.mode: unknown variant `htp`"),
+        ("server: { mode: http, host: 999.1.1.1 }", "999.1.1.1"),
+        ("toolPacks: { trase: {} }", 'there is no pack "trase"'),
+        ("toolPacks: { trace: { tools: { get_sektion: false } } }", 'the pack trace has no tool "get_sektion"'),
+        ("workflows: { a: { description: x, steps: [{ id: s, tool: no_tool }] } }", "duvet.config.yaml:1:"),
+        *(
+            (PROVIDER.format(url), "duvet.config.yaml:1:")
+            for url in ("ftp://example.org", "http://example.org/v1", "'https://u:p@example.org'")
+        ),
+    ],
+)
+def test_what_is_wrong(duvet: Run, project: Path, text: str, message: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
-    ##= man/spec/service.md#calls
-    ##= type=test
-    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
-    ##% calls are forwarded.
     make(project, {"duvet.config.yaml": text})
-    done = duvet("mcp", "--check")
-    assert (done.code, WRONG[text] in done.err, "Traceback" in done.err) == (1, True, False)
-
-
-PROVIDER = "providers: { a: { baseUrl: %s, defaultModel: x } }"
-
-
-@pytest.mark.parametrize("url", ["ftp://example.org", "http://example.org/v1", "'https://u:p@example.org'"])
-def test_providers_that_can_not_be_reached_so(duvet: Run, project: Path, url: str) -> None:
-    make(project, {"duvet.config.yaml": PROVIDER % url})
-    done = duvet("mcp", "--check")
-    assert (done.code, "duvet.config.yaml:1:" in done.err, "providers.a.baseUrl" in done.err) == (1, True, True)
+    code, _, err = duvet("mcp", "--check")
+    assert (code, message in err, "Traceback" in err) == (1, True, False), err
+    assert ("providers.a.baseUrl" in err) is ("baseUrl" in text)
 
 
 def test_where_it_would_listen(duvet: Run, duvet_command: str, project: Path) -> None:
@@ -109,11 +104,6 @@ def test_where_it_would_listen(duvet: Run, duvet_command: str, project: Path) ->
     environ = {"DUVET_READER_TOKEN": "secret"}
     allowed = run(duvet_command, project, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
     assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
-    make(project, {"duvet.config.yaml": "server: { mode: http, host: 999.1.1.1 }"})
-    assert duvet("mcp", "--check").code == 1
-
-
-def test_the_project_is_checked_too(duvet: Run, project: Path) -> None:
     make(project, {".duvet/config.toml": "x = {"})
     done = duvet("mcp", "--check")
     assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
@@ -164,12 +154,11 @@ encountered 5 errors
 def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.yaml": MISNAMED})
     done = duvet("mcp", "--check", "--pack", "introspekt")
-    assert (done.code, done.out, done.err) == (1, "", TOLD)
+    assert done == Done(1, "", TOLD)
 
 
 def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
     ##= man/spec/service.md#workflows
-    ##= type=test
     ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
     make(project, {"duvet.config.yaml": GOOD.rstrip() + bad})
@@ -196,7 +185,6 @@ def test_the_server_starts_as_it_is_configured(duvet_command: str, project: Path
         assert names[-3:] == ["duvet_server_info", "duvet_health", "workflow.audit"]
         for name in ("workflow.audit", "workflow_audit"):
             ##= man/spec/service.md#workflows
-            ##= type=test
             ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may
             ##% call every tool in it.
             result = wire.ask("tools/call", {"name": name, "arguments": {}})["result"]
@@ -217,11 +205,10 @@ def test_http_without_a_flag(duvet_command: str, project: Path) -> None:
     assert run(duvet_command, project, "mcp", "--stdio", "--http", "0").code == 2
 
 
-def test_a_configuration_that_is_wrong_serves_nothing(duvet_command: str, project: Path) -> None:
+def test_a_configuration_that_is_wrong_serves_nothing(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.json": '{"server": {"port": 0}, "serfer": {}}'})
-    done = run(duvet_command, project, "mcp")
-    assert (done.code, done.out) == (1, "")
-    assert "server.port" in done.err and "did you mean `server`?" in done.err
+    for message in ("server.port", "did you mean `server`?"):
+        refuses(duvet, "mcp", 1, message)
 
 
 def test_the_description_is_pinned(duvet: Run, project: Path, snapshot: Snapshot) -> None:
@@ -236,3 +223,52 @@ def test_by_its_other_name(duvet_command: str, project: Path) -> None:
     command = str(Path(duvet_command).with_name("contextive-mcp"))
     done = run(command, project, "--check")
     assert (done.code, done.out.splitlines()[0]) == (0, "configuration  none (defaults)")
+
+
+KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "codex": "mcp_servers"}
+
+
+def parsed(client: str, text: str) -> dict[str, Any]:
+    """The server in what is printed for a client, which has nothing else in it."""
+    read = tomllib.loads(text) if client == "codex" else json.loads(text)
+    assert list(read) == [KEYS[client]]
+    assert list(read[KEYS[client]]) == ["duvet"]
+    server: dict[str, Any] = read[KEYS[client]]["duvet"]
+    return server
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, project: Path) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
+    ##% from any folder.
+    done = duvet("mcp", "--print-config", client)
+    assert (done.code, done.err) == (
+        0,
+        f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n",
+    )
+    server = parsed(client, done.out)
+    more = {"type": "stdio"} if client == "vscode" else {}
+    assert server == {**more, "command": duvet_command, "args": ["-C", str(project), "mcp"]}
+    started = run(*[server["command"], Path("/"), *server["args"]], input=json.dumps(hello()).encode() + b"\n")
+    assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
+
+
+def test_its_options_are_handed_on(duvet: Run, project: Path) -> None:
+    (project / ".duvet/config.toml").rename(project / "other.toml")
+    options = ["--config-path", "other.toml", "--offline", "--allow-http"]
+    done = duvet("-q", "mcp", "--print-config", "cursor", *options)
+    assert (done.code, done.err) == (0, "")
+    assert parsed("cursor", done.out)["args"] == ["-C", str(project), "mcp", *options]
+    assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_folder_with_any_name(client: str, duvet_command: str, tmp_path: Path) -> None:
+    folder = make(tmp_path / 'a "b" \\ c \x7f é', {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
+    done = runner(duvet_command, folder)("mcp", "--print-config", client)
+    assert parsed(client, done.out)["args"][1] == str(folder)
+
+
+def test_an_unknown_client(duvet: Run) -> None:
+    refuses(duvet, "mcp --print-config emacs", 2, "'emacs' is not one of 'claude', 'vscode', 'cursor', 'codex'")
