@@ -1,18 +1,17 @@
-"""`duvet report --watch`."""
+"""`duvet report --watch`: what it notices, what it says, and what it asks of the system."""
 
 from __future__ import annotations
 
-import sys
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
-from tests.cli.running import Run, files, run
-from tests.cli.watched import WAITING, Told, Watch
+from tests.cli.running import LINUX, Run, failed, files, run
+from tests.cli.watched import WAITING, Told, Watch, Watched
 from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 PASS = "PASS: 1 of 3 applicable requirements done (33 %), 0 excepted"
 HALF = SOURCE.partition("\n\n")[0]
@@ -145,12 +144,16 @@ def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     assert watched.told().changed == ".duvet/config.toml"
 
 
-def test_wrong_from_the_start(kettle: Path, watch: Watch) -> None:
-    make(kettle, {".duvet/config.toml": "nothing =\n"})
+@pytest.mark.parametrize(
+    ("path", "wrong", "right"),
+    [(".duvet/config.toml", "nothing =\n", CONFIG), ("duvet.config.yaml", "pages: 1\n", "pages: []\n")],
+)
+def test_wrong_from_the_start(path: str, wrong: str, right: str, kettle: Path, watch: Watch) -> None:
+    make(kettle, {path: wrong})
     watched = watch("report", "--watch")
-    watched.until()
-    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
-    assert watched.told() == Told(".duvet/config.toml", 0, PASS)
+    assert "error: " in watched.until()
+    save_by_rename(path, right)(kettle)
+    assert watched.told() == Told(path, 0, PASS)
 
 
 def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
@@ -208,9 +211,47 @@ def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
     assert watched.told().changed == "src/a.rs"
 
 
-def test_a_configuration_of_the_service_that_is_wrong_for_a_time(kettle: Path, watch: Watch) -> None:
-    make(kettle, {"duvet.config.yaml": "pages: 1\n"})
-    watched = watch("report", "--watch")
-    assert "error: pages: " in watched.until()
-    save_by_rename("duvet.config.yaml", "pages: []\n")(kettle)
-    assert watched.told() == Told("duvet.config.yaml", 0, PASS)
+def asked(watched: Watched) -> list[int]:
+    """The numbers of the folders that the process asks the system about."""
+    infos = (info.read_text() for info in Path(f"/proc/{watched.process.pid}/fdinfo").iterdir())
+    lines = [line for info in infos for line in info.splitlines() if line.startswith("inotify")]
+    return sorted(int(line.split("ino:")[1].split()[0], 16) for line in lines)
+
+
+@LINUX
+def test_who_is_asked(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#noticing-changes
+    ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
+    ##% `WATCHFILES_FORCE_POLLING` says so.
+    make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
+    watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
+    watched.until()
+    polling.until()
+    written = (".duvet/reports", ".duvet/requirements", ".duvet/requirements/spec")
+    folders = ("", ".duvet", "src", "src/deep", *written)
+    assert asked(watched) == sorted((kettle / name).stat().st_ino for name in folders)
+    assert asked(polling) == []
+
+
+LIMITS = {
+    "max_inotify_watches": failed(
+        "can't watch 6 folders: the system allows no more",
+        hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+    ),
+    "max_inotify_instances": failed(
+        "can't watch for changes: too many programs of this user do so, or too many files are open",
+        hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+    ),
+}
+ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/proc/sys/user/$0" && exec "$@"')
+"""A user of its own, who is allowed nothing of one kind."""
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
+    ##= man/spec/watch.md#noticing-changes
+    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+    before = (*ANOTHER_USER, limit)
+    if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system has no users of users")
+    assert duvet("-q", "report", "--watch", before=before) == LIMITS[limit]
