@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.commands.validate import find_rule_page
+from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
 from tests.cli.made import make
 from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, runner, shell
@@ -89,9 +91,24 @@ def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
 
 def test_the_page_of_a_rule(duvet: Run) -> None:
     page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
+    for name in ("DUV091", "duv091", "citation-repeated", " Citation-Repeated "):
+        assert find_rule_page(name) == page
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
     assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")
     refuses(duvet, "validate --explain DUV999", 1, 'error: there is no rule "DUV999"\n')
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Quote-not-fond", "did you mean quote-not-found"), ("../DUV050", "did you mean DUV050"), ("", "")],
+)
+def test_there_is_no_such_rule(name: str, hint: str) -> None:
+    ##= man/spec/problems.md#rules
+    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
+    with pytest.raises(NotFoundError) as raised:
+        find_rule_page(name)
+    assert raised.value.message == f'there is no rule "{name}"'
+    assert raised.value.hint.partition(" or ")[0].rstrip("?") == hint
 
 
 NAMES = [f"{number:02}.txt" for number in range(12)]

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from duvet.commands.report import wait_for_change
+from duvet.project.changes import ChangeWatcher
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
 from tests.cli.running import LINUX, Run, failed, files, run
 from tests.cli.watched import WAITING, Told, Watch, Watched
@@ -255,3 +258,25 @@ def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
     if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this system has no users of users")
     assert duvet("-q", "report", "--watch", before=before) == LIMITS[limit]
+
+
+class Scripted(ChangeWatcher):
+    """Changes in a given order, of which `report` is an output."""
+
+    def __init__(self, *script: tuple[str, ...]) -> None:
+        super().__init__()
+        self.script = iter(script)
+
+    def wait(self) -> tuple[str, ...] | None:
+        return next(self.script)
+
+    def are_outputs(self, paths: Iterable[str]) -> bool:
+        return {"report"}.issuperset(paths)
+
+
+def test_a_report_is_restored_once_before_an_input_changes() -> None:
+    changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
+    first = wait_for_change(changes, restored=False)
+    second = wait_for_change(changes, restored=first[1])
+    third = wait_for_change(changes, restored=second[1])
+    assert (first, second, third) == ((("report",), True), (("a.rs", "report"), False), (("report",), True))

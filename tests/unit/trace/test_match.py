@@ -10,7 +10,7 @@ from duvet.model import Section
 from duvet.text import WHITESPACE
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
-from tests.unit.test_normalise import plain_normalise
+from tests.unit.test_text import plain_normalise
 from tests.unit.trace.sections import HEADING, file_of, section_of
 from tests.unit.trace.test_fuzzy import plain_find
 
