@@ -52,7 +52,7 @@ def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.
 
 def test_github_understands_it() -> None:
     command = [
-        Path(sys.executable).with_name("check-jsonschema"),
+        str(Path(sys.executable).with_name("check-jsonschema")),
         "--builtin-schema",
         "vendor.github-actions",
         "action.yml",

@@ -154,20 +154,17 @@ def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, kettle: 
     assert written.startswith(RED if coloured else "error:")
 
 
-def test_quiet_and_verbose(kettle: Path, duvet: Run) -> None:
-    assert duvet("-q", "report") == Done(0, "", "")
-    assert "             src/a.rs: 2 annotations\n" in duvet("-v", "report").err
-    make(kettle, {"src/a.rs": "//# stray\n"})
-    assert duvet("-q", "report") == Done(0, "", "")
-
-
-def test_general_options_may_follow_a_command_and_older_switches_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    assert duvet("report", "-q", "--no-cache") == Done(0, "", "")
+def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
+    """What holds for all commands may stand after them."""
+    assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
     assert not (kettle / ".duvet" / "cache").exists()
-    assert "             src/a.rs: 2 annotations\n" in duvet("report", "--verbose").err
+    for words in (("-v", "report"), ("report", "--verbose")):
+        assert "             src/a.rs: 2 annotations\n" in duvet(*words).err
     assert "--no-cache" not in duvet("report", "--help").out
     done = duvet("report", "--features", "a", "--features", "b", "--exclude", "c", "--exclude", "d")
     assert (done.code, done.out) == (0, "")
+    make(kettle, {"src/a.rs": "//# stray\n"})
+    assert duvet("-q", "report") == Done(0, "", "")
 
 
 OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {

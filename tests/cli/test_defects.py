@@ -192,32 +192,3 @@ def test_what_is_extracted_can_be_read(what: str, kettle: Path, duvet: Run) -> N
     make(kettle, {".duvet/config.toml": PLAIN + "[report.json]\nenabled = true\n"})
     assert duvet("-q", "report") == Done(0, "", "")
     assert files(kettle)[".duvet/reports/report.json"] == before[".duvet/reports/report.json"]
-
-
-def test_a_specification_can_not_end_the_page(kettle: Path, duvet: Run) -> None:
-    evil = "The </script></pre></body><!-- <b onclick=x> tag MUST stay text."
-    make(kettle, {"spec.md": f"# Kettle\n\n## Heating\n\n{evil}\n"})
-    make(kettle, {"src/a.rs": CITED.format(target="spec.md#heating", quote=evil)})
-    assert duvet("-q", "report") == Done(0, "", "")
-    page = (kettle / ".duvet/reports/report.html").read_text()
-    assert page.count("</body>") == page.count("</html>") == 1
-    assert "<b onclick" not in page and "<!-- <b" not in page and "&lt;/script&gt;" in page
-
-
-def test_lcov_of_short_ids(plain: Path, duvet: Run) -> None:
-    make(plain, {"spec.txt": "1.  Tea\n\n   Tea MUST steep.\n"})
-    written = []
-    for section in ("1", "section-1"):
-        make(plain, {"src/a.rs": CITED.format(target=f"spec.txt#{section}", quote="Tea MUST steep.")})
-        assert duvet("-q", "report", "--lcov", section) == Done(0, "", "")
-        written.append(files(plain / section))
-    assert written[0] == written[1]
-    assert list(written[0]) == ["compliance.0.lcov"]
-
-
-def test_two_formats_of_one_file(kettle: Path, duvet: Run) -> None:
-    cited = CITED.format(target="spec.md#heating", quote="The kettle MUST boil water.")
-    make(kettle, {"src/a.rs": f"{cited}\n{cited.replace('//#', '//= format=markdown' + chr(10) + '//#')}"})
-    done = duvet("-q", "report", "--json", "-")
-    assert (done.code, done.err, len(parse_once(done.out)["specifications"])) == (0, "", 2)
-    assert (kettle / ".duvet/snapshot.txt").read_text().count("SPECIFICATION: [Kettle](spec.md)\n") == 2

@@ -19,12 +19,8 @@ from tests.cli.made import KETTLE, SOURCE, make
 from tests.unit.watching.edits import save_by_rename
 
 RUNS = 30
-
-
 GRACE = 16_000
 """Bytes by which tables of names may still grow; ten pages or ten readings are far more."""
-
-
 WHERE = {
     "config_path": None,
     "offline": True,

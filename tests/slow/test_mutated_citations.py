@@ -15,12 +15,8 @@ from tests.unit.validation.test_mutations import LEFT, OTHER, RESTORED, SEEDS, h
 
 LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
-
-
 _RESTORED = 90
 """Of what is mended, so many in a hundred say again what they said; for the others as good an answer is known."""
-
-
 GOLDEN = ("h3-704b37a", "s2n-tls-132053b")
 
 
