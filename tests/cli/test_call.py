@@ -14,15 +14,7 @@ from tests.cli.running import Done, Run, refuses, runner
 from tests.unit.knowledge.stored import STORE, fill
 from tests.unit.tools.made import FILES, context_in, value
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return make(tmp_path / "pot", FILES)
-
-
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
+PROJECT = FILES
 
 
 @pytest.mark.parametrize(
@@ -42,13 +34,13 @@ def duvet(duvet_command: str, project: Path) -> Run:
         ),
     ],
 )
-def test_a_call_is_answered_as_anywhere(duvet: Run, project: Path, line: str, arguments: dict[str, Any]) -> None:
+def test_a_call_is_answered_as_anywhere(duvet: Run, folder: Path, line: str, arguments: dict[str, Any]) -> None:
     ##= man/spec/service.md#calls
     ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
     ##% that are off.
     tool, *words = shlex.split(line)
     done = duvet("call", tool, *words)
-    expected = json.loads(json.dumps(value(context_in(project), tool, **arguments)))
+    expected = json.loads(json.dumps(value(context_in(folder), tool, **arguments)))
     assert (done.code, json.loads(done.out)) == (0, expected)
 
 
@@ -73,31 +65,7 @@ def test_help_and_what_to_do_next(duvet: Run) -> None:
     assert duvet("-q", "call", "list_uncited_requirements", "--limit", "1") == Done(0, done.out, "")
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("search_requirements", 2, 'query is missing\nWords, "a phrase", an id, file:line or spec#section'),
-        ("search_requirements --qwery a", 2, 'search_requirements has no argument "qwery"\ndid you mean query?'),
-        ("search_requirements lid", 2, '"lid" belongs to no argument\n`duvet tools search_requirements` shows'),
-        ("search_requirements --query", 2, "--query needs a value"),
-        ("list_uncited_requirements --limit many", 2, "limit: expected int, got str"),
-        ("list_uncited_requirements --limit 05", 2, "limit: expected int, got str"),
-        ("list_uncited_requirements --limit 1e400", 2, "limit: expected int"),
-        ("list_uncited_requirements --level must", 2, "give one of MUST, SHOULD, MAY, unspecified"),
-        ("--json { coverage_summary", 2, "--json is not JSON"),
-        ("--json [] coverage_summary", 2, "--json is no object"),
-        ("coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),
-        ("get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
-        ("--pack nothing coverage_summary", 1, 'there is no pack "nothing"'),
-    ],
-)
-def test_what_is_not_understood(duvet: Run, words: str, code: int, message: str) -> None:
-    ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
-    refuses(duvet, f"call {words}", code, message)
-
-
-def test_the_server_itself(duvet: Run, project: Path) -> None:
+def test_the_server_itself(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#packs
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
@@ -113,15 +81,15 @@ def test_the_server_itself(duvet: Run, project: Path) -> None:
         "providers": [],
         "provider_count": 0,
     }
-    make(project, {".duvet/config.toml": "x = {"})
+    make(folder, {".duvet/config.toml": "x = {"})
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], len(health["problems"])) == ("unhealthy", 1)
 
 
-def test_a_pack_that_nobody_has_switched_on(duvet: Run, project: Path) -> None:
+def test_a_pack_that_nobody_has_switched_on(duvet: Run, folder: Path) -> None:
     assert json.loads(duvet("call", "km-help", "--tool", "km-search").out)["tool"] == "km-search"
     assert duvet("tools", "km-search").out.startswith("km-search: ")
-    make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
+    make(folder, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
     for line in ("call km-help", "tools km-help"):
         refuses(duvet, line, 1, 'Unknown tool: "km-help"')
 
@@ -141,10 +109,10 @@ def test_a_list_of_tools(duvet: Run) -> None:
 
 
 @pytest.fixture
-def indexed(duvet_command: str, project: Path) -> Run:
+def indexed(duvet_command: str, folder: Path) -> Run:
     """The command in the project with an index, and with the pack that asks it."""
     config = json.dumps({"ingest": {"semantic": False, "staleDays": 36_500}, "toolPacks": {"knowledge": {}}})
-    return runner(duvet_command, fill(make(project, {"duvet.config.json": config})))
+    return runner(duvet_command, fill(make(folder, {"duvet.config.json": config})))
 
 
 def test_shortcuts_of_filters(indexed: Run) -> None:
@@ -191,23 +159,23 @@ def test_filters_that_conflict(indexed: Run, words: str, message: str) -> None:
     refuses(indexed, f"call km-search --query boil {words}", 2, message)
 
 
-def test_the_configuration_counts(indexed: Run, project: Path) -> None:
+def test_the_configuration_counts(indexed: Run, folder: Path) -> None:
     report = json.loads(indexed("call", "km-lifecycle-report").out)
     assert (report["thresholds"], report["stale_docs"]) == ({"stale_days": 36_500}, [])
     refuses(indexed, "call km-graph-node --node-id nowhere", 2, "Invalid node identifier")
-    (project / STORE).rename(project / "elsewhere.db")
+    (folder / STORE).rename(folder / "elsewhere.db")
     config = {"store": {"path": "elsewhere.db"}, "toolPacks": {"knowledge": {}}}
-    make(project, {"duvet.config.json": json.dumps(config)})
+    make(folder, {"duvet.config.json": json.dumps(config)})
     assert json.loads(indexed("call", "km-ingest-status").out)["run_id"] == "r1"
-    make(project, {"duvet.config.json": "{}"})
+    make(folder, {"duvet.config.json": "{}"})
     assert json.loads(indexed("call", "km-ingest-status").out) == {"status": "not_found"}
 
 
-def test_a_pack_that_only_reads(indexed: Run, project: Path) -> None:
+def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
     ##% `read-only` pack.
-    make(project, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
+    make(folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
     shown = {row["name"]: row["scope"] for row in json.loads(indexed("tools", "--format", "json").out)}
     assert shown["km-lifecycle-report"] == shown["km-ingest-status"] == "maintainer"
     assert shown["km-search"] == "reader"

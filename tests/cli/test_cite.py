@@ -13,13 +13,12 @@ from duvet.errors import OutputError
 from duvet.project.project import Project
 from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
 from duvet.queries.references import CitableText
-from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, files, runner
+from tests.cli.running import Done, Run, files
 from tests.conftest import ROOT
 
 LID = "5bfbf88b"
-FILES = {
+PROJECT = {
     **TEA_PROJECT,
     ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"]
     + '[[source]]\npattern = "c/*.c"\ncomment-style = { meta = "*=", content = "*#" }\n',
@@ -29,16 +28,6 @@ FILES = {
     "notes.txt": "A lid.\n",
     "src/program.rs": "#!/usr/bin/env run\nfn lid() {}\n",
 }
-
-
-@pytest.fixture
-def tea(tmp_path: Path) -> Path:
-    return make(tmp_path / "tea", FILES)
-
-
-@pytest.fixture
-def duvet(duvet_command: str, tea: Path) -> Run:
-    return runner(duvet_command, tea)
 
 
 SHOWN = """\
@@ -61,17 +50,17 @@ DIFFERENCE = """\
 """
 
 
-def test_a_citation_is_inserted_and_shown(duvet: Run, tea: Path) -> None:
+def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
-    before = files(tea)
+    before = files(folder)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
-    assert (done, files(tea)) == (Done(0, DIFFERENCE, ""), before)
+    assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
     assert duvet("cite", LID, "--at", "src/lid.rs:2", "--width", "60") == Done(0, SHOWN, "")
-    after = files(tea)
+    after = files(folder)
     lines = [f"\t{line}" for line in SHOWN.replace("    ", "").splitlines()[1:]]
     assert after.pop("src/lid.rs").decode() == "\r\n".join(["fn lid() {", *lines, "\tturn();", "}"])
     assert before.items() >= after.items()
@@ -117,19 +106,19 @@ def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
     assert duvet("report").err.count("error:") == before == 2
 
 
-def test_links_and_permissions_stay(duvet: Run, tea: Path) -> None:
+def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
     ##% file has changed since it was read.
-    real = tea / "real.txt"
-    (tea / "src/lid.rs").rename(real)
-    (tea / "src/lid.rs").symlink_to("../real.txt")
+    real = folder / "real.txt"
+    (folder / "src/lid.rs").rename(real)
+    (folder / "src/lid.rs").symlink_to("../real.txt")
     real.chmod(0o750)
-    assert duvet("cite", "tea#cup", "--at", f"{tea}/src/lid.rs:1").out == "src/lid.rs:1\n//= tea.md#cup\n"
-    assert (tea / "src/lid.rs").is_symlink()
+    assert duvet("cite", "tea#cup", "--at", f"{folder}/src/lid.rs:1").out == "src/lid.rs:1\n//= tea.md#cup\n"
+    assert (folder / "src/lid.rs").is_symlink()
     assert real.read_bytes().startswith(b"//= tea.md#cup\r\nfn lid() {\r\n")
     assert stat.S_IMODE(real.stat().st_mode) == 0o750
-    assert [path.name for path in tea.iterdir() if path.name.endswith(".new")] == []
+    assert [path.name for path in folder.iterdir() if path.name.endswith(".new")] == []
 
 
 REFUSED: dict[str, list[str]] = {
@@ -169,7 +158,7 @@ REFUSED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused(what: str, duvet: Run, tea: Path, snapshot: Snapshot) -> None:
+def test_what_is_refused(what: str, duvet: Run, folder: Path, snapshot: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     ##= man/spec/cite.md#what-is-refused
@@ -177,48 +166,43 @@ def test_what_is_refused(what: str, duvet: Run, tea: Path, snapshot: Snapshot) -
     ##% inside an annotation or a continued line.
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
-    before, said = files(tea), []
+    before, said = files(folder), []
     for line in REFUSED[what]:
         args = shlex.split(line)
         code, out, err = duvet("cite", *args)
         assert (code, out) == (1, "")
         said.append(f"$ duvet cite {shlex.join(args)}\n{err}")
-    assert files(tea) == before
+    assert files(folder) == before
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "cite"
     snapshot.assert_match("\n".join(said), f"{what}.txt")
 
 
-def test_wrong_usage(duvet: Run) -> None:
-    for args in (("cite", LID), ("cite", "--at", "a:1"), ("cite", LID, "--at", "a:1", "--type", "spec")):
-        assert duvet(*args)[:2] == (2, "")
-
-
-def test_a_source_that_is_not_utf_8(duvet: Run, tea: Path) -> None:
-    (tea / "src/lid.rs").write_bytes(b"fn lid() {}\n\xff\n")
+def test_a_source_that_is_not_utf_8(duvet: Run, folder: Path) -> None:
+    (folder / "src/lid.rs").write_bytes(b"fn lid() {}\n\xff\n")
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
     assert (code, out) == (1, "")
     assert err.startswith("error: invalid utf-8 sequence of 1 bytes from index 12 [DUV011]\n --> src/lid.rs:2\n")
 
 
-def test_a_byte_order_mark_stays(duvet: Run, tea: Path) -> None:
+def test_a_byte_order_mark_stays(duvet: Run, folder: Path) -> None:
     before = b"\xef\xbb\xbf// Lids\nfn lid() {}\n"
-    (tea / "src/lid.rs").write_bytes(before)
+    (folder / "src/lid.rs").write_bytes(before)
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
-    assert (code, out, (tea / "src/lid.rs").read_bytes()) == (1, "", before)
+    assert (code, out, (folder / "src/lid.rs").read_bytes()) == (1, "", before)
     assert err.startswith("error: the file has to begin with a byte order mark\n")
     assert duvet("cite", "tea#cup", "--at", "src/lid.rs:2").code == 0
-    assert (tea / "src/lid.rs").read_bytes() == b"\xef\xbb\xbf// Lids\n//= tea.md#cup\nfn lid() {}\n"
+    assert (folder / "src/lid.rs").read_bytes() == b"\xef\xbb\xbf// Lids\n//= tea.md#cup\nfn lid() {}\n"
 
 
-def test_a_file_that_changes_meanwhile(tea: Path) -> None:
-    project, wanted = Project(str(tea)), (CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
+def test_a_file_that_changes_meanwhile(folder: Path) -> None:
+    project, wanted = Project(str(folder)), (CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
     found = insert_citation(project, *wanted)
-    (tea / "src/lid.rs").write_text("fn other() {}\n")
+    (folder / "src/lid.rs").write_text("fn other() {}\n")
     with pytest.raises(OutputError, match="this file has changed meanwhile"):
         write_cited_file(project, found)
-    assert (tea / "src/lid.rs").read_text() == "fn other() {}\n"
-    write_cited_file(Project(str(tea)), insert_citation(Project(str(tea)), *wanted))
-    assert (tea / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
+    assert (folder / "src/lid.rs").read_text() == "fn other() {}\n"
+    write_cited_file(Project(str(folder)), insert_citation(Project(str(folder)), *wanted))
+    assert (folder / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
 
 
 @pytest.mark.parametrize(
@@ -228,6 +212,6 @@ def test_a_file_that_changes_meanwhile(tea: Path) -> None:
         ("tea.md#pots", "", 'missing section "pots" in tea.md'),
     ],
 )
-def test_a_quote_that_is_not_there_is_found_out(target: str, quote: str, message: str, tea: Path) -> None:
+def test_a_quote_that_is_not_there_is_found_out(target: str, quote: str, message: str, folder: Path) -> None:
     with pytest.raises(Exception, match=message):
-        insert_citation(Project(str(tea)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))
+        insert_citation(Project(str(folder)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))

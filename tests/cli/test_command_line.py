@@ -13,7 +13,7 @@ from duvet.cli import cli, run_command_line
 from duvet.errors import DuvetError
 from duvet.version import VERSION
 from tests.cli.made import make
-from tests.cli.running import Done, Run, files, refuses
+from tests.cli.running import Done, Run, files
 from tests.cli.terminals import shown
 
 COLOURED = {"CLICOLOR_FORCE": "1"}
@@ -89,11 +89,6 @@ def test_misuse(line: str, done: Done, kettle: Path, duvet: Run) -> None:
     before = files(kettle)
     assert duvet(*line.split()) == done
     assert files(kettle) == before
-
-
-def test_an_unknown_option_names_those_that_are_near(duvet: Run) -> None:
-    for message in ("No such option '--jsn'.", "--json", "Usage: duvet report"):
-        refuses(duvet, "report --jsn", 2, message)
 
 
 def test_another_folder(kettle: Path, duvet: Run) -> None:

@@ -18,7 +18,7 @@ from duvet.project.project import Project
 from duvet.reports.problems import ProblemFormat
 from duvet.trace.catalogue import SHORT_ID_DIGITS
 from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, files, refuses, run, shell
+from tests.cli.running import Done, Run, environment, files, run, shell
 from tests.unit.specs.serving import LONGEST
 
 
@@ -202,7 +202,3 @@ def test_names_arguments_and_values_of_prompts(words: tuple[str, ...], answer: s
     tea("uncited")
     told = tea(environ=asked("bash", *words)).out.split()
     assert " ".join(line.removeprefix("plain,") for line in told) == answer
-
-
-def test_an_unknown_shell(duvet: Run) -> None:
-    refuses(duvet, "completion tcsh", 2, "'tcsh' is not one of 'bash', 'zsh', 'fish'.\n")

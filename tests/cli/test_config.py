@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from duvet.commands.config import config
 from duvet.config.explain import json_schema, service_schema
-from tests.cli.made import CONFIG, make
+from tests.cli.made import make
 from tests.cli.running import Done, Run, files, runner
 
 PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
@@ -142,15 +142,6 @@ gitignore = true
 [[specification]]
 source = "spec.md"
 """
-PLAIN_FIELDS = "expected one of `pattern`, `comment-style`, `type`, `blob-link` [DUV002]"
-REFUSED = [
-    ("invalid type: sequence, expected a string [DUV004]", "3:11", 'pattern = ["src/**/*.rs", "lib/*.rs"]', 10, 27),
-    (f"unknown field `exclude`, {PLAIN_FIELDS}", "4:1", 'exclude = ["src/gen/**", "**/x_*"]', 0, 7),
-    ("missing field `pattern` [DUV003]", "5:1", "[[source]]", 0, 10),
-    (f"unknown field `language`, {PLAIN_FIELDS}", "6:1", 'language = "python"', 0, 8),
-    (f"unknown field `gitignore`, {PLAIN_FIELDS}", "7:1", "gitignore = true", 0, 9),
-]
-"""What the schema of awslabs duvet says to keys of the extended one: the place, the line, and what is marked in it."""
 
 
 def annotated(err: str) -> list[str]:
@@ -187,16 +178,6 @@ def test_sources(wide: Path, duvet: Run) -> None:
     for name in ("src/gen/deep/a.rs", "src/x_a.rs", "build/a.py", "src/own/a.py"):
         (wide / name).write_bytes(b"//= \xff\n##= \xff\n")
     assert duvet("-q", "report") == Done(0, "", "")
-
-
-def test_upstream_refuses_it_and_says_what_it_needs(wide: Path, duvet: Run) -> None:
-    make(wide, {PATH: CONFIG.splitlines(keepends=True)[0] + SOURCES.partition("\n")[2]})
-    said = "".join(
-        f"error: {message}\n --> .duvet/config.toml:{place}\n  |\n{place[0]} | {line}\n  | {' ' * start}{'^' * width}\n"
-        "  = help: this needs `'$schema' = \"duvet-cli/config/v1\"`\n\n"
-        for message, place, line, start, width in REFUSED
-    )
-    assert duvet("-q", "report") == duvet("-q", "config") == Done(1, "", f"{said}encountered 5 errors\n")
 
 
 def test_a_style_of_its_own(kettle: Path, duvet: Run) -> None:

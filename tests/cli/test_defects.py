@@ -14,7 +14,7 @@ from typing import Any
 import html5lib
 import pytest
 
-from tests.cli.made import CONFIG, make
+from tests.cli.made import make
 from tests.cli.running import Done, Run, failed, files, run
 
 PLAIN = """\
@@ -166,29 +166,3 @@ def test_styles_that_are_not_complete(pattern: str, kettle: Path, duvet: Run) ->
     hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
     assert duvet("report", "--source-pattern", pattern) == failed(NOT_COMPLETE.format(pattern), hint=hint)
     assert files(kettle) == before
-
-
-TEXTS = {
-    "a dot before a quotation mark": ("spec.md", "# Tea\n\nShe wrote “tea MUST steep.” and left.\n", 1),
-    "three single quotation marks": ("spec.md", "# Tea\n\nSay '''MUST''' aloud. Or you MAY whisper.\n", 2),
-    "three quotation marks": ("spec.md", "# Tea\n\nSay \"\"\"MUST\"\"\" and '''SHOULD''' aloud.\n", 1),
-    "a title over two lines": ("spec.md", "# Tea\n\nLeaves\nand water\n---------\n\nTea MUST steep.\n", 1),
-    "a paragraph for a title": ("spec.md", f"# Tea\n\n{'leaf ' * 80}\n---\n\nTea MUST steep.\n", 1),
-    "a form feed": ("spec.txt", "1.  Tea\n\n   Tea MUST steep.\n\f   Cups MUST be warm.\n", 2),
-    "control characters": ("spec.txt", "1.  Tea\n\n   \x01\x7f\x1b[2J\n\n   Tea MUST \x02steep\x08.\n", 1),
-    "a backslash": ("spec.md", "# Tea\n\nA `\\` MUST be '''\\n''' here.\n", 1),
-    "a carriage return inside": ("spec.txt", "1.  Tea\n\n   Tea MUST\rsteep.\n", 1),
-}
-
-
-@pytest.mark.parametrize("what", TEXTS)
-def test_what_is_extracted_can_be_read(what: str, kettle: Path, duvet: Run) -> None:
-    name, text, count = TEXTS[what]
-    make(kettle, {name: text, "src/a.rs": "", ".duvet/config.toml": CONFIG.replace("spec.md", name)})
-    first = duvet("report")
-    assert (first.code, f"Parsed {count} annotations" in first.err) == (0, True)
-    before = files(kettle)
-    # Without the specification in the configuration its files are read as people's own.
-    make(kettle, {".duvet/config.toml": PLAIN + "[report.json]\nenabled = true\n"})
-    assert duvet("-q", "report") == Done(0, "", "")
-    assert files(kettle)[".duvet/reports/report.json"] == before[".duvet/reports/report.json"]

@@ -19,6 +19,7 @@ from tests.unit.server.http.command import Command
 from tests.unit.server.wire import Wire, hello
 from tests.unit.tools.made import FILES
 
+PROJECT = FILES
 GOOD = """
 server:
   name: pot
@@ -39,17 +40,7 @@ workflows:
 """
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return make(tmp_path / "pot", FILES)
-
-
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
-
-
-def test_what_would_be_served(duvet: Run, project: Path) -> None:
+def test_what_would_be_served(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
     ##% calls are forwarded.
@@ -57,7 +48,7 @@ def test_what_would_be_served(duvet: Run, project: Path) -> None:
         "configuration  none (defaults)",
         "server         duvet 0.1.0, stdio",
     ]
-    make(project, {"duvet.config.yaml": GOOD})
+    make(folder, {"duvet.config.yaml": GOOD})
     done = duvet("mcp", "--check")
     lines = done.out.splitlines()
     assert (done.code, done.err) == (0, "")
@@ -87,24 +78,24 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
         ),
     ],
 )
-def test_what_is_wrong(duvet: Run, project: Path, text: str, message: str) -> None:
+def test_what_is_wrong(duvet: Run, folder: Path, text: str, message: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
     ##% or in `-` and `_`.
-    make(project, {"duvet.config.yaml": text})
+    make(folder, {"duvet.config.yaml": text})
     code, _, err = duvet("mcp", "--check")
     assert (code, message in err, "Traceback" in err) == (1, True, False), err
     assert ("providers.a.baseUrl" in err) is ("baseUrl" in text)
 
 
-def test_where_it_would_listen(duvet: Run, duvet_command: str, project: Path) -> None:
+def test_where_it_would_listen(duvet: Run, duvet_command: str, folder: Path) -> None:
     assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
     open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
     assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
     environ = {"DUVET_READER_TOKEN": "secret"}
-    allowed = run(duvet_command, project, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
+    allowed = run(duvet_command, folder, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
     assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
-    make(project, {".duvet/config.toml": "x = {"})
+    make(folder, {".duvet/config.toml": "x = {"})
     done = duvet("mcp", "--check")
     assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
 
@@ -151,17 +142,17 @@ encountered 5 errors
 """
 
 
-def test_every_name_that_means_nothing_has_its_place(duvet: Run, project: Path) -> None:
-    make(project, {"duvet.config.yaml": MISNAMED})
+def test_every_name_that_means_nothing_has_its_place(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.yaml": MISNAMED})
     done = duvet("mcp", "--check", "--pack", "introspekt")
     assert done == Done(1, "", TOLD)
 
 
-def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
+def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#workflows
     ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
-    make(project, {"duvet.config.yaml": GOOD.rstrip() + bad})
+    make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
     tools = json.loads(duvet("tools", "--format", "json").out)
     assert [row["name"] for row in tools if row["pack"] == "workflows"] == ["workflow.audit"]
     done = duvet("mcp", "--check")
@@ -175,9 +166,9 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, project: Path) -> None:
     assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
 
 
-def test_the_server_starts_as_it_is_configured(duvet_command: str, project: Path) -> None:
-    make(project, {"duvet.config.yaml": GOOD.replace("mode: http\n  port: 8999", "mode: stdio")})
-    wire = Wire(duvet_command, project)
+def test_the_server_starts_as_it_is_configured(duvet_command: str, folder: Path) -> None:
+    make(folder, {"duvet.config.yaml": GOOD.replace("mode: http\n  port: 8999", "mode: stdio")})
+    wire = Wire(duvet_command, folder)
     try:
         hello = wire.greet()["result"]
         assert hello["serverInfo"]["name"] == "pot"
@@ -193,35 +184,35 @@ def test_the_server_starts_as_it_is_configured(duvet_command: str, project: Path
         wire.kill()
 
 
-def test_http_without_a_flag(duvet_command: str, project: Path) -> None:
+def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
     """`--stdio` and `--http` say otherwise."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    make(project, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
-    with Command(duvet_command, project, address=None) as command:
+    make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
+    with Command(duvet_command, folder, address=None) as command:
         assert command.first == f"duvet mcp: serving http://127.0.0.1:{port}/mcp\n"
-    done = run(duvet_command, project, "mcp", "--stdio")
+    done = run(duvet_command, folder, "mcp", "--stdio")
     assert (done.code, done.out, done.err) == (0, "", "")
-    assert run(duvet_command, project, "mcp", "--stdio", "--http", "0").code == 2
+    assert run(duvet_command, folder, "mcp", "--stdio", "--http", "0").code == 2
 
 
-def test_a_configuration_that_is_wrong_serves_nothing(duvet: Run, project: Path) -> None:
-    make(project, {"duvet.config.json": '{"server": {"port": 0}, "serfer": {}}'})
+def test_a_configuration_that_is_wrong_serves_nothing(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.json": '{"server": {"port": 0}, "serfer": {}}'})
     for message in ("server.port", "did you mean `server`?"):
         refuses(duvet, "mcp", 1, message)
 
 
-def test_the_description_is_pinned(duvet: Run, project: Path, snapshot: Snapshot) -> None:
-    make(project, {"duvet.config.yaml": GOOD})
+def test_the_description_is_pinned(duvet: Run, folder: Path, snapshot: Snapshot) -> None:
+    make(folder, {"duvet.config.yaml": GOOD})
     described: dict[str, Any] = json.loads(duvet("mcp", "--describe").out)
     described["instructions"] = described["instructions"].splitlines()[0]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "server"
     snapshot.assert_match(json.dumps(described, indent=1, ensure_ascii=False) + "\n", "describe.json")
 
 
-def test_by_its_other_name(duvet_command: str, project: Path) -> None:
+def test_by_its_other_name(duvet_command: str, folder: Path) -> None:
     command = str(Path(duvet_command).with_name("contextive-mcp"))
-    done = run(command, project, "--check")
+    done = run(command, folder, "--check")
     assert (done.code, done.out.splitlines()[0]) == (0, "configuration  none (defaults)")
 
 
@@ -238,7 +229,7 @@ def parsed(client: str, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, project: Path) -> None:
+def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/mcp.md#handshake
     ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
     ##% from any folder.
@@ -249,17 +240,17 @@ def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, proj
     )
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}
-    assert server == {**more, "command": duvet_command, "args": ["-C", str(project), "mcp"]}
+    assert server == {**more, "command": duvet_command, "args": ["-C", str(folder), "mcp"]}
     started = run(*[server["command"], Path("/"), *server["args"]], input=json.dumps(hello()).encode() + b"\n")
     assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
 
 
-def test_its_options_are_handed_on(duvet: Run, project: Path) -> None:
-    (project / ".duvet/config.toml").rename(project / "other.toml")
+def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
+    (folder / ".duvet/config.toml").rename(folder / "other.toml")
     options = ["--config-path", "other.toml", "--offline", "--allow-http"]
     done = duvet("-q", "mcp", "--print-config", "cursor", *options)
     assert (done.code, done.err) == (0, "")
-    assert parsed("cursor", done.out)["args"] == ["-C", str(project), "mcp", *options]
+    assert parsed("cursor", done.out)["args"] == ["-C", str(folder), "mcp", *options]
     assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done
 
 
@@ -268,7 +259,3 @@ def test_a_folder_with_any_name(client: str, duvet_command: str, tmp_path: Path)
     folder = make(tmp_path / 'a "b" \\ c \x7f é', {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
     done = runner(duvet_command, folder)("mcp", "--print-config", client)
     assert parsed(client, done.out)["args"][1] == str(folder)
-
-
-def test_an_unknown_client(duvet: Run) -> None:
-    refuses(duvet, "mcp --print-config emacs", 2, "'emacs' is not one of 'claude', 'vscode', 'cursor', 'codex'")

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, failed, refuses, runner
+from tests.cli.running import Run, failed, refuses
 from tests.unit.knowledge.pages.made import CONFIG, TRACE
 
-NOTES = {
+PROJECT = {
+    **TRACE,
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [water, heat]\n---\n# Kettle\n\nIt boils. See [[cups]] and [[spec#brewing]].\n",
     "docs/cups.md": "---\ncreated: 2026-05-01\n---\n# Cups\n\nOf [[ketle]].\n",
 }
@@ -28,16 +29,6 @@ warning: there is no page `ketle` [DUV103]
 WARNED = (0, "", f"{DANGLING}checked 3 annotations in 2 files: 1 warning\n")
 FINE = (0, "", "checked 3 annotations in 2 files: no problems\n")
 OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make(tmp_path / "tea", {**TRACE, **NOTES})
-
-
-@pytest.fixture
-def duvet(duvet_command: str, folder: Path) -> Run:
-    return runner(duvet_command, folder)
 
 
 def test_the_list(duvet: Run) -> None:
@@ -107,19 +98,6 @@ def test_what_is_wrong(duvet: Run, folder: Path) -> None:
     assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV100", "DUV104", "DUV100"]
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ("show", "`show` takes the slug of a page"),
-        ("list x", "only `show` takes a slug"),
-        ("show x --format csv", "`show` writes text, json, markdown"),
-        ("list --output x", "--output goes with `check`"),
-    ],
-)
-def test_wrong_usage(duvet: Run, args: str, said: str) -> None:
-    refuses(duvet, f"pages {args}", 2, f"Error: {said}\n")
-
-
 def test_validate(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#checks
     ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
@@ -136,7 +114,7 @@ def test_validate(duvet: Run, folder: Path) -> None:
 
 
 def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Path, tmp_path: Path) -> None:
-    make(tmp_path, {"elsewhere/secret.md": "[[nowhere]]", "tea/docs/d.md": "---\nslug: cups\n---\n"})
+    make(tmp_path, {"elsewhere/secret.md": "[[nowhere]]", "project/docs/d.md": "---\nslug: cups\n---\n"})
     (folder / "docs/link.md").symlink_to(tmp_path / "elsewhere/secret.md")
     for option in ((), ("--fix",), ("--diff",)):
         assert [duvet("validate", *option, f"docs/{name}.md").code for name in ("d", "cups", "kettle")] == [1, 1, 0]

@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.tables import ListFormat
 from tests.cli.made import make
-from tests.cli.running import Done, Run, failed, refuses
+from tests.cli.running import Done, Run, failed
 from tests.conftest import ROOT
 from tests.unit.queries.made import FILES
 
@@ -109,19 +109,3 @@ def test_twenty_are_listed(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"tea.md": "# Tea\n\n" + "".join(f"It MUST be {number}.\n" for number in range(30))})
     done = tea("prioritize", "--spec", "tea")
     assert (done.out.count("\n"), done.err.splitlines()[-1]) == (20, "20 of 30 requirements listed, most urgent first")
-
-
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        ("--spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
-        ("--section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
-        ("--level shall", 2, "Error: Invalid value for '--level': 'shall' is not one of"),
-        ("tea", 2, "Error: Got unexpected extra argument (tea)\n"),
-        ("--prompt write-tests", 1, 'error: there is no prompt "write-tests"\n  = help: did you mean write_test?\n'),
-        ("--prompt --explain", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
-        ("--prompt --format json", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
-    ],
-)
-def test_what_can_not_be_asked(args: str, code: int, said: str, tea: Run) -> None:
-    refuses(tea, f"prioritize {args}", code, said)

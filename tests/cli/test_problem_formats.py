@@ -177,7 +177,3 @@ def test_a_file_that_holds_it_already_is_left_alone(wrong: Path, duvet: Run) -> 
         os.utime(wrong / "problems.sarif", ns=(1, 1))
     duvet("report", "--format", "sarif", "--output", "problems.sarif")
     assert (wrong / "problems.sarif").stat().st_mtime_ns == 1
-
-
-def test_an_unknown_format(duvet: Run) -> None:
-    refuses(duvet, "report --format xml", 2, "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'.\n")

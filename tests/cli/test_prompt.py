@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import load_prompts
 from duvet.server.messages import render_instructions
 from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses, runner
+from tests.cli.running import Done, Run, runner
 
 
 def test_the_list(duvet: Run) -> None:
@@ -55,21 +53,3 @@ def test_the_same_as_of_what_is_next(tea: Run) -> None:
     for name in ("implement_requirement", "write_test"):
         printed = tea("prompt", name, "--arg", f"requirement={ranked[0]['identifier']}")
         assert printed == tea("prioritize", "--prompt", name)
-
-
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        ("--arg spec=tea", 2, "Error: --arg needs the NAME of a prompt\n"),
-        ("system --format json", 2, "Error: a prompt is no list: --format goes without NAME\n"),
-        ("triage_uncited --arg spec", 2, "Error: --arg takes NAME=VALUE\n"),
-        ("triage_uncited --arg spec=a --arg spec=b", 2, "Error: --arg gives the same NAME twice\n"),
-        ("triage_uncited --arg specs=a", 2, 'has no argument "specs"\ndid you mean spec?\n'),
-        ("explain_section", 2, 'Error: the prompt explain_section needs the argument "section"\n'),
-        ("triage_uncited --arg level=x", 2, 'Error: there is no level "x"\ngive one of must, should, may, none'),
-        ("triage_uncited --arg spec=tee", 1, 'error: there is no specification "tee"\n  = help: did you mean'),
-        ("write-test", 1, 'error: there is no prompt "write-test"\n  = help: did you mean write_test?\n'),
-    ],
-)
-def test_what_can_not_be_asked(args: str, code: int, said: str, tea: Run) -> None:
-    refuses(tea, f"prompt {args}", code, said)

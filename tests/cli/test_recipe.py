@@ -92,31 +92,6 @@ def test_one_of_them(duvet: Run, project: Path) -> None:
     assert not (project / "none.yaml").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("run look", 2, "the variable only is missing"),
-        ("run look --dry-run", 2, "the variable only is missing"),
-        ("run look --var only", 2, '--var takes NAME=VALUE, not "only"'),
-        ("run look --var mots=1", 2, 'look has no variable "mots"\ndid you mean most?'),
-        ("run look --var only=x --var most=few", 2, "the variable most has to be a whole number"),
-        ("run look --json []", 2, "--json is no object"),
-        ("run look --json '{\"mots\": 1}'", 2, 'recipe look has no variable "mots"'),
-        ("run", 2, "`run` needs the NAME of one recipe"),
-        ("run a b", 2, "`run` needs the NAME of one recipe"),
-        ("run look --format sarif", 2, "`run` is written as text, json"),
-        ("list look", 2, "`list` takes no name"),
-        ("show look --dry-run", 2, "--var, --json and --dry-run go with `run`"),
-        ("run look --output a.yaml", 2, "--output goes with `show`"),
-        ("run lok", 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
-        ("show nothing", 1, 'there is no recipe "nothing"'),
-        ("validate nothing.yaml", 1, "No such file or directory"),
-    ],
-)
-def test_misuse(duvet: Run, words: str, code: int, message: str) -> None:
-    refuses(duvet, f"recipe {words}", code, message)
-
-
 def test_a_dry_run(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, failed, files, refuses, run
+from tests.cli.running import Done, Run, failed, files, run
 from tests.histories import ENVIRON, history
 
 SNAPSHOT = ".duvet/snapshot.txt"
@@ -125,9 +125,7 @@ NOT_TESTED = owed(
     ("args", "problems"),
     [
         ("", [NOT_TESTED, NOT_CITED]),
-        ("--require-citations --require-tests true", [NOT_TESTED, NOT_CITED]),
         ("--require-tests=false", [NOT_CITED]),
-        ("--require-citations false", [NOT_TESTED]),
         ("--require-citations false --require-tests false", []),
     ],
 )
@@ -218,13 +216,11 @@ encountered 2 errors
 """
 
 
-def test_targets_that_are_unknown_or_given_with_switches(duvet: Run) -> None:
+def test_targets_that_are_unknown(duvet: Run) -> None:
     ##= man/spec/gates.md#gates-for-targets
     ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
     args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
     assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
-    twice = "report --require-tests true --require-tests spec.md --require-tests false"
-    refuses(duvet, twice, 2, "Error: the argument '--require-tests <REQUIRE_TESTS>' cannot be used multiple times\n")
 
 
 def test_lcov_is_not_about_targets(reported: Path, duvet: Run) -> None:
@@ -311,39 +307,6 @@ def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
     assert '<strong class="fail">expired</strong>' in (kettle / ".duvet/reports/report.html").read_text()
 
 
-WRONG = [
-    ("spec.md#purring", "", 'there is no section "purring" in spec.md [DUV081]', "11:10", "pouring?"),
-    ("speck.md", "", 'there is no specification "speck.md" [DUV081]', "14:10", "spec?"),
-    ("spec.md#kettle", "", "spec.md#kettle has no requirement [DUV082]", "17:10", "spec.md#heating?"),
-    (
-        "spec.md#pouring",
-        "The spout MUST drip.",
-        "no requirement of spec.md#pouring says this [DUV082]",
-        "21:9",
-        '"The spout MAY drip."?',
-    ),
-]
-"""Entries that match nothing: target and quote, and what is said of them, where, and what may be meant."""
-
-
-def test_everything_that_is_wrong_with_entries(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
-    ##% similar.
-    config, said = EXTENDED, ""
-    for target, quote, message, place, near in WRONG:
-        marked = f'quote = "{quote}"' if quote else f'target = "{target}"'
-        quoted = f"{marked}\n" if quote else ""
-        config += f'[[not-applicable]]\ntarget = "{target}"\n{quoted}reason = "a"\n'
-        key, _, value = marked.partition(" = ")
-        said += (
-            f"error: {message}\n  --> .duvet/config.toml:{place}\n   |\n{place[:2]} | {marked}\n"
-            f"   | {' ' * len(key)}   {'^' * len(value)}\n   = help: did you mean {near}\n\n"
-        )
-    configured(kettle, config)
-    assert duvet("-q", "report") == Done(1, "", f"{said}encountered 4 errors\n")
-
-
 @pytest.mark.parametrize(("day", "code"), [(FUTURE, "DUV062"), (PAST, "DUV080")])
 def test_gates_do_not_ask_for_what_is_not_applicable(day: str, code: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/gates.md#not-applicable
@@ -351,18 +314,6 @@ def test_gates_do_not_ask_for_what_is_not_applicable(day: str, code: str, kettle
     configured(kettle, EXTENDED.partition("[report.snapshot]")[0] + ENTRY.format(day=day))
     done = duvet("-q", "report", "--ci", "--require-citations", "spec.md")
     assert (codes(done), "spec.md#pouring: The spout" in done.err) == ([code], False)
-
-
-def test_a_configuration_shows_what_is_not_applicable(kettle: Path, duvet: Run) -> None:
-    configured(kettle, EXTENDED + ENTRY.format(day=FUTURE))
-    rows = [" ".join(line.split()) for line in duvet("config").out.splitlines() if line.startswith("not-applicable")]
-    assert rows == [
-        "not-applicable[0].target spec.md#pouring .duvet/config.toml:11",
-        "not-applicable[0].quote - default",
-        "not-applicable[0].reason It has no spout .duvet/config.toml:12",
-        "not-applicable[0].owner the foundry .duvet/config.toml:13",
-        "not-applicable[0].expiry 9999-12-31 .duvet/config.toml:14",
-    ]
 
 
 @pytest.mark.parametrize(("day", "words"), [(FUTURE, "1 of 2"), (PAST, "1 of 3")])

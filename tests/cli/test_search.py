@@ -14,11 +14,12 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.reports.tables import ListFormat
 from duvet.words import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, failed, runner
+from tests.cli.running import Done, Run, environment, failed
 from tests.cli.terminals import shown
 from tests.conftest import ROOT
 from tests.unit.search.made import FILES
 
+PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
 SQLITE = """\
 import importlib.util, sys
@@ -41,56 +42,45 @@ sys.exit(run_command_line(["search", "--semantic", "water"]))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make(tmp_path / "tea", FILES)
-
-
-@pytest.fixture
-def find(duvet_command: str, folder: Path) -> Run:
-    """The command in the project."""
-    return runner(duvet_command, folder)
-
-
-@pytest.fixture
 def gold(snapshot: Snapshot) -> Snapshot:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "search"
     return snapshot
 
 
 @pytest.mark.parametrize("format", ListFormat)
-def test_every_format(format: str, find: Run, gold: Snapshot) -> None:
-    done = find("search", "server", "--format", format)
+def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
+    done = duvet("search", "server", "--format", format)
     assert (done.code, done.err) == (0, "")
     gold.assert_match(done.out, f"{format}.txt")
-    done = find("search", "coffee", "--format", format)
+    done = duvet("search", "coffee", "--format", format)
     assert (done.code, done.err) == (1, "nothing found\n")
     gold.assert_match(done.out, f"nothing_{format}.txt")
-    done = find("search", "--semantic", "throw away messages", "--limit", "2", "--format", format)
+    done = duvet("search", "--semantic", "throw away messages", "--limit", "2", "--format", format)
     assert (done.code, done.err) == (0, "2 of 9 shown\n")
     if format in (ListFormat.JSON, ListFormat.JSONL):
         rows = json.loads(done.out if format == ListFormat.JSON else f"[{','.join(done.out.splitlines())}]")
-        keys = sorted(json.loads(find("search", "pot", "--format", "json").out)[0])
+        keys = sorted(json.loads(duvet("search", "pot", "--format", "json").out)[0])
         assert [sorted(row) for row in rows] == [keys] * 2
     else:
         gold.assert_match(done.out, f"semantic_{format}.txt")
 
 
-def test_some_of_many(find: Run) -> None:
+def test_some_of_many(duvet: Run) -> None:
     ##= man/spec/search.md#results
     ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
     ##% names for an unknown word.
-    done = find("search", "must", "--limit", "2")
+    done = duvet("search", "must", "--limit", "2")
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
-    assert find("search", "must", "--limit", "0").err == ""
-    done = find("search", "boil", "cups", "--limit", "1")
+    assert duvet("search", "must", "--limit", "0").err == ""
+    done = duvet("search", "boil", "cups", "--limit", "1")
     assert (done.code, done.err) == (0, "nothing has all words; these have some\n1 of 2 shown\n")
-    assert find("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
+    assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
 
 
-def test_exit_codes(find: Run) -> None:
+def test_exit_codes(duvet: Run) -> None:
     ##= man/spec/search.md#results
     ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
-    assert [find("search", query).code for query in ("pot", "coffee", "the of", "***")] == [0, 1, 1, 2]
+    assert [duvet("search", query).code for query in ("pot", "coffee", "the of", "***")] == [0, 1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -124,24 +114,24 @@ def test_exit_codes(find: Run) -> None:
         (("pot", "--spec", "retri"), failed('there is no specification "retri"', hint="did you mean retry?")),
     ],
 )
-def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, find: Run) -> None:
+def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
     ##% `--semantic`.
-    assert find("search", *args) == done
+    assert duvet("search", *args) == done
 
 
-def test_raw_queries_drive_no_terminal_and_have_no_meaning(find: Run) -> None:
+def test_raw_queries_drive_no_terminal_and_have_no_meaning(duvet: Run) -> None:
     wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
-    assert wrong in find("search", "--raw", "\x1b").err
-    done = find("search", "--raw", "--semantic", "text: pot")
+    assert wrong in duvet("search", "--raw", "\x1b").err
+    done = duvet("search", "--raw", "--semantic", "text: pot")
     assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
 
 
-def test_a_query_that_is_too_long(find: Run) -> None:
+def test_a_query_that_is_too_long(duvet: Run) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
-    done = find("search", "warm " * MAX_QUERY_CHARACTERS)
+    done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
 
 
@@ -153,13 +143,13 @@ def test_a_query_that_is_too_long(find: Run) -> None:
         ("raise ImportError('No module named _sqlite3')", "No module named _sqlite3"),
     ],
 )
-def test_without_fts5(module: str, reason: str, find: Run, tmp_path: Path) -> None:
+def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
     done = failed(
         f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
     )
     for query in ("pot", "tea.md#serving"):
-        assert find("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
+        assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
 
 
 def test_without_the_extra_for_meaning(folder: Path) -> None:
@@ -186,8 +176,8 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
         ("zzz rettry", ""),
     ],
 )
-def test_what_is_near_where_nothing_is_found(query: str, hint: str, find: Run) -> None:
-    assert find("search", query) == Done(1, "", f"nothing found{hint}\n")
+def test_what_is_near_where_nothing_is_found(query: str, hint: str, duvet: Run) -> None:
+    assert duvet("search", query) == Done(1, "", f"nothing found{hint}\n")
 
 
 @pytest.mark.parametrize("columns", [40, 80, 120])
@@ -219,11 +209,11 @@ def test_on_a_terminal_that_is_too_narrow(duvet_command: str, folder: Path) -> N
     assert shown(duvet_command, folder, "--color", "never", "search", "cups", columns=5) == NARROW
 
 
-def test_a_pipe_gets_plain_lines_and_colours_only_on_request(find: Run) -> None:
+def test_a_pipe_gets_plain_lines_and_colours_only_on_request(duvet: Run) -> None:
     asked = ("search", "cups", "--format", "plain")
     coloured = "\tMAY\tnot started\ttea#serving\t\x1b[1;33mCups\x1b[0m MAY be warmed.\n"
-    assert find("--color", "always", *asked).out.endswith(coloured)
-    assert find(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
+    assert duvet("--color", "always", *asked).out.endswith(coloured)
+    assert duvet(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
     plain = "\tMAY\tnot started\ttea#serving\t**Cups** MAY be warmed.\n"
-    assert find("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)
-    assert find("search", "server must") == find("search", "server", "must", "--format", "plain")
+    assert duvet("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)
+    assert duvet("search", "server must") == duvet("search", "server", "must", "--format", "plain")

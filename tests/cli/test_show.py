@@ -13,10 +13,11 @@ from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Status
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Run, failed, refuses, runner
+from tests.cli.running import Run, failed
 from tests.cli.terminals import shown
 from tests.conftest import ROOT
 
+PROJECT = TEA_PROJECT
 GOLD = ROOT / "tests" / "gold" / "show"
 THINGS = {
     "requirement": "1dd64a53",
@@ -32,16 +33,6 @@ THINGS = {
 ENDINGS = {"text": "txt", "json": "json", "markdown": "md"}
 
 ERRORS = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
-
-
-@pytest.fixture
-def tea(tmp_path: Path) -> Path:
-    return make(tmp_path / "tea", TEA_PROJECT)
-
-
-@pytest.fixture
-def duvet(duvet_command: str, tea: Path) -> Run:
-    return runner(duvet_command, tea)
 
 
 @pytest.mark.parametrize("name", THINGS)
@@ -62,7 +53,7 @@ def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_why_a_requirement_is_not_owed(format: str, duvet: Run, tea: Path, snapshot: Snapshot) -> None:
+def test_why_a_requirement_is_not_owed(format: str, duvet: Run, folder: Path, snapshot: Snapshot) -> None:
     entry = """\
 [[not-applicable]]
 target = "tea.md#pot"
@@ -71,7 +62,7 @@ reason = "Our pots are open."
 owner = "Ann"
 expiry = 2999-12-31
 """
-    make(tea, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
+    make(folder, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
     snapshot.snapshot_dir = GOLD
     snapshot.assert_match(duvet("show", "5bfbf88b", "--format", format).out, f"not_owed.{ENDINGS[format]}")
 
@@ -83,10 +74,10 @@ def test_context(context: str, numbers: list[int], duvet: Run) -> None:
     assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
 
 
-def test_the_numbers_are_those_of_a_report(duvet: Run, tea: Path) -> None:
+def test_the_numbers_are_those_of_a_report(duvet: Run, folder: Path) -> None:
     ##= man/spec/trace.md#coverage
     ##% All commands, reports and tools MUST take their numbers from the same computation.
-    for total in compute_totals(Project(str(tea)).requirements):
+    for total in compute_totals(Project(str(folder)).requirements):
         if total.specification is None or total.level is not None:
             continue
         shown = json.loads(duvet("show", total.specification.id, "--format", "json").out)
@@ -134,21 +125,16 @@ def test_what_can_not_be_shown(reference: str, message: str, hint: str, duvet: R
     ],
 )
 def test_a_file_that_has_gone_bad(
-    path: str, now: bytes | None, reference: str, message: str, hint: str, duvet: Run, tea: Path
+    path: str, now: bytes | None, reference: str, message: str, hint: str, duvet: Run, folder: Path
 ) -> None:
-    (tea / path).unlink()
+    (folder / path).unlink()
     if now is not None:
-        (tea / path).write_bytes(now)
+        (folder / path).write_bytes(now)
     done = failed(message, hint=hint)
     assert duvet("show", reference) == done._replace(err=ERRORS.replace("2 errors", "1 error") + done.err)
 
 
-def test_wrong_usage(duvet: Run) -> None:
-    refuses(duvet, "show", 2, "the following required arguments were not provided:\n  <REF>")
-    refuses(duvet, "show tea --format csv", 2, "csv")
-
-
-def test_colours_and_width_of_a_terminal(duvet_command: str, tea: Path, snapshot: Snapshot) -> None:
+def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
-    written = shown(duvet_command, tea, "--color", "always", "show", "1dd64a53", columns=64)
+    written = shown(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
     snapshot.assert_match(written, "terminal.txt")

@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.tables import ListFormat
 from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses
+from tests.cli.running import Done, Run
 from tests.conftest import ROOT
 from tests.unit.queries.made import FILES
 
@@ -121,19 +121,3 @@ def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path
     args = ("-q",) if quiet else ()
     assert tea(*args, "uncited", "--spec", "spoon") == Done(0, "", said)
     assert tea(*args, "uncited", "--spec", "spoon", "--fail-on", "must") == Done(1, "", said + verdict)
-
-
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        ("--spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
-        ("--section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
-        ("--section tea#lid", 1, 'error: there is no section "lid" in tea.md\n'),
-        ("--untested --todo", 2, "Error: --untested and --todo can't be used together\n"),
-        ("--fail-on shall", 2, "Error: Invalid value for '--fail-on': 'shall' is not one of"),
-        ("--limit -1", 2, "Error: Invalid value for '--limit': -1 is not in the range x>=0.\n"),
-        ("tea", 2, "Error: Got unexpected extra argument (tea)\n"),
-    ],
-)
-def test_what_can_not_be_asked(args: str, code: int, said: str, tea: Run) -> None:
-    refuses(tea, f"uncited {args}", code, said)

@@ -15,25 +15,16 @@ from duvet.commands.validate import find_rule_page
 from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
 from tests.cli.made import make
-from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, runner, shell
+from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, shell
 from tests.conftest import ROOT
 from tests.unit.validation.made import BROKEN, FILES, RIGHT
 from tests.unit.validation.test_fixing import FIXED
 
+PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
 ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
 SKIPPED = "not checked, because no pattern matches it: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return make(tmp_path / "tea", FILES)
-
-
-@pytest.fixture
-def duvet(duvet_command: str, folder: Path) -> Run:
-    return runner(duvet_command, folder)
 
 
 @pytest.fixture
@@ -73,20 +64,6 @@ def test_what_is_known_is_forgotten_when_anything_changes(edit: str, folder: Pat
     text = path.read_text() if path.exists() else "##= tea.md#gone\n"
     path.write_text(text.replace("boil", "cook").replace("src/**/*.py", "*.py"))
     assert duvet("validate") == duvet("--no-cache", "validate")
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ("-", "`-` and --stdin-path belong together"),
-        ("--stdin-path a.rs src", "`-` and --stdin-path belong together"),
-        ("--stdin-path '' -", "`-` and --stdin-path belong together"),
-        ("--fix --stdin-path src/a.rs -", "standard input can't be mended; --diff shows how to"),
-        ("--diff --format json", "only one result can go to standard output; give the others a file"),
-    ],
-)
-def test_wrong_usage(args: str, message: str, duvet: Run) -> None:
-    refuses(duvet, f"validate {args}", 2, f"\nError: {message}\n")
 
 
 def test_the_page_of_a_rule(duvet: Run) -> None:
@@ -144,7 +121,7 @@ def test_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     for name in ("src/right.py", str(folder / "src/right.py")):
-        assert run(duvet_command, folder.parent, "-C", "tea", "validate", name) == Done(0, "", RIGHT_COUNT)
+        assert run(duvet_command, folder.parent, "-C", "project", "validate", name) == Done(0, "", RIGHT_COUNT)
 
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:

@@ -155,20 +155,3 @@ def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
     assert duvet("workflow", "check", "audit").code == 0
     for words in ("check", "check bad", "run bad"):
         refuses(duvet, f"workflow {words}", 1, 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"')
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        ("run", 2, "`run` needs the NAME of a workflow"),
-        ("show", 2, "`show` needs the NAME of a workflow"),
-        ("list --var a=1", 2, "only `run` is told anything"),
-        ("run audit --var most", 2, "--var takes NAME=VALUE"),
-        ("run audit --var most=x", 2, "most: expected int, got str"),
-        ("run audit --var moist=1", 2, 'workflow.audit has no argument "moist"'),
-        ("run audti", 1, "did you mean audit?"),
-        ("walk", 2, "'walk'"),
-    ],
-)
-def test_what_is_not_understood(duvet: Run, words: str, code: int, message: str) -> None:
-    refuses(duvet, f"workflow {words}", code, message)
