@@ -55,9 +55,6 @@ def test_where_a_backup_goes(duvet: Run, project: Path, tmp_path: Path) -> None:
 
 
 def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
-    ##% folder.
     for name in ("new.zip", "new.tar", "duvet.config.json"):
         refuses(duvet, f"backup -o {name}", 1, "a file ends in .tgz or .tar.gz")
     assert not list(project.glob("new*"))
@@ -154,8 +151,6 @@ def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path)
 
 
 def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
     archive = str(tmp_path / "a.tgz")
     assert duvet("backup", "-o", archive).code == 0
     size = (project / STORE).stat().st_size

@@ -182,9 +182,6 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
 
 
 def test_a_pattern_for_everything_leaves_the_cache_out(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#storage
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
-    ##% link there.
     config = kettle / ".duvet" / "config.toml"
     config.write_text(config.read_text().replace("src/**/*.rs", "**/a*"))
     runs = [duvet("report") for _ in range(3)]

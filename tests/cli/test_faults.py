@@ -115,8 +115,6 @@ DENIED: dict[str, tuple[Callable[[Path], object], int]] = {
 @pytest.mark.parametrize("name", DENIED)
 def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: str) -> None:
     """Everything about an input is in the cache, and is there for nobody who may not read the input."""
-    ##= man/spec/cache.md#storage
-    ##% A cache that cannot be written MUST NOT fail a run, and concurrent or killed runs MUST NOT damage it.
     deny, errors = DENIED[name]
     snapshot = (public / ".duvet/snapshot.txt").read_bytes()
     if "cache" in name:
@@ -162,8 +160,6 @@ def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
 def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
-    ##= man/spec/cache.md#storage
-    ##% duvet MUST treat a cache that is damaged, or that another user or another build of duvet wrote, as absent.
     make(public, {CONFIGURATION: CONFIG + "[report.html]\nenabled = false\n"})
     (public / "src/a.rs").chmod(0)
     os.chown(public / "src/a.rs", 0, 0)

@@ -118,9 +118,6 @@ def test_completion_imports_only_what_it_needs(words: str, needed: str, kettle: 
 
 
 def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}) + "\n"
     command = [sys.executable, "-I", "-c", UNTIL_THE_SDK]
     for _ in ("the first run fills the cache", "the second run reads it"):

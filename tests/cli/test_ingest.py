@@ -56,8 +56,6 @@ def without_extras(folder: Path, *words: str) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize(("symbols", "is_named"), [("auto", True), ("false", False)])
 def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: bool) -> None:
-    ##= man/spec/knowledge.md#files
-    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false, symbols: {symbols}}}\n"})
     done = without_extras(ledger, "ingest")
     assert (done.returncode, "pip install 'duvet-cli[symbols]'" in done.stderr) == (0, is_named), done.stderr
@@ -128,9 +126,6 @@ def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
 
 
 def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
-    ##% whose name is not UTF-8.
     written(public, {"secret.md": "x", **WITHOUT_VECTORS})
     (public / "secret.md").chmod(0)
     done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)

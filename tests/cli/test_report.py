@@ -96,11 +96,6 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
     ##= man/spec/trace.md#reports
     ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
     ##% snapshot.
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
-    ##% sections.
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a quote that its section does not contain.
     make(reported, {"src/a.rs": WRONG, "src/b.rs": "//= spec.md#heating\n//# It MUST sing.\n\n//= nothing.md#here\n"})
     before = files(reported)
     done = duvet("report", "--json", "new.json", "--json-v2", "v2.json", "--lcov", "lcov")

@@ -23,9 +23,6 @@ PAGE = ".duvet/reports/report.html"
 def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-    ##% `snippet-lines` says.
     def reported() -> str:
         assert duvet("report").code == 0
         kept = (kettle / PAGE).read_text()
@@ -52,9 +49,6 @@ def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, 
 
 
 def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
     (kettle / "src/a.rs").write_text(SOURCE.partition("\n\n")[0])
     duvet("report")
     history(kettle, {})

@@ -75,8 +75,6 @@ def test_context(context: str, numbers: list[int], duvet: Run) -> None:
 
 
 def test_the_numbers_are_those_of_a_report(duvet: Run, folder: Path) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% All commands, reports and tools MUST take their numbers from the same computation.
     for total in compute_totals(Project(str(folder)).requirements):
         if total.specification is None or total.level is not None:
             continue

@@ -222,9 +222,6 @@ def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
 
 def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
-    ##% With `--fix`, `duvet validate` MUST correct a wrong target or quote, in comments and in requirement files, when
-    ##% exactly one correction fits.
-    ##= man/spec/validate.md#fixes
     ##% `duvet validate --fix` MUST report the problems that remain.
     before = files(folder)
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
@@ -247,9 +244,6 @@ def test_only_what_is_named_is_fixed(folder: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize("denied", ["src/a.rs", "src"])
 def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_command: str) -> None:
-    ##= man/spec/validate.md#fixes
-    ##% `duvet validate --fix` MUST write a file completely or not at all, keep its permissions and links, and leave
-    ##% alone a file that is read-only or has changed since it was read.
     wrong = "//= spec.md#heating\n//# The kettle MUST boil the water.\n"
     path = make(public, {"src/a.rs": wrong}) / "src/a.rs"
     os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))

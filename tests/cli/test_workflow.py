@@ -97,9 +97,6 @@ def slow(project: Path, provider: Wire) -> Path:
 def test_an_interruption(slow: Path, duvet_command: str) -> None:
     ##= man/spec/workflows.md#steps
     ##% The engine MUST announce each step before it begins, and the end of the run.
-    ##= man/spec/workflows.md#output
-    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-    ##% interrupted, and give programs the whole record as JSON.
     terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
     terminal.until("1/2 summary")
     terminal.process.send_signal(signal.SIGINT)

@@ -75,9 +75,6 @@ def test_a_link_stays_one_and_rights_stay_what_they_are(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_what_a_killed_run_left_is_removed(tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
-    ##% is still writing.
     (tmp_path / ".mine.new").write_bytes(b"mine")
     (tmp_path / "a").write_bytes(b"old")
     command = [sys.executable, "-c", KILLED, str(tmp_path / "a"), str(tmp_path / ("b" * 90))]
