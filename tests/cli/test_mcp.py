@@ -69,8 +69,6 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
     [
         ("server: { mode: htp }", "server.mode: unknown variant `htp`"),
         ("server: { mode: http, host: 999.1.1.1 }", "999.1.1.1"),
-        ("toolPacks: { trase: {} }", 'there is no pack "trase"'),
-        ("toolPacks: { trace: { tools: { get_sektion: false } } }", 'the pack trace has no tool "get_sektion"'),
         ("workflows: { a: { description: x, steps: [{ id: s, tool: no_tool }] } }", "duvet.config.yaml:1:"),
         *(
             (PROVIDER.format(url), "duvet.config.yaml:1:")

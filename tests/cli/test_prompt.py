@@ -12,16 +12,15 @@ from tests.cli.made import make
 from tests.cli.running import Done, Run, runner
 
 
-def test_the_list(duvet: Run) -> None:
+def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
     done = duvet("prompt")
-    assert (done.code, done.err, done) == (0, "", duvet("prompt", "--format", "plain"))
+    assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[2].split("\t")[:2] == ["review_citations", "[spec] [file]"]
     assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in load_prompts()]
-
-
-def test_the_list_for_programs(duvet: Run) -> None:
-    listed = json.loads(duvet("prompt", "--format", "json").out)
-    assert listed[-1] == {
+    bare = runner(duvet_command, tmp_path)
+    assert bare("prompt") == duvet("prompt", "--format", "plain") == done
+    assert bare("prompt", "system") == Done(0, render_instructions(ServerRule()), "")
+    assert json.loads(duvet("prompt", "--format", "json").out)[-1] == {
         "name": "write_test",
         "title": "Write a test for a requirement",
         "description": "Write a test that shows that the code meets one requirement of a specification, cite the "
@@ -34,12 +33,6 @@ def test_the_list_for_programs(duvet: Run) -> None:
             }
         ],
     }
-
-
-def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
-    bare = runner(duvet_command, tmp_path)
-    assert bare("prompt") == duvet("prompt")
-    assert bare("prompt", "system") == Done(0, render_instructions(ServerRule()), "")
 
 
 def test_what_the_configuration_says_of_the_server(duvet: Run, kettle: Path) -> None:

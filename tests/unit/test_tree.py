@@ -73,25 +73,18 @@ def test_folders_of_commands_reports_and_templates() -> None:
     assert [(link.is_symlink(), link.resolve()) for link in links] == [(True, ROOT / name) for name in LINKS]
 
 
-def test_modules_are_short() -> None:
-    lengths = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in files(*CODE, suffix=".py")}
-    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
-
-
-def test_long_functions_have_a_reason() -> None:
-    found = [
-        f"{path.relative_to(ROOT)} {node.name}"
-        for path in files(*CODE, suffix=".py")
-        for node in ast.walk(ast.parse(path.read_text()))
+def test_modules_and_functions_are_short_and_modules_are_nouns() -> None:
+    texts = {path.relative_to(ROOT): path.read_text() for path in files(*CODE, suffix=".py")}
+    assert {path: text.count("\n") for path, text in texts.items() if text.count("\n") > MOST_LINES} == {}
+    long = [
+        f"{path} {node.name}"
+        for path, text in texts.items()
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
     ]
-    assert sorted(found) == sorted(LONG_FUNCTIONS)
-
-
-def test_modules_are_named_by_nouns() -> None:
-    modules = [path.relative_to(ROOT).with_suffix("") for path in files(*CODE, suffix=".py")]
-    assert [str(one) for one in modules if any(part.endswith("ing") for part in one.parts)] == []
+    assert sorted(long) == sorted(LONG_FUNCTIONS)
+    assert [str(path) for path in texts if any(part.endswith("ing") for part in path.with_suffix("").parts)] == []
 
 
 def test_no_package_registry_is_named() -> None:
@@ -119,27 +112,24 @@ def test_each_dependency_is_accounted_for() -> None:
     assert [name for name in sorted(named) if f"`{re.split('[<=>]', name)[0]}`" not in CONTRIBUTING] == []
 
 
-def test_the_diagram_is_that_of_the_imports() -> None:
+def test_contributing_draws_the_imports_and_names_modules_that_exist() -> None:
     assert f"```\n{draw_house()}```\n" in CONTRIBUTING, "put the first part of `make house` there"
-
-
-def test_each_module_that_is_named_exists() -> None:
     named = {path for path in re.findall(r"`((?:duvet|commands|reports|tests|templates)/[\w/.]+)`", CONTRIBUTING)}
     unknown = [path for path in sorted(named) if "NAME" not in path and "PACK" not in path and "DUVnnn" not in path]
     assert [path for path in unknown if not (ROOT / path).exists()] == []
 
 
-def test_it_says_of_the_server_what_the_server_says() -> None:
+def test_server_json_is_valid_and_says_what_the_server_says() -> None:
     assert SERVER["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
     assert (SERVER["title"], SERVER["description"]) == (ServerRule().title, ServerRule().description)
     assert SERVER["version"] == VERSION
-
-
-def test_it_keeps_to_what_the_schema_allows() -> None:
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
     assert SERVER.keys() <= {"$schema", "name", "title", "description", "version", "repository", "packages"}
     assert max(len(SERVER["title"]), len(SERVER["description"])) <= 100
     assert SERVER["repository"] == {"url": "https://github.com/OWNER/duvet", "source": "github"}
+    # A registry looks for this line: whoever names the package must have written it.
+    assert PROJECT["readme"] == "README.md"
+    assert re.findall(r"mcp-name: *(\S+)", (ROOT / "README.md").read_text()) == [SERVER["name"]]
 
 
 def test_the_package_is_this_one_and_its_arguments_are_understood() -> None:
@@ -153,9 +143,3 @@ def test_the_package_is_this_one_and_its_arguments_are_understood() -> None:
     assert (folder["type"], command) == ("named", {"type": "positional", "value": "mcp"})
     done = CliRunner().invoke(cli, [folder["name"], str(ROOT), command["value"], "--help"])
     assert (done.exit_code, done.output.startswith("Usage: ")) == (0, True)
-
-
-def test_the_description_of_the_package_says_whose_server_it_is() -> None:
-    """A registry looks for this line: whoever names the package must have written it."""
-    assert PROJECT["readme"] == "README.md"
-    assert re.findall(r"mcp-name: *(\S+)", (ROOT / "README.md").read_text()) == [SERVER["name"]]

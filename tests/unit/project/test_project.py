@@ -225,15 +225,15 @@ def test_a_configuration_elsewhere(tmp_path: Path) -> None:
         assert project.trace.problems == ()
 
 
-def test_the_root_may_be_the_root_of_all() -> None:
+def test_the_root_of_all_no_configuration_and_links_that_are_given() -> None:
     project = Project("/", Options(config_path="/p/config.toml"), tree=MemoryTree({"/p/config.toml": SCHEMA}))
     assert (project.root, project.downloads, project.trace.problems) == ("/", "/p/specifications", ())
-
-
-def test_without_a_configuration() -> None:
     project = in_memory({"a.rs": b"//= tea.md#tea\n"})
     assert (project.config, project.trace.annotations, project.requirements) == (None, (), ())
     assert project.finished() == Finished(project.trace, (), project.root)
+    project = in_memory(FILES)
+    links = [(one.blob_link, one.issue_link) for one in (project.finished(), project.finished("b", ""))]
+    assert links == [("https://html", "https://issues"), ("b", "")]
 
 
 def test_patterns_beside_the_configuration() -> None:
@@ -280,12 +280,6 @@ def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: 
     (tmp_path / ".duvet/config.toml").symlink_to("nothing")
     with pytest.raises(UnreadableError):
         _ = Project(str(tmp_path)).trace
-
-
-def test_links_given_win_over_the_configuration() -> None:
-    project = in_memory(FILES)
-    links = [(one.blob_link, one.issue_link) for one in (project.finished(), project.finished("b", ""))]
-    assert links == [("https://html", "https://issues"), ("b", "")]
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
@@ -344,9 +338,6 @@ def problems_of(path: str, times: int) -> tuple[Problem, ...]:
 def test_a_file_that_goes_away_before_it_is_read(path: str) -> None:
     found = [problem for problem in problems_of(path, 0) if problem.code == "DUV010"]
     assert [path in f"{problem.path}: {problem.message}" for problem in found] == [True]
-
-
-def test_a_configuration_that_goes_away() -> None:
     with pytest.raises(UnreadableError, match=r"\.duvet/config\.toml: No such file"):
         problems_of(".duvet/config.toml", 0)
 
