@@ -147,6 +147,7 @@ def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:
     nothing: dict[str, Any] = {"answer": NOTHING_FOUND, "sources": [], "model": None, "warnings": []}
     assert json.loads(duvet("ask", "coffee", "--format", "json").out) == nothing
     assert wire.asked == []
+    assert [duvet("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -162,10 +163,6 @@ def test_a_wrong_configuration(text: str, message: str, duvet: Run, folder: Path
     make(folder, {"duvet.config.json": text})
     code, out, err = duvet("ask", "cups")
     assert (code, out, message in err, "duvet.config.json" in err, KEY in err) == (1, "", True, True, False)
-
-
-def test_misused(duvet: Run) -> None:
-    assert [duvet("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
 
 
 @pytest.mark.parametrize("example", examples("ask"), ids=" ".join)

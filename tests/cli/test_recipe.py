@@ -182,6 +182,11 @@ def test_a_run(duvet: Run) -> None:
     assert done.out.endswith("most  2\n") and "Errors in handling MUST be told." in done.out
     run = json.loads(duvet("recipe", "run", "look", "--json", '{"only": "km-help", "most": 1}', "--format", "json").out)
     assert (run["status"], run["recipe"], run["outputs"]["most"]) == ("success", "look", 1)
+    # It is a tool like others.
+    call = ("call", "--pack", "knowledge", "km-recipe-run")
+    told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
+    assert (told["status"], told["recipe"]) == ("success", "stale-audit")
+    refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')
 
 
 def test_a_run_that_fails(duvet: Run) -> None:
@@ -232,10 +237,3 @@ def test_an_interruption(duvet_command: str, project: Path) -> None:
     assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
     told = json.loads(out)
     assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
-
-
-def test_it_is_a_tool_like_others(duvet: Run) -> None:
-    call = ("call", "--pack", "knowledge", "km-recipe-run")
-    told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
-    assert (told["status"], told["recipe"]) == ("success", "stale-audit")
-    refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')

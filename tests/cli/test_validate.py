@@ -46,10 +46,6 @@ def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot
     assert duvet("--no-cache", "validate", "--format", format, "--output", "-") == done
 
 
-def test_colours(duvet: Run, gold: Snapshot) -> None:
-    gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
-
-
 def test_warnings(folder: Path, duvet: Run) -> None:
     (folder / "src/right.py").write_text(RIGHT + RIGHT)
     for strict, code, noun in (((), 0, "warning"), (("--strict",), 1, "error")):
@@ -115,13 +111,6 @@ def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: P
     assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
     quiet = duvet("-q", "validate", *names)
     assert (quiet.code, "checked" in quiet.err, "warning:" in quiet.err) == (code, False, False)
-
-
-def test_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
-    ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
-    for name in ("src/right.py", str(folder / "src/right.py")):
-        assert run(duvet_command, folder.parent, "-C", "project", "validate", name) == Done(0, "", RIGHT_COUNT)
 
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
@@ -193,12 +182,16 @@ def test_odd_standard_input(data: bytes, path: str, codes: list[str], said: str,
     assert (done.code, done.err) == (len(codes), said)
 
 
-def test_standard_input_is_closed(folder: Path, duvet_command: str) -> None:
+def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
+    ##= man/spec/show.md#references
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     done = shell(duvet_command, folder, "duvet validate --stdin-path src/right.py - <&-")
     assert (done.code, done.out, done.err.startswith("error: standard input is closed")) == (1, "", True)
+    for name in ("src/right.py", str(folder / "src/right.py")):
+        assert run(duvet_command, folder.parent, "-C", "project", "validate", name) == Done(0, "", RIGHT_COUNT)
 
 
-def test_what_would_be_done(folder: Path, duvet: Run, gold: Snapshot) -> None:
+def test_what_would_be_done_and_colours(folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#fixes
     ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
     before = files(folder)
@@ -206,6 +199,7 @@ def test_what_would_be_done(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert files(folder) == before
     assert (done.code, duvet("validate", "--diff", "--fix", "src/broken.rs")) == (1, done)
     gold.assert_match(done.out, "diff.txt")
+    gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
     assert done.err == duvet("validate", "src/broken.rs").err
 
 
