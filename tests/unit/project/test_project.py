@@ -37,11 +37,6 @@ from tests.cli.running import files
 from tests.made import CONFIG, FILES, TEA, in_memory, written
 
 
-def test_the_example_runs() -> None:
-    results = doctest.testmod(duvet.project.project)
-    assert (results.failed, results.attempted) == (0, 5)
-
-
 @pytest.mark.parametrize("kind", ["disk", "memory"])
 def test_a_whole_project(kind: str, tmp_path: Path) -> None:
     tree = MemoryTree(FILES) if kind == "memory" else None
@@ -64,6 +59,9 @@ def test_a_whole_project(kind: str, tmp_path: Path) -> None:
         ("cup", Level.SHOULD, "A cup SHOULD be ☕.", Status.NOT_STARTED),
     ]
     assert (trace.problems, [match is None for match in trace.match_of]) == ((), [False] * 7)
+    # The example in the documentation runs, too.
+    results = doctest.testmod(duvet.project.project)
+    assert (results.failed, results.attempted) == (0, 5)
 
 
 def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -173,14 +171,6 @@ def test_requirement_files_that_cant_be_read(tmp_path: Path) -> None:
         ("DUV030", "more/d.toml"),
         ("DUV010", "more/gone.toml"),
     ]
-
-
-def test_two_spellings_of_one_specification() -> None:
-    project = in_memory({**FILES, "src/b.rs": b"//= ./tea.md#tea\n//# It MAY be blue.\n"})
-    message = "./tea.md and tea.md are one text, but count as two specifications"
-    hint, warning = "write tea.md everywhere", Severity.WARNING
-    assert project.trace.problems == (Problem("DUV044", message, "src/b.rs", Place(1), hint=hint, severity=warning),)
-    assert [one.specification.id for one in project.trace.coverages] == ["tea", "tea-2"]
 
 
 def test_progress_is_reported_step_by_step() -> None:
