@@ -113,7 +113,7 @@ def test_names_that_are_not_utf8(kettle: Path, duvet: Run) -> None:
         assert max(files(folder)) == "\udcfe"
 
 
-def test_without_the_cache(kettle: Path, duvet: Run) -> None:
+def test_without_the_cache(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     assert duvet("--no-cache", "report").code == 0
@@ -122,15 +122,10 @@ def test_without_the_cache(kettle: Path, duvet: Run) -> None:
     before = {path: path.stat() for path in (kettle / ".duvet" / "cache").iterdir()}
     assert "Checked that nothing" not in duvet("--no-cache", "report").err
     assert {path: path.stat() for path in (kettle / ".duvet" / "cache").iterdir()} == before
-
-
-def test_no_project_no_cache(tmp_path: Path, duvet: Run) -> None:
-    """Where there is no `.duvet`, none is made."""
-    (tmp_path / "a.rs").write_text(SOURCE)
-    (tmp_path / "spec.md").write_text("# Kettle\n\n## Heating\n\nThe kettle MUST boil water.\n")
-    done = duvet("report", "--source-pattern", "*.rs", "--json", "out.json", cwd=tmp_path)
-    assert done.code == 0
-    assert not (tmp_path / ".duvet").exists()
+    # Where there is no `.duvet`, none is made.
+    make(tmp_path / "bare", {"a.rs": SOURCE, "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST boil water.\n"})
+    done = duvet("report", "--source-pattern", "*.rs", "--json", "out.json", cwd=tmp_path / "bare")
+    assert (done.code, (tmp_path / "bare/.duvet").exists()) == (0, False)
 
 
 def test_a_fetch_that_failed_is_tried_again(kettle: Path, duvet: Run) -> None:

@@ -13,7 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.mcp import CLIENTS
 from tests.cli.made import make
-from tests.cli.running import Done, Run, refuses, run, runner
+from tests.cli.running import Done, Run, refuses, run
 from tests.conftest import ROOT
 from tests.unit.server.http.command import Command
 from tests.unit.server.wire import Wire, hello
@@ -40,7 +40,7 @@ workflows:
 """
 
 
-def test_what_would_be_served(duvet: Run, folder: Path) -> None:
+def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
     ##= man/spec/service.md#calls
     ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
     ##% calls are forwarded.
@@ -48,6 +48,7 @@ def test_what_would_be_served(duvet: Run, folder: Path) -> None:
         "configuration  none (defaults)",
         "server         duvet 0.1.0, stdio",
     ]
+    assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet("mcp", "--check")
     make(folder, {"duvet.config.yaml": GOOD})
     done = duvet("mcp", "--check")
     lines = done.out.splitlines()
@@ -208,12 +209,6 @@ def test_the_description_is_pinned(duvet: Run, folder: Path, snapshot: Snapshot)
     snapshot.assert_match(json.dumps(described, indent=1, ensure_ascii=False) + "\n", "describe.json")
 
 
-def test_by_its_other_name(duvet_command: str, folder: Path) -> None:
-    command = str(Path(duvet_command).with_name("contextive-mcp"))
-    done = run(command, folder, "--check")
-    assert (done.code, done.out.splitlines()[0]) == (0, "configuration  none (defaults)")
-
-
 KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "codex": "mcp_servers"}
 
 
@@ -227,15 +222,14 @@ def parsed(client: str, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_can_start_it(client: str, duvet: Run, duvet_command: str, folder: Path) -> None:
+def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/mcp.md#handshake
     ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
     ##% from any folder.
-    done = duvet("mcp", "--print-config", client)
-    assert (done.code, done.err) == (
-        0,
-        f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n",
-    )
+    folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
+    done = run(duvet_command, folder, "mcp", "--print-config", client)
+    said = f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n"
+    assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}
     assert server == {**more, "command": duvet_command, "args": ["-C", str(folder), "mcp"]}
@@ -250,10 +244,3 @@ def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
     assert (done.code, done.err) == (0, "")
     assert parsed("cursor", done.out)["args"] == ["-C", str(folder), "mcp", *options]
     assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_folder_with_any_name(client: str, duvet_command: str, tmp_path: Path) -> None:
-    folder = make(tmp_path / 'a "b" \\ c \x7f é', {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
-    done = runner(duvet_command, folder)("mcp", "--print-config", client)
-    assert parsed(client, done.out)["args"][1] == str(folder)

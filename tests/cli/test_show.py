@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet import Project
-from duvet.trace.coverage import compute_totals
-from duvet.trace.records import Status
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.cli.running import Run, failed
@@ -72,28 +68,6 @@ def test_context(context: str, numbers: list[int], duvet: Run) -> None:
     _, out, _ = duvet("show", "src/pot.rs:3", "--context", context)
     lines = [line.split() for line in out.splitlines()]
     assert [int(line[0]) for line in lines if len(line) > 1 and line[0].isdigit() and line[1] in "|>"] == numbers
-
-
-def test_the_numbers_are_those_of_a_report(duvet: Run, folder: Path) -> None:
-    for total in compute_totals(Project(str(folder)).requirements):
-        if total.specification is None or total.level is not None:
-            continue
-        shown = json.loads(duvet("show", total.specification.id, "--format", "json").out)
-        assert shown["numbers"] == {
-            "requirements": total.requirements,
-            "not_started": total.with_status(Status.NOT_STARTED),
-            "in_progress": total.with_status(Status.IN_PROGRESS),
-            "needs_tests": total.with_status(Status.NEEDS_TESTS),
-            "done": total.done,
-            "excepted": total.excepted,
-            "not_applicable": total.not_applicable,
-            "applicable": total.applicable,
-            "percent": total.percent,
-        }
-        for key in ("requirements", "done", "excepted", "applicable"):
-            parts = [section["numbers"][key] for section in shown["sections"]]
-            levels = [level[key] for level in shown["levels"]]
-            assert sum(parts) == sum(levels) == shown["numbers"][key]
 
 
 TWO = """\
