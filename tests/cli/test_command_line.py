@@ -99,6 +99,7 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
         code, out, err = duvet("-C", folder, "report")
         assert (code, out, err.endswith(f"\n --> {folder}\n\nencountered 1 errors\n")) == (1, "", True)
         assert err.startswith(f"error: can't run in this folder: {reason}")
+    assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
 
 
 def test_another_configuration(kettle: Path, duvet: Run) -> None:

@@ -149,9 +149,7 @@ def annotated(err: str) -> list[str]:
     return [line.strip() for line in err.splitlines() if line.endswith((" annotation", " annotations")) and ":" in line]
 
 
-@pytest.fixture
-def wide(kettle: Path) -> Path:
-    """A project with sources of several kinds in several folders."""
+def test_sources_of_several_kinds_in_several_folders(kettle: Path, duvet: Run) -> None:
     rust = RIGHT.format(meta="//=", content="//#")
     python = RIGHT.format(meta="##=", content="##%")
     names = ("src/gen/a.rs", "src/gen/deep/a.rs", "src/x_a.rs", "src/x_b/a.rs", "lib/a.rs", "lib/deep/a.rs")
@@ -159,10 +157,7 @@ def wide(kettle: Path) -> Path:
     names = ("a.py", "src/a.pyi", "build/a.py", "src/a_pb2.py", "src/kept_pb2.py", "src/own/a.py")
     make(kettle, dict.fromkeys(names, python))
     ignored = {".gitignore": "build/\n*_pb2.py\n!kept_pb2.py\n", "src/own/.gitignore": "a.py\n"}
-    return make(kettle, {**ignored, PATH: SOURCES})
-
-
-def test_sources(wide: Path, duvet: Run) -> None:
+    make(kettle, {**ignored, PATH: SOURCES})
     done = duvet("-v", "report")
     assert (done.code, done.out) == (0, "")
     assert annotated(done.err) == [
@@ -176,7 +171,7 @@ def test_sources(wide: Path, duvet: Run) -> None:
     ]
     # What is left out is not even read.
     for name in ("src/gen/deep/a.rs", "src/x_a.rs", "build/a.py", "src/own/a.py"):
-        (wide / name).write_bytes(b"//= \xff\n##= \xff\n")
+        (kettle / name).write_bytes(b"//= \xff\n##= \xff\n")
     assert duvet("-q", "report") == Done(0, "", "")
 
 

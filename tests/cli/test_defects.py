@@ -9,7 +9,6 @@ import shutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import html5lib
 import pytest
@@ -42,16 +41,6 @@ def problems(done: Done) -> list[tuple[str, str]]:
 def quotes(path: Path) -> list[tuple[str, str]]:
     """The level and the words of each requirement in a file."""
     return [(spec["level"], spec["quote"].strip()) for spec in tomllib.loads(path.read_text())["spec"]]
-
-
-def parse_once(text: str) -> Any:
-    """JSON in which no key stands twice."""
-
-    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        assert len(dict(pairs)) == len(pairs)
-        return dict(pairs)
-
-    return json.loads(text, object_pairs_hook=once)
 
 
 RECORDED: dict[str, list[list[tuple[str, str]]]] = {
@@ -117,7 +106,13 @@ MORE_CHECKS: dict[str, Callable[[Path], object]] = {
 
 
 def specifications(folder: Path) -> list[str]:
-    return list(parse_once((folder / "out.json").read_text())["specifications"])
+    """Those in a report, in which no key may stand twice."""
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+    return list(json.loads((folder / "out.json").read_text(), object_pairs_hook=once)["specifications"])
 
 
 def test_every_recorded_defect_is_checked(shared: Path) -> None:
