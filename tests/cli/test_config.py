@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from duvet.commands.config import config
 from duvet.config.explain import json_schema, service_schema
+from duvet.errors import UnreadableError
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files, runner
 
@@ -71,7 +72,10 @@ def printed(*args: str) -> str:
 def test_a_table_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show each value in force and where it comes from.
-    monkeypatch.chdir(make(tmp_path, {PATH: TEXT, "other.toml": TEXT}))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableError, match="no configuration in this folder"):
+        printed()
+    make(tmp_path, {PATH: TEXT, "other.toml": TEXT})
     assert printed() == TABLE
     assert json.loads(printed("--config-path", "other.toml", "--format", "json"))[0] == {
         "key": "config-path",
