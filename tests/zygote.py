@@ -85,7 +85,7 @@ def run(
 
 
 def listen() -> None:
-    """Shells tell what they start in the background to ignore SIGINT, and that is inherited."""
+    """Listen to SIGINT, which shells have what they start in the background ignore."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

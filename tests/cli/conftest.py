@@ -17,15 +17,22 @@ from tests.unit.queries.made import FILES
 
 
 @pytest.fixture
-def kettle(tmp_path: Path) -> Path:
-    """A project in which nothing is wrong."""
-    return make(tmp_path / "kettle", KETTLE)
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The `PROJECT` of the test module, or one in which nothing is wrong."""
+    project: dict[str, str] | None = getattr(request.module, "PROJECT", None)
+    return make(tmp_path / "project", project) if project else make(tmp_path / "kettle", KETTLE)
 
 
 @pytest.fixture
-def duvet(duvet_command: str, kettle: Path) -> Run:
+def kettle(folder: Path) -> Path:
+    """A project in which nothing is wrong."""
+    return folder
+
+
+@pytest.fixture
+def duvet(duvet_command: str, folder: Path) -> Run:
     """The installed command in the project."""
-    return runner(duvet_command, kettle)
+    return runner(duvet_command, folder)
 
 
 @pytest.fixture
@@ -64,6 +71,15 @@ def reported(reported_once: Path, kettle: Path) -> Path:
     """The project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
+
+
+@pytest.fixture
+def unread() -> Iterator[int]:
+    """A stream whose reader has gone."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    yield writer
+    os.close(writer)
 
 
 @pytest.fixture

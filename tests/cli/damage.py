@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 Damage = Callable[[Path], object]
 
@@ -48,3 +52,19 @@ def _cleared(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     return path
+
+
+@contextmanager
+def small_disk(folder: Path, size: int) -> Iterator[None]:
+    """The folder, with what it holds, on a disk of its own that has room for so many bytes."""
+    old = {path: path.read_bytes() for path in folder.iterdir()}
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
+    mounted = subprocess.run(command, capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no disk of its own: {mounted.stderr.decode().strip()}")
+    try:
+        for path, data in old.items():
+            path.write_bytes(data)
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)

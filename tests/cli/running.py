@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,7 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import click
+import pytest
+
+from duvet.cli import cli
 from tests import zygote
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the words, rights and devices of Linux")
 
 Before = tuple[str, ...]
 """A command that runs another one."""
@@ -25,6 +33,12 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+
+def failed(message: str, place: str = "", hint: str = "", out: str = "") -> Done:
+    """The outcome of a command that fails with one error."""
+    lines = [f"error: {message}", f" --> {place}" if place else "", f"  = help: {hint}" if hint else ""]
+    return Done(1, out, "".join(f"{line}\n" for line in lines if line) + "\nencountered 1 errors\n")
 
 
 class Run(Protocol):
@@ -67,6 +81,27 @@ def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
 def runner(command: str, folder: Path) -> Run:
     """The command in a folder."""
     return partial(run, command, folder)
+
+
+def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
+    """The outcome of a script that calls `duvet`."""
+    path = f"{Path(command).parent}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
+    return run("bash", folder, "-c", script, environ={**environ, "PATH": path})
+
+
+def refuses(run: Run, args: str, code: int, message: str) -> None:
+    """Check that a command line fails with that message and prints no result."""
+    done = run(*shlex.split(args))
+    assert (done.code, done.out) == (code, ""), done
+    assert message in done.err and "Traceback" not in done.err, done.err
+
+
+def examples(name: str) -> list[list[str]]:
+    """The words of each example in the help of a command, without `duvet`."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None and command.help is not None
+    lines = command.help.partition("Examples:")[2].splitlines()
+    return [shlex.split(line)[1:] for line in lines if re.match(r"\s*duvet ", line)]
 
 
 def files(folder: Path) -> dict[str, bytes]:

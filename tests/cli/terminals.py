@@ -13,6 +13,7 @@ import termios
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tests.cli.running import environment
 from tests.unit.specs.serving import LONGEST
@@ -26,8 +27,7 @@ class Terminal:
     """A command whose standard error is a terminal of so many columns."""
 
     def __init__(self, command: str, folder: Path, *args: str, columns: int = 80, term: str = "xterm") -> None:
-        self.reader, writer = pty.openpty()
-        fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.reader, writer = _open_terminal(columns)
         self.process = spawn(
             [command, "--color", "never", *args],
             cwd=folder,
@@ -94,23 +94,27 @@ class Screen:
             self.drawn.append(self.lines[self._row].rstrip())
 
 
-def shown(command: str, folder: Path, *args: str, columns: int = 80, **environ: str) -> str:
-    """What the command writes to a standard output that is a terminal of so many columns."""
-    reader, writer = pty.openpty()
-    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = spawn(
-        [command, *args],
-        cwd=folder,
-        env=environment(TERM="xterm", **environ),
-        stdin=subprocess.DEVNULL,
-        stdout=writer,
-        stderr=subprocess.DEVNULL,
-    )
+def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str) -> str:
+    """What the command writes to a standard stream that is a terminal of so many columns."""
+    reader, writer = _open_terminal(columns)
+    streams: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "stderr": subprocess.DEVNULL,
+        stream: writer,
+    }
+    process = spawn([command, *args], cwd=folder, env=environment(**{"TERM": "xterm", **environ}), **streams)
     os.close(writer)
     written = b"".join(_pieces(reader))
     process.wait(LONGEST)
     os.close(reader)
     return written.decode().replace("\r\n", "\n")
+
+
+def _open_terminal(columns: int) -> tuple[int, int]:
+    reader, writer = pty.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    return reader, writer
 
 
 def _pieces(reader: int) -> Iterator[bytes]:

@@ -11,15 +11,13 @@ import pytest
 
 from duvet.llm.ask import NOTHING_FOUND
 from duvet.llm.records import SETUP_HINT
-from tests.cli.examples import examples
 from tests.cli.made import make
-from tests.cli.running import Done, Run, files
-from tests.cli.searching import find, tea
+from tests.cli.running import Done, Run, examples, failed, files
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
+from tests.unit.search.made import FILES
 from tests.unit.specs.serving import at_work
 
-__all__ = ["find", "tea"]  # fixtures, which tests ask for by name
-
+PROJECT = FILES
 KEY = "sk-very-secret-1234"
 SOURCES = """\
 [1] tea.md#serving (MAY, not started)
@@ -46,36 +44,29 @@ def config(wire: Wire, **more: Any) -> str:
     return json.dumps({"providers": {"one": {"baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}}})
 
 
-def failed(message: str, hint: str) -> Done:
-    return Done(1, SOURCES, f"error: {message}\n  = help: {hint}\n\nencountered 1 errors\n")
-
-
-def test_an_answer(find: Run, tea: Path, wire: Wire) -> None:
-    make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY")})
+def test_an_answer(duvet: Run, folder: Path, wire: Wire) -> None:
+    make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY")})
     wire.plan(openai_says("They may be [1] [7]."))
-    before = files(tea)
-    done = find("ask", "cups", environ={"MY_KEY": KEY})
+    before = files(folder)
+    done = duvet("ask", "cups", environ={"MY_KEY": KEY})
     warning = "warning: the model named sources that there are not; they are left out: [7]\n"
     assert done == Done(0, ANSWERED, warning)
-    assert files(tea) == before
+    assert files(folder) == before
     (asked,) = wire.asked
     assert (asked.body["model"], asked.headers["authorization"]) == ("small", f"Bearer {KEY}")
     assert asked.body["messages"][1]["content"].endswith("\nQuestion: cups\n")
+    # A proxy is no way to this machine.
+    proxy = {"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9", "MY_KEY": KEY}
+    assert duvet("ask", "cups", environ=proxy) == done
 
 
-def test_a_proxy_is_no_way_to_this_machine(find: Run, tea: Path, wire: Wire) -> None:
-    make(tea, {"duvet.config.json": config(wire)})
-    wire.plan(openai_says("They may be [1]."))
-    assert (
-        find("ask", "cups", environ={"HTTP_PROXY": "http://127.0.0.1:9", "ALL_PROXY": "http://127.0.0.1:9"}).out
-        == ANSWERED
+def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
+    make(
+        folder,
+        {"models.yaml": f"providers: {{one: {{kind: anthropic, baseUrl: '{wire.url}', defaultModel: small}}}}\n"},
     )
-
-
-def test_json(find: Run, tea: Path, wire: Wire) -> None:
-    make(tea, {"models.yaml": f"providers: {{one: {{kind: anthropic, baseUrl: '{wire.url}', defaultModel: small}}}}\n"})
     wire.plan(anthropic_says("Maybe."))
-    done = find("ask", "cups", "--config", "models.yaml", "--format", "json")
+    done = duvet("ask", "cups", "--config", "models.yaml", "--format", "json")
     found = json.loads(done.out)
     assert (done.code, done.err) == (0, FLAG)
     assert [*found] == ["answer", "sources", "model", "warnings"]
@@ -101,24 +92,21 @@ def test_json(find: Run, tea: Path, wire: Wire) -> None:
             "text": "Cups MAY be warmed.\nThe server MUST pour within five minutes.",
         },
     ]
-    assert find("-q", "ask", "cups", "--config", "models.yaml").err == ""
+    assert duvet("-q", "ask", "cups", "--config", "models.yaml").err == ""
 
 
-def test_nobody_is_set_up(find: Run) -> None:
+def test_nobody_is_set_up(duvet: Run) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
     ##% when there is none.
     ##= man/spec/ask.md#answers
-    ##= type=test
     ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
     ##% print the sources and exit with 1.
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST call only the providers that the configuration names.
     environ = {"OPENAI_API_KEY": KEY}
-    assert find("ask", "cups", environ=environ) == failed("no model is set up", SETUP_HINT)
-    done = find("ask", "cups", "--format", "json")
+    assert duvet("ask", "cups", environ=environ) == failed("no model is set up", hint=SETUP_HINT, out=SOURCES)
+    done = duvet("ask", "cups", "--format", "json")
     assert (done.code, json.loads(done.out)["answer"], json.loads(done.out)["model"]) == (1, None, None)
 
 
@@ -127,53 +115,39 @@ def test_nobody_is_set_up(find: Run) -> None:
     [
         (
             refuses(401, f"wrong key {KEY}"),
-            "one refuses the key (401): wrong key ***",
+            "refuses the key (401): wrong key ***",
             "check the key that `providers.one.apiKey` names",
         ),
         (
             refuses(429, "slow down", retry_after="3600"),
-            "one takes no more for now (429): slow down",
+            "takes no more for now (429): slow down",
             "try again in 3600 seconds",
         ),
-        (
-            Reply(500),
-            "one is out of order (500)",
-            "",
-        ),
-        (
-            Reply(body=b"{"),
-            "one answers what is no JSON",
-            "does `kind` say which protocol it speaks?",
-        ),
+        (Reply(500), "is out of order (500)", ""),
+        (Reply(body=b"{"), "answers what is no JSON", "does `kind` say which protocol it speaks?"),
         (
             Reply(body=b"x", stops_before="headers"),
-            "one has not answered within 0.3 seconds",
+            "has not answered within 0.3 seconds",
             "`timeout` of the provider says how long an answer may take",
         ),
     ],
 )
-def test_a_provider_that_fails(reply: Reply, message: str, hint: str, find: Run, tea: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#answers
-    ##= type=test
-    ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
-    ##% print the sources and exit with 1.
+def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
     ##= man/spec/ask.md#keys
-    ##= type=test
     ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
     timeout = 0.3 if reply.stops_before else 60
-    make(tea, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
+    make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)
-    done = find("ask", "cups", environ={"MY_KEY": KEY})
-    expected = failed(message, hint)
-    assert done == (expected if hint else expected._replace(err=expected.err.replace("  = help: \n", "")))
+    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"one {message}", hint=hint, out=SOURCES)
 
 
-def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
-    make(tea, {"duvet.config.json": config(wire)})
-    assert find("ask", "coffee") == Done(1, f"{NOTHING_FOUND}\n", "")
+def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:
+    make(folder, {"duvet.config.json": config(wire)})
+    assert duvet("ask", "coffee") == Done(1, f"{NOTHING_FOUND}\n", "")
     nothing: dict[str, Any] = {"answer": NOTHING_FOUND, "sources": [], "model": None, "warnings": []}
-    assert json.loads(find("ask", "coffee", "--format", "json").out) == nothing
+    assert json.loads(duvet("ask", "coffee", "--format", "json").out) == nothing
     assert wire.asked == []
+    assert [duvet("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -182,31 +156,19 @@ def test_nothing_is_found(find: Run, tea: Path, wire: Wire) -> None:
         ("{", "JSON parse error at line 1, column 2"),
         ('{"providers": []}', "providers: invalid type: sequence, expected a table"),
         ('{"providers": {"one": {"apiKey": "$NOT_THERE"}}}', "NOT_THERE"),
+        (f'{{"providers": {{"one": {{"apiKey": "{KEY}"}}}}}}', "providers"),
     ],
 )
-def test_a_wrong_configuration(text: str, message: str, find: Run, tea: Path) -> None:
-    make(tea, {"duvet.config.json": text})
-    done = find("ask", "cups")
-    assert (done.code, done.out, message in done.err, "duvet.config.json" in done.err) == (1, "", True, True)
+def test_a_wrong_configuration(text: str, message: str, duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.json": text})
+    code, out, err = duvet("ask", "cups")
+    assert (code, out, message in err, "duvet.config.json" in err, KEY in err) == (1, "", True, True, False)
 
 
-def test_a_key_that_is_written_out_is_not_shown(find: Run, tea: Path) -> None:
-    ##= man/spec/ask.md#keys
-    ##= type=test
-    ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
-    make(tea, {"duvet.config.json": json.dumps({"providers": {"one": {"apiKey": KEY}}})})
-    done = find("ask", "cups")
-    assert (done.code, KEY in done.err, "providers" in done.err) == (1, False, True)
-
-
-def test_misused(find: Run) -> None:
-    assert [find("ask", *words).code for words in ((), ("?!",), ("cups", "--format", "xml"))] == [2, 2, 2]
-
-
-@pytest.mark.parametrize("example", examples("ask"))
-def test_examples(example: list[str], find: Run, tea: Path, wire: Wire) -> None:
+@pytest.mark.parametrize("example", examples("ask"), ids=" ".join)
+def test_examples(example: list[str], duvet: Run, folder: Path, wire: Wire) -> None:
     one = json.loads(config(wire))["providers"]["one"]
-    make(tea, {name: json.dumps({"providers": {"local": one}}) for name in ("duvet.config.json", "models.yaml")})
+    make(folder, {name: json.dumps({"providers": {"local": one}}) for name in ("duvet.config.json", "models.yaml")})
     wire.plan(openai_says("So it is [1]."))
-    done = find(*example)
+    done = duvet(*example)
     assert (done.code, done.err, "So it is [1]." in done.out) == (0, "", True)

@@ -1,34 +1,52 @@
-"""`duvet backup`: where it goes, and what is not taken along."""
+"""`duvet backup`, `duvet restore` and `duvet feedback`"""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from tests.cli.keeping import KEPT, backups, duvet, project
+from duvet.knowledge.feedback import submit_vote
+from tests.cli.damage import small_disk
 from tests.cli.made import make
-from tests.cli.running import Run, environment
+from tests.cli.running import Done, Run, refuses, runner, shell
+from tests.unit.knowledge.stored import CLOCK, STORE, fill, places, vote
+from tests.unit.tools.made import FILES
 
-__all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
+KEPT = ".duvet/knowledge"
+STATUS = ("call", "km-ingest-status")
+VOTE = ("km-feedback-submit", "--request-id", "r", "--chunk-id", "a::0", "--vote", "1")
 
 
-def test_where_it_goes(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    config = json.dumps({"ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}})
+    return fill(make(tmp_path / "pot", {**FILES, "duvet.config.json": config}))
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return runner(duvet_command, project)
+
+
+def backups(project: Path) -> list[str]:
+    return sorted(path.relative_to(project).as_posix() for path in project.rglob("*.tgz"))
+
+
+def test_where_a_backup_goes(duvet: Run, project: Path, tmp_path: Path) -> None:
     assert duvet("-q", "backup", "--output", "a.tgz") == (0, "", "")
     assert duvet("backup", "--output", str(tmp_path / "b.tar.gz")).err.startswith("../b.tar.gz: ")
     assert duvet("backup", "-o", "kept/").code == 0
     assert len(list((project / "kept").glob("km-backup-*.tgz"))) == 1
-    taken = duvet("backup", "-o", "a.tgz")
-    assert taken.code == 1 and "there is such a file already" in taken.err
+    refuses(duvet, "backup -o a.tgz", 1, "there is such a file already")
     with open(tmp_path / "c.tgz", "wb") as out:
-        done = subprocess.run(
-            [duvet_command, "backup", "--output", "-"], cwd=project, env=environment(), stdout=out, check=True
-        )
-    assert done.returncode == 0
+        assert duvet("backup", "--output", "-", stdout=out).code == 0
     assert duvet("restore", str(tmp_path / "c.tgz")).code == 0
     make(project, {"duvet.config.json": json.dumps({"store": {"backups": str(tmp_path / "elsewhere")}})})
     assert duvet("backup").code == 0
@@ -36,94 +54,198 @@ def test_where_it_goes(duvet: Run, duvet_command: str, project: Path, tmp_path: 
 
 
 def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#backups
-    ##= type=test
-    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
-    ##% folder.
     for name in ("new.zip", "new.tar", "duvet.config.json"):
-        done = duvet("backup", "-o", name)
-        assert (done.code, done.out) == (1, "") and "a file ends in .tgz or .tar.gz" in done.err, done.err
+        refuses(duvet, f"backup -o {name}", 1, "a file ends in .tgz or .tar.gz")
     assert not list(project.glob("new*"))
     assert duvet("backup", "-o", "v1.2/").code == duvet("backup", "-o", "v1.2").code == 0
     assert len(backups(project)) == 2
     assert duvet("-q", "backup", "-o", "/dev/null") == (0, "", "")
     (project / "q.tgz").mkdir()
-    done = duvet("backup", "-o", "q.tgz")
-    assert done.code == 1 and "this is a folder" in done.err and "with / at its end" in done.err, done.err
+    refuses(duvet, "backup -o q.tgz", 1, "this is a folder")
+    assert "with / at its end" in duvet("backup", "-o", "q.tgz").err
     assert duvet("backup", "-o", "q.tgz/").code == 0
     assert len(list((project / "q.tgz").iterdir())) == 1
-    done = duvet("backup", "-o", "duvet.config.json/")
-    assert done.code == 1 and "this is a file, and no folder for backups" in done.err, done.err
+    refuses(duvet, "backup -o duvet.config.json/", 1, "this is a file, and no folder for backups")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such shells")
-def test_standard_output_that_is_closed(duvet_command: str, project: Path) -> None:
+def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
     ##% input.
-    done = subprocess.run(
-        ["bash", "-c", f"{duvet_command} backup -o - >&-"],
-        cwd=project,
-        env=environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1 and done.stderr.startswith("error: standard output is closed"), done.stderr
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes and disks")
-def test_who_reads_no_further(duvet: Run, duvet_command: str, project: Path) -> None:
-    (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
-    command = f"{duvet_command} backup -o -"
+    for script, stream in (("duvet backup -o - >&-", "output"), ("duvet restore - <&-", "input")):
+        done = shell(duvet_command, project, script)
+        assert done.code == 1 and done.err.startswith(f"error: standard {stream} is closed"), done.err
+    noise = b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode()
+    (project / KEPT / "feedback.jsonl").write_bytes(noise)
     for name in ("-", "/dev/stdout"):
-        done = subprocess.run(
-            ["bash", "-c", f"{duvet_command} backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"],
-            cwd=project,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert (done.stdout.split(), done.stderr) == (["5", "0"], "")
+        script = f"duvet backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"
+        done = shell(duvet_command, project, script)
+        assert (done.out.split(), done.err) == (["5", "0"], "")
     if os.path.exists("/dev/full"):
-        full = subprocess.run(
-            ["bash", "-c", f"{command} > /dev/full"],
-            cwd=project,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert full.returncode == 1
-        assert "can't write to standard output: No space left on device" in full.stderr
-        assert KEPT not in full.stderr
+        done = shell(duvet_command, project, "duvet backup -o - > /dev/full")
+        assert (done.code, KEPT in done.err) == (1, False)
+        assert "can't write to standard output: No space left on device" in done.err
+    (project / KEPT / "feedback.jsonl").unlink()
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    for script in ("cat a.tgz | duvet restore /dev/stdin", "duvet restore /dev/fd/0 < a.tgz"):
+        done = shell(duvet_command, project, script)
+        assert done.code == 0 and done.err.startswith("restored what was known at 2"), done.err
+    (project / STORE).unlink()
+    for data, code in ((b"no archive", 1), ((project / "a.tgz").read_bytes(), 0)):
+        assert (duvet("restore", "-", input=data).code, (project / STORE).exists()) == (code, code == 0)
 
 
 def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> None:
     make(project, {"duvet.config.json": json.dumps({"store": {"path": "var/s.db"}, "ingest": {"semantic": False}})})
-    assert duvet("ingest").code == 0
-    give = (
-        "call",
-        "--pack",
-        "knowledge",
-        "km-feedback-submit",
-        "--request-id",
-        "r",
-        "--chunk-id",
-        "a::0",
-        "--vote",
-        "1",
-    )
-    for words in (("backup",), give):
+    for words in (("ingest",), ("backup",), ("call", "--pack", "knowledge", *VOTE)):
         assert duvet(*words).code == 0
-    assert sorted(path.name for path in (project / "var").iterdir()) == [
-        ".gitignore",
-        "audit.jsonl",
-        "backups",
-        "feedback.jsonl",
-        "s.db",
-    ]
+    kept = [".gitignore", "audit.jsonl", "backups", "feedback.jsonl", "s.db"]
+    assert sorted(path.name for path in (project / "var").iterdir()) == kept
     again = json.loads(duvet("ingest", "--format", "json").out)
     assert (again["added_files"], again["changed_files"]) == ([], [])
+
+
+def test_there_and_back(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#backups
+    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
+    ##% save what it replaces unless `--force` is given.
+    before = duvet(*STATUS).out
+    done = duvet("backup")
+    (archive,) = backups(project)
+    assert done == (0, "", f"{archive}: {(project / archive).stat().st_size:,} bytes\n")
+    assert duvet("-q", "ingest").code == 0
+    assert duvet(*STATUS).out != before
+    code, out, err = duvet("restore", archive)
+    (other,) = {*backups(project)} - {archive}
+    assert (code, out, err.endswith(f"\nwhat was there is in {other}\n")) == (0, "", True)
+    assert err.startswith("restored what was known at 2")
+    assert duvet(*STATUS).out == before
+    forced = duvet("restore", "--force", other)
+    assert (forced.code, len(forced.err.splitlines()), len(backups(project))) == (0, 1, 2)
+    assert duvet(*STATUS).out != before
+    # A store that is gone, or is none.
+    (project / STORE).write_bytes(b"no store" * 999)
+    assert duvet(*STATUS).code == 1
+    assert duvet("-q", "restore", archive) == (0, "", "")
+    assert duvet(*STATUS).out == before
+    lines = [json.loads(line) for line in (project / KEPT / "audit.jsonl").read_text().splitlines()]
+    deeds = ["duvet backup", *["duvet restore"] * 3]
+    assert [(one["tool"], one["outcome"]) for one in lines] == [(deed, "success") for deed in deeds]
+
+
+def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path) -> None:
+    assert duvet("backup", "-o", "my own.tgz").code == 0
+    inside = runner(duvet_command, project / "src")
+    refuses(inside, "backup", 1, "`duvet -C .. backup`")
+    assert inside("restore", "nonexist").code == 1
+    assert not (project / "src/.duvet").exists()
+    done = inside("restore", "../my own.tgz")
+    warning, _, after = done.err.partition("restored what was known")
+    assert (done.code, bool(after)) == (0, True) and "though the one in .. holds it" in warning
+    assert "`duvet -C .. restore 'my own.tgz'` puts it back there" in warning
+    shutil.rmtree(project / "src/.duvet")
+    assert "`duvet -C .. restore --force src/a.tgz` puts" in inside("restore", "--force", "a.tgz").err
+    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` puts")
+    assert inside("-C", "..", "restore", "my own.tgz").code == 0
+
+
+def test_a_full_disk(duvet: Run, project: Path, tmp_path: Path) -> None:
+    archive = str(tmp_path / "a.tgz")
+    assert duvet("backup", "-o", archive).code == 0
+    size = (project / STORE).stat().st_size
+    shutil.rmtree(project / KEPT)
+    (project / KEPT).mkdir()
+    with small_disk(project / KEPT, 2 * size + (1 << 20)):
+        assert duvet("restore", archive).code == 0
+        filler = project / KEPT / "filler"
+        filler.touch()
+        for left in (1 << 18, 1 << 14, 0):
+            filler.write_bytes(bytes(max(shutil.disk_usage(filler.parent).free + filler.stat().st_size - left, 0)))
+            for words in (("restore", archive), ("backup",), ("ingest", "--full")):
+                done = duvet(*words)
+                assert done.code == 1, (left, words, done.err)
+                assert "room" in done.err or "No space left" in done.err, (left, words, done.err)
+                assert "a.tgz" not in done.err and "disk is well" not in done.err, (left, words, done.err)
+
+
+def test_feedback_alone(duvet: Run, project: Path) -> None:
+    assert duvet("call", *VOTE).code == 0
+    (project / STORE).unlink()
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    (project / KEPT / "feedback.jsonl").unlink()
+    done = duvet("restore", "a.tgz")
+    assert done.code == 0 and done.err.startswith("restored nothing but feedback, of what was kept at 2")
+    assert done.err.endswith("\nbrought back 1 vote\n")
+
+
+def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
+    empty = runner(duvet_command, make(tmp_path / "empty", FILES))
+    refuses(empty, "backup", 1, "nothing of this project was taken in yet")
+    assert not (tmp_path / "empty" / KEPT).exists()
+    for name, words in (("src/main.rs", "it is no backup"), ("nowhere.tgz", "os error 2"), (".", "os error 21")):
+        refuses(duvet, f"restore {name}", 1, words)
+    assert duvet("restore").code == 2
+    # Into a project that nothing was indexed of.
+    assert duvet("backup", "-o", "a.tgz").code == 0
+    assert empty("restore", str(project / "a.tgz")).code == 0
+    assert empty("call", "--pack", "knowledge", "km-ingest-status").code == 0
+
+
+def test_another_configuration(duvet: Run, project: Path) -> None:
+    other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
+    make(project, {"conf/team.json": json.dumps(other)})
+    config = ("--config", "conf/team.json")
+    assert duvet("backup", *config).code == 1
+    for words in (("ingest", *config), ("call", *config, *VOTE), ("backup", *config)):
+        assert duvet(*words).code == 0
+    (archive,) = (project / "var/backups").iterdir()
+    assert (len(duvet("feedback", *config).out.splitlines()), duvet("feedback").out) == (1, "")
+    assert len(duvet("feedback", "export", *config).out.splitlines()) == 1
+    (project / "var/s.db").unlink()
+    assert duvet("restore", *config, str(archive)).code == 0
+    assert (project / "var/s.db").exists()
+    assert duvet("backup", "--config", "nowhere.json").code == 1
+
+
+FIRST = {
+    "request_id": "r",
+    "chunk_id": "a.md::0",
+    "vote": 1.0,
+    "note": 'good, "very"\n=1+1',
+    "context": None,
+    "timestamp": CLOCK.isoformat(),
+    "source": "mcp.manual",
+}
+SECOND = {**FIRST, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
+
+
+def test_feedback(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `duvet feedback` MUST list feedback by time, and `duvet feedback export` MUST write all of it as JSON Lines, CSV
+    ##% or JSON.
+    project = make(tmp_path / "votes", FILES)
+    duvet, kept = runner(duvet_command, project), places(project)
+    assert duvet("feedback") == Done(0, "", "nobody has said anything of a result yet\n")
+    assert duvet("feedback", "export") == Done(0, "", "")
+    assert duvet("feedback", "export", "--format", "json").out == "[]\n"
+    assert not (project / KEPT).exists()
+
+    submit_vote(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
+    submit_vote(kept, vote("b.md::1", -0.5))
+    assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
+    assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]
+    rows = list(csv.DictReader(io.StringIO(duvet("feedback", "export", "--format", "csv").out)))
+    assert [(row["chunk_id"], row["vote"]) for row in rows] == [("a.md::0", "1"), ("b.md::1", "-0.5")]
+    assert rows[0].keys() == FIRST.keys()
+    refuses(duvet, "feedback export --format table", 2, "jsonl, csv, json")
+
+    submit_vote(kept, replace(vote("first.md::0", 1.0), timestamp="2026-01-01T00:00:00+00:00"))
+    time = CLOCK.isoformat()
+    assert [line.split("\t")[:3] for line in duvet("feedback").out.splitlines()] == [
+        [time, "-0.5", "b.md::1"],
+        [time, "1", "a.md::0"],
+        ["2026-01-01T00:00:00+00:00", "1", "first.md::0"],
+    ]
+    assert len(json.loads(duvet("feedback", "list", "--format", "json").out)) == 3
+    assert "a.md::0" in duvet("feedback", "--format", "table").out
+    assert json.loads(duvet("feedback", "export").out.splitlines()[0])["chunk_id"] == "first.md::0"

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import CONFIG, SOURCE, make
-from tests.cli.running import Run, files, times
+from tests.cli.running import Run, files, runner, times
+from tests.conftest import ROOT
+from tests.unit.tree.twins import without_steps
 
+CACHE = ".duvet/cache"
 SUMMARY = """\
                                              needs        in      not
 specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
@@ -26,7 +29,6 @@ def cached(folder: Path) -> list[str]:
 
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
-    ##= type=test
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
     ##% alone, and `duvet validate` MUST NOT read the sources again.
     first = duvet("report")
@@ -44,29 +46,24 @@ def test_a_report_that_is_gone_or_changed_is_made_again(reported: Path, duvet: R
     (reported / ".duvet" / "snapshot.txt").write_text("changed")
     assert duvet("report").code == 0
     assert files(reported) == whole
+    # Other options are another run.
+    assert duvet("report", "--json", "other.json").code == 0
+    assert files(reported)["other.json"] == whole[".duvet/reports/report.json"]
+    assert "Checked that nothing" not in duvet("report").err
 
 
-def test_problems_are_told_each_time(kettle: Path, duvet: Run) -> None:
+def test_problems_and_files_are_named_each_time(kettle: Path, duvet: Run) -> None:
+    assert [duvet("-v", "report").err.count("src/a.rs: 2 annotations") for _ in range(2)] == [1, 1]
     (kettle / "src" / "a.rs").write_text(SOURCE.replace("boil water", "cook tea"))
     first, second = duvet("-q", "report"), duvet("-q", "report")
     assert first == second
     assert (first.code, first.err.count("could not find text")) == (1, 2)
 
 
-def test_other_options_are_another_run(reported: Path, duvet: Run) -> None:
-    duvet("report")
-    assert duvet("report", "--json", "other.json").code == 0
-    assert files(reported)["other.json"] == files(reported)[".duvet/reports/report.json"]
-    assert "Checked that nothing" not in duvet("report").err
-
-
-def test_a_report_to_standard_output_is_written_each_time(kettle: Path, duvet: Run) -> None:
-    runs = [duvet("report", "--json", "-").out for _ in range(2)]
-    assert runs[0] == runs[1] != ""
-
-
 @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
 def test_a_report_to_standard_output_is_none_to_a_file_of_that_name(name: str, kettle: Path, duvet: Run) -> None:
+    runs = [duvet("report", "--json", name).out for _ in range(2)]
+    assert runs[0] == runs[1] != ""
     duvet("report", "--json", "./-")
     out = kettle.with_name("out")
     for _ in range(3):
@@ -116,14 +113,8 @@ def test_names_that_are_not_utf8(kettle: Path, duvet: Run) -> None:
         assert max(files(folder)) == "\udcfe"
 
 
-def test_every_file_is_named_where_that_is_asked_for(kettle: Path, duvet: Run) -> None:
-    runs = [duvet("-v", "report").err.count("src/a.rs: 2 annotations") for _ in range(2)]
-    assert runs == [1, 1]
-
-
-def test_without_the_cache(kettle: Path, duvet: Run) -> None:
+def test_without_the_cache(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
-    ##= type=test
     ##% With `--no-cache`, duvet MUST neither read nor write the cache.
     assert duvet("--no-cache", "report").code == 0
     assert cached(kettle) == []
@@ -131,20 +122,14 @@ def test_without_the_cache(kettle: Path, duvet: Run) -> None:
     before = {path: path.stat() for path in (kettle / ".duvet" / "cache").iterdir()}
     assert "Checked that nothing" not in duvet("--no-cache", "report").err
     assert {path: path.stat() for path in (kettle / ".duvet" / "cache").iterdir()} == before
-
-
-def test_no_project_no_cache(tmp_path: Path, duvet: Run) -> None:
-    """Where there is no `.duvet`, none is made."""
-    (tmp_path / "a.rs").write_text(SOURCE)
-    (tmp_path / "spec.md").write_text("# Kettle\n\n## Heating\n\nThe kettle MUST boil water.\n")
-    done = duvet("report", "--source-pattern", "*.rs", "--json", "out.json", cwd=tmp_path)
-    assert done.code == 0
-    assert not (tmp_path / ".duvet").exists()
+    # Where there is no `.duvet`, none is made.
+    make(tmp_path / "bare", {"a.rs": SOURCE, "spec.md": "# Kettle\n\n## Heating\n\nThe kettle MUST boil water.\n"})
+    done = duvet("report", "--source-pattern", "*.rs", "--json", "out.json", cwd=tmp_path / "bare")
+    assert (done.code, (tmp_path / "bare/.duvet").exists()) == (0, False)
 
 
 def test_a_fetch_that_failed_is_tried_again(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
-    ##= type=test
     ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
     ##% during the run.
     config = kettle / ".duvet" / "config.toml"
@@ -164,11 +149,14 @@ def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet
 
 def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
-    ##= type=test
     ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"
     duvet("report")
-    folder = kettle / ".duvet" / "cache"
+    folder = kettle / CACHE
+    size = sum(path.stat().st_size for path in folder.iterdir() if path.name != ".gitignore")
+    assert duvet("cache", "--clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
+    assert not folder.exists()
+    duvet("report")
     (folder / "report").write_bytes((folder / "report").read_bytes()[:-1])
     (folder / "sections").write_bytes(b"duvet cache\nold")
     (folder / "mine").write_text("mine")
@@ -184,28 +172,31 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
         "  sections #  of another build or user\n"
         "  sources #  good\n"
     )
-
-
-def test_clearing_the_cache(kettle: Path, duvet: Run) -> None:
-    duvet("report")
-    folder = kettle / ".duvet" / "cache"
-    size = sum(path.stat().st_size for path in folder.iterdir() if path.name != ".gitignore")
-    assert duvet("cache", "--clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
-    assert not folder.exists()
-    duvet("report")
-    (folder / "mine").write_text("mine")
     duvet("cache", "--clear")
     assert cached(kettle) == ["mine"]
 
 
 def test_a_pattern_for_everything_leaves_the_cache_out(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#storage
-    ##= type=test
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
-    ##% link there.
     config = kettle / ".duvet" / "config.toml"
     config.write_text(config.read_text().replace("src/**/*.rs", "**/a*"))
     runs = [duvet("report") for _ in range(3)]
     assert [run.code for run in runs] == [0, 0, 0]
     assert "Checked that nothing" in runs[2].err
     assert os.path.exists(kettle / ".duvet" / "cache" / "report")
+
+
+def test_inputs_that_are_older_than_any_run(duvet_command: str, tmp_path: Path) -> None:
+    """Links to files that were there before: their times are trusted, and links that lead elsewhere are noticed."""
+    linked = ROOT / "tests/cli/linked"
+    folder = make(tmp_path / "kettle", {".duvet/config.toml": CONFIG.replace("src/**/*.rs", "src/*")})
+    (folder / "src").mkdir()
+    (folder / "spec.md").symlink_to(linked / "spec.md")
+    duvet = runner(duvet_command, folder)
+    for name in ("stop.rs", "stop.rs", "beep.rs", "later.rs", "stop.rs"):
+        (folder / "src/module").unlink(missing_ok=True)
+        (folder / "src/module").symlink_to(linked / name)
+        kept = duvet("report")
+        left = files(folder)
+        plain = duvet("--no-cache", "report")
+        assert (kept.code, without_steps(kept.err), left) == (plain.code, without_steps(plain.err), files(folder))
+        assert kept.code == 0 and "src/module" in left[".duvet/reports/report.json"].decode()

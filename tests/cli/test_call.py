@@ -3,121 +3,70 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, run, runner
+from tests.cli.running import Done, Run, refuses, runner
+from tests.unit.knowledge.stored import STORE, fill
 from tests.unit.tools.made import FILES, context_in, value
 
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    return make(tmp_path / "pot", FILES)
+PROJECT = FILES
 
 
-@pytest.fixture
-def duvet(duvet_command: str, project: Path) -> Run:
-    return runner(duvet_command, project)
-
-
-CALLS: list[tuple[tuple[str, ...], str, dict[str, Any]]] = [
-    (("coverage_summary",), "coverage_summary", {}),
-    (
-        ("list_uncited_requirements", "--limit", "2", "--level=MUST"),
-        "list_uncited_requirements",
-        {"limit": 2, "level": "MUST"},
-    ),
-    (("search_requirements", "--query", "error handling"), "search_requirements", {"query": "error handling"}),
-    (
-        ("validate_citations", "--citations", "//= docs/pot.md#lid", "--citations", "//= nowhere"),
-        "validate_citations",
-        {"citations": ["//= docs/pot.md#lid", "//= nowhere"]},
-    ),
-    (("validate_citations", "--citations", '["//= a,b"]'), "validate_citations", {"citations": ["//= a,b"]}),
-    (
-        ("get_citation_context", "--citation-id", "src/main.rs:3", "--context_lines", "1"),
-        "get_citation_context",
-        {"citation_id": "src/main.rs:3", "context_lines": 1},
-    ),
-]
-
-
-@pytest.mark.parametrize(("words", "tool", "arguments"), CALLS, ids=range(len(CALLS)))
-def test_a_call_is_answered_as_anywhere(
-    duvet: Run, project: Path, words: tuple[str, ...], tool: str, arguments: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("coverage_summary", {}),
+        ("list_uncited_requirements --limit 2 --level=MUST", {"limit": 2, "level": "MUST"}),
+        ("search_requirements --query 'error handling'", {"query": "error handling"}),
+        (
+            "validate_citations --citations '//= docs/pot.md#lid' --citations '//= nowhere'",
+            {"citations": ["//= docs/pot.md#lid", "//= nowhere"]},
+        ),
+        ("validate_citations --citations '[\"//= a,b\"]'", {"citations": ["//= a,b"]}),
+        (
+            "get_citation_context --citation-id src/main.rs:3 --context_lines 1",
+            {"citation_id": "src/main.rs:3", "context_lines": 1},
+        ),
+    ],
+)
+def test_a_call_is_answered_as_anywhere(duvet: Run, folder: Path, line: str, arguments: dict[str, Any]) -> None:
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
     ##% that are off.
-    done = duvet("call", *words)
-    expected = json.loads(json.dumps(value(context_in(project), tool, **arguments)))
+    tool, *words = shlex.split(line)
+    done = duvet("call", tool, *words)
+    expected = json.loads(json.dumps(value(context_in(folder), tool, **arguments)))
     assert (done.code, json.loads(done.out)) == (0, expected)
 
 
-def test_arguments_as_json(duvet: Run, duvet_command: str, project: Path) -> None:
-    given = '{"query": "lid", "limit": 1}'
-    found = json.loads(duvet("call", "--json", given, "search_requirements").out)
-    assert [row["text"] for row in found] == ["The lid MUST fit."]
-    more = duvet("call", "--json", given, "search_requirements", "--limit", "2")
-    assert len(json.loads(more.out)) == 2
-    with open(make(project, {"given.json": given}) / "given.json", "rb") as stdin:
-        done = run(duvet_command, project, "call", "--json", "-", "search_requirements", stdin=stdin)
-    assert json.loads(done.out) == found
-
-
-def test_json_after_the_name(duvet: Run) -> None:
+def test_arguments_as_json(duvet: Run) -> None:
     given = '{"query": "lid", "limit": 1}'
     found = duvet("call", "--json", given, "search_requirements").out
+    assert [row["text"] for row in json.loads(found)] == ["The lid MUST fit."]
+    more = duvet("call", "--json", given, "search_requirements", "--limit", "2")
+    assert len(json.loads(more.out)) == 2
+    assert duvet("call", "--json", "-", "search_requirements", input=given.encode()).out == found
+    # It may stand after the name.
     for words in (("--json", given), (f"--json={given}",), ("--limit", "1", "--json", '{"query": "lid"}')):
         assert duvet("call", "search_requirements", *words).out == found
     twice = duvet("call", "--json", given, "search_requirements", "--json", given)
     assert (twice.code, "--json is given twice" in twice.err) == (2, True)
 
 
-def test_help_after_the_name(duvet: Run) -> None:
+def test_help_and_what_to_do_next(duvet: Run) -> None:
     assert duvet("call", "coverage_summary", "--help").out == duvet("tools", "coverage_summary").out
-
-
-def test_what_to_do_next_is_said_aside(duvet: Run) -> None:
     done = duvet("call", "list_uncited_requirements", "--limit", "1")
     assert "1 of 5 shown; for more give cursor=" in done.err
-    assert duvet("-q", "call", "list_uncited_requirements", "--limit", "1").err == ""
+    assert duvet("-q", "call", "list_uncited_requirements", "--limit", "1") == Done(0, done.out, "")
 
 
-REFUSED: list[tuple[tuple[str, ...], int, str]] = [
-    (("search_requirements",), 2, 'query is missing\nWords, "a phrase", an id, file:line or spec#section'),
-    (("search_requirements", "--qwery", "a"), 2, 'search_requirements has no argument "qwery"\ndid you mean query?'),
-    (("search_requirements", "lid"), 2, '"lid" belongs to no argument\n`duvet tools search_requirements` shows'),
-    (("search_requirements", "--query"), 2, "--query needs a value"),
-    (("list_uncited_requirements", "--limit", "many"), 2, "limit: expected int, got str"),
-    (("list_uncited_requirements", "--limit", "05"), 2, "limit: expected int, got str"),
-    (("list_uncited_requirements", "--limit", "1e400"), 2, "limit: expected int"),
-    (("list_uncited_requirements", "--level", "must"), 2, "give one of MUST, SHOULD, MAY, unspecified"),
-    (("--json", "{", "coverage_summary"), 2, "--json is not JSON"),
-    (("--json", "[]", "coverage_summary"), 2, "--json is no object"),
-    (("coverage_sumary",), 1, 'Unknown tool: "coverage_sumary"'),
-    (("get_requirement_status", "--req_identifier", "ffffffff"), 1, "ffffffff"),
-    (("--pack", "nothing", "coverage_summary"), 1, 'there is no pack "nothing"'),
-]
-
-
-@pytest.mark.parametrize(("words", "code", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
-    ##= man/spec/service.md#calls
-    ##= type=test
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
-    done = duvet("call", *words)
-    assert (done.code, done.out) == (code, "")
-    assert message in done.err and "Traceback" not in done.err
-
-
-def test_the_server_itself(duvet: Run, project: Path) -> None:
+def test_the_server_itself(duvet: Run, folder: Path) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], health["problems"]) == ("healthy", [])
@@ -132,22 +81,17 @@ def test_the_server_itself(duvet: Run, project: Path) -> None:
         "providers": [],
         "provider_count": 0,
     }
-    make(project, {".duvet/config.toml": "x = {"})
+    make(folder, {".duvet/config.toml": "x = {"})
     health = json.loads(duvet("call", "--pack", "introspect", "duvet_health").out)
     assert (health["status"], len(health["problems"])) == ("unhealthy", 1)
 
 
-def test_a_pack_that_nobody_has_switched_on(duvet: Run, project: Path) -> None:
-    ##= man/spec/service.md#calls
-    ##= type=test
-    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
-    ##% that are off.
+def test_a_pack_that_nobody_has_switched_on(duvet: Run, folder: Path) -> None:
     assert json.loads(duvet("call", "km-help", "--tool", "km-search").out)["tool"] == "km-search"
     assert duvet("tools", "km-search").out.startswith("km-search: ")
-    make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
-    for words in (("call", "km-help"), ("tools", "km-help")):
-        done = duvet(*words)
-        assert done.code == 1 and 'Unknown tool: "km-help"' in done.err
+    make(folder, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"enabled": False}}})})
+    for line in ("call km-help", "tools km-help"):
+        refuses(duvet, line, 1, 'Unknown tool: "km-help"')
 
 
 def test_a_list_of_tools(duvet: Run) -> None:
@@ -155,9 +99,6 @@ def test_a_list_of_tools(duvet: Run) -> None:
     assert [row["name"] for row in rows][:2] == ["validate_citation", "search_requirements"]
     assert {row["pack"] for row in rows} == {"trace"}
     assert duvet("tools").out.startswith("validate_citation\ttrace\treader\t")
-
-
-def test_the_help_of_a_list(duvet: Run) -> None:
     done = duvet("tools", "list_uncited_requirements")
     assert done.code == 0
     assert "Answers a list of:\n  identifier, full_path, text\n" in done.out
@@ -165,3 +106,82 @@ def test_the_help_of_a_list(duvet: Run) -> None:
     assert done.out.endswith("Example:\n  duvet call list_uncited_requirements\n\npack trace, scope reader\n")
     assert duvet("tools", "list_uncitd").code == 1
     assert duvet("tools", "coverage_summary", "--format", "json").code == 2
+
+
+@pytest.fixture
+def indexed(duvet_command: str, folder: Path) -> Run:
+    """The command in the project with an index, and with the pack that asks it."""
+    config = json.dumps({"ingest": {"semantic": False, "staleDays": 36_500}, "toolPacks": {"knowledge": {}}})
+    return runner(duvet_command, fill(make(folder, {"duvet.config.json": config})))
+
+
+def test_shortcuts_of_filters(indexed: Run) -> None:
+    def filters(*words: str) -> Any:
+        done = indexed("call", "km-search", *words)
+        assert done.code == 0, done.err
+        return json.loads(done.out)["metadata"]["filters_applied"]
+
+    search = ("--query", "boil")
+    short = ("--symbol", "boil,Kettle.heat", "--kind=function", "--lang", "python", "--symbol", " pour ")
+    assert filters(*search, *short) == {
+        "symbols": ["boil", "Kettle.heat", "pour"],
+        "symbol_kinds": ["function"],
+        "symbol_languages": ["python"],
+    }
+    # In whatever order.
+    given = '{"symbols": ["steam"], "tags": ["hot"]}'
+    for words in (("--symbol", "boil", "--filters", given), ("--filters", given, "--symbol", "boil")):
+        assert filters(*search, *words) == {"symbols": ["steam", "boil"], "tags": ["hot"]}
+    whole = f'{{"query": "boil", "filters": {given}}}'
+    assert filters("--json", whole, "--symbol", "boil")["symbols"] == ["steam", "boil"]
+    found = json.loads(indexed("call", "km-search", *search, "--symbol", "boil", "--kind", "function").out)["results"]
+    assert [one["chunk"]["chunk_id"] for one in found][:1] == ["src/kettle/boil.py::0"]
+    shown = indexed("tools", "km-search").out
+    assert "  --symbol WORD,…: more filters.symbols\n  --kind WORD,…: more filters.symbol_kinds\n" in shown
+    assert "Shortcuts" not in indexed("tools", "km-graph-search").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            '--filters \'{"symbols": "steam"}\' --symbol boil',
+            "--symbol adds to filters.symbols, which is given as something else than a list",
+        ),
+        ("--json '{\"filters\": 5}' --kind class", "--kind adds to filters.symbol_kinds, which is given as"),
+        ("--symbol", "--symbol needs a value"),
+        ("--symbol ' , '", "--symbol needs a value"),
+        ("--symbols boil", 'km-search has no argument "symbols"'),
+        ("--kind poem", "Unsupported symbol kind 'poem'"),
+    ],
+)
+def test_filters_that_conflict(indexed: Run, words: str, message: str) -> None:
+    refuses(indexed, f"call km-search --query boil {words}", 2, message)
+
+
+def test_the_configuration_counts(indexed: Run, folder: Path) -> None:
+    report = json.loads(indexed("call", "km-lifecycle-report").out)
+    assert (report["thresholds"], report["stale_docs"]) == ({"stale_days": 36_500}, [])
+    refuses(indexed, "call km-graph-node --node-id nowhere", 2, "Invalid node identifier")
+    (folder / STORE).rename(folder / "elsewhere.db")
+    config = {"store": {"path": "elsewhere.db"}, "toolPacks": {"knowledge": {}}}
+    make(folder, {"duvet.config.json": json.dumps(config)})
+    assert json.loads(indexed("call", "km-ingest-status").out)["run_id"] == "r1"
+    make(folder, {"duvet.config.json": "{}"})
+    assert json.loads(indexed("call", "km-ingest-status").out) == {"status": "not_found"}
+
+
+def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
+    ##= man/spec/knowledge.md#reports
+    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
+    ##% `read-only` pack.
+    make(folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
+    shown = {row["name"]: row["scope"] for row in json.loads(indexed("tools", "--format", "json").out)}
+    assert shown["km-lifecycle-report"] == shown["km-ingest-status"] == "maintainer"
+    assert shown["km-search"] == "reader"
+
+
+def test_nothing_was_indexed(duvet: Run) -> None:
+    message = "error: nothing was taken in of this project yet\n"
+    refuses(duvet, "call --pack knowledge km-coverage-summary", 1, message)
+    assert "`duvet ingest`" in duvet("call", "--pack", "knowledge", "km-coverage-summary").err

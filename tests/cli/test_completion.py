@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import select
+import shlex
 import shutil
 import subprocess
 from contextlib import suppress
@@ -12,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from duvet.cli import COMMANDS
 from duvet.project.project import Project
 from duvet.reports.problems import ProblemFormat
 from duvet.trace.catalogue import SHORT_ID_DIGITS
-from tests.cli.examples import examples
 from tests.cli.made import make
-from tests.cli.running import Done, Run, environment, files, run, runner
+from tests.cli.running import Done, Run, environment, files, run, shell
 from tests.unit.specs.serving import LONGEST
 
 
@@ -34,60 +35,52 @@ def asked(shell: str, *words: str) -> dict[str, str]:
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
     """What bash would complete the last of these words to."""
-    script = """
+    given = " ".join(map(shlex.quote, words))
+    script = f"""
         source /dev/stdin <<< "$(duvet completion bash)"
-        compopt() { COMPREPLY=("$2"); }
-        COMP_WORDS=(duvet "$@") COMP_CWORD=$#
+        compopt() {{ COMPREPLY=("$2"); }}
+        COMP_WORDS=(duvet {given}) COMP_CWORD={len(words)}
         _duvet_completion duvet
-        printf '%s\\n' "${COMPREPLY[@]}"
+        printf '%s\\n' "${{COMPREPLY[@]}}"
     """
-    path = f"{Path(duvet_command).parent}{os.pathsep}{os.environ['PATH']}"
-    done = runner("bash", folder)("--norc", "-c", script, "bash", *words, environ={"PATH": path})
+    done = shell(duvet_command, folder, script)
     assert (done.code, done.err) == (0, "")
     return done.out.split("\n")[:-1]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (("rep",), ["report"]),
-        (("--off",), [""]),
-        (("help", "rep"), ["report"]),
-        (("-q", "-C", ".", "rep"), ["report"]),
-        (("report", "--off"), ["--offline"]),
-        (("report", "--format", ""), [one.value for one in ProblemFormat]),
-        (("report", "--format", "=", "s"), ["sarif"]),
-        (("report", "--format", "="), [one.value for one in ProblemFormat]),
-        (("report", "--format", "=", "json", "--off"), ["--offline"]),
-        (("report", "--json", ""), ["default"]),
-        (("report", "--lcov", ""), ["dirnames"]),
-        (("validate", "src/a.rs", ""), ["default"]),
-        (("completion", "z"), ["zsh"]),
-        (("recipe", "va"), ["validate"]),
-        (("recipe", "run", "s"), ["stale-audit", "subsystem-freshness"]),
-        (("recipe", "validate", "s"), ["default"]),
-        (("--color", "al"), ["always"]),
-        (("frobnicate", "x"), [""]),
-        (("report", "--frobnicate", "x"), [""]),
-        (("report", "'"), [""]),
+        ("rep", ["report"]),
+        ("--off", [""]),
+        ("help rep", ["report"]),
+        ("-q -C . rep", ["report"]),
+        ("report --off", ["--offline"]),
+        ("report --format ''", [one.value for one in ProblemFormat]),
+        ("report --format = s", ["sarif"]),
+        ("report --format =", [one.value for one in ProblemFormat]),
+        ("report --format = json --off", ["--offline"]),
+        ("report --json ''", ["default"]),
+        ("report --lcov ''", ["dirnames"]),
+        ("validate src/a.rs ''", ["default"]),
+        ("completion z", ["zsh"]),
+        ("recipe va", ["validate"]),
+        ("recipe run s", ["stale-audit", "subsystem-freshness"]),
+        ("recipe validate s", ["default"]),
+        ("--color al", ["always"]),
+        ("frobnicate x", [""]),
+        ("report --frobnicate x", [""]),
+        ('report "\'"', [""]),
+        ("''", list(COMMANDS)),
     ],
 )
-def test_bash(words: tuple[str, ...], expected: list[str], kettle: Path, duvet_command: str) -> None:
+def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
     ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
     ##% values.
-    assert bash(kettle, duvet_command, *words) == expected
+    assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
-def test_bash_lists_every_subcommand(kettle: Path, duvet_command: str) -> None:
-    from duvet.cli import COMMANDS
-
-    assert bash(kettle, duvet_command, "") == list(COMMANDS)
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
     (kettle / "a file.json").touch()
     reader, writer = pty.openpty()
@@ -110,13 +103,14 @@ def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
     assert rb"duvet config --config-path a\ file.json " in shown
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -> None:
-    done = duvet("completion", shell)
+@pytest.mark.parametrize("name", ["zsh", "fish"])
+def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) -> None:
+    done = duvet("completion", name)
     assert (done.code, done.err) == (0, "")
-    program = shutil.which(shell)
+    assert "_DUVET_COMPLETE=" in done.out
+    program = shutil.which(name)
     if program is None:
-        pytest.skip(f"no {shell} to read the script")
+        pytest.skip(f"no {name} to read the script")
     (kettle / "script").write_text(done.out)
     assert run(program, kettle, "-n", "script") == Done(0, "", "")
 
@@ -139,9 +133,6 @@ def test_the_script_is_one_of_that_shell(shell: str, kettle: Path, duvet: Run) -
 )
 def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
-    ##% values.
-    ##= man/spec/completion.md#completing
     ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
     ##% has no answer.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
@@ -163,9 +154,6 @@ def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> No
 
 
 def test_names_come_from_the_cache_alone(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
     question = asked("zsh", "uncited", "--spec", "s")
     before = files(kettle)
     assert duvet(environ=question).out == ""
@@ -186,27 +174,31 @@ def test_references(kettle: Path, duvet: Run) -> None:
     }
 
 
-def test_names_of_another_folder(kettle: Path, tmp_path: Path, duvet: Run) -> None:
+def test_names_of_another_folder_and_such_as_drive_a_terminal(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     duvet("uncited")
     done = duvet(environ=asked("bash", "-C", "kettle", "uncited", "--section", ""), cwd=tmp_path)
     assert done == Done(0, "plain,kettle\nplain,heating\nplain,pouring\n", "")
-
-
-def test_names_drive_no_terminal(kettle: Path, duvet: Run) -> None:
     make(kettle, {"spec.md": "# Kett\x1b[31mle\n\n## Heating\n\nThe kettle MUST boil water.\n"})
     duvet("uncited")
     done = duvet(environ=asked("zsh", "uncited", "--spec", ""))
     assert done == Done(0, "plain\nspec\nKett\\u{1b}[31mle\n", "")
 
 
-@pytest.mark.parametrize("words", examples("completion"), ids=" ".join)
-def test_examples(words: list[str], duvet: Run) -> None:
-    done = duvet(*words[: words.index(">")])
-    assert (done.code, done.err) == (0, "")
-    assert "_DUVET_COMPLETE=" in done.out
-
-
-def test_an_unknown_shell(duvet: Run) -> None:
-    done = duvet("completion", "tcsh")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("'tcsh' is not one of 'bash', 'zsh', 'fish'.\n")
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("prompt", "w"), "write_test"),
+        (("prioritize", "--prompt", "s"), ""),
+        (("prompt", "triage_uncited", "--arg", '""'), "spec= level="),
+        (("prompt", "triage_uncited", "--arg", "level=m"), "level=must level=may"),
+        (("prompt", "triage_uncited", "--arg", "level", "=", "m"), "must may"),
+        (("prompt", "triage_uncited", "--arg", "level", "="), "must should may none"),
+        (("prompt", "triage_uncited", "--arg", "spec=t"), "spec=tea"),
+        (("prompt", "triage_uncited", "--arg", "section="), ""),
+        (("prompt", "--arg", '""'), ""),
+    ],
+)
+def test_names_arguments_and_values_of_prompts(words: tuple[str, ...], answer: str, tea: Run) -> None:
+    tea("uncited")
+    told = tea(environ=asked("bash", *words)).out.split()
+    assert " ".join(line.removeprefix("plain,") for line in told) == answer

@@ -1,9 +1,10 @@
-"""`duvet config`"""
+"""`duvet config` and `duvet init`, and the extended schema at work."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,10 @@ from click.testing import CliRunner
 from duvet.commands.config import config
 from duvet.config.schema import json_schema, service_schema
 from duvet.errors import UnreadableError
+from tests.cli.made import make
+from tests.cli.running import Done, Run, files, runner
 
+PATH, GITIGNORE = ".duvet/config.toml", ".duvet/.gitignore"
 TEXT = """'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
 [report.html]
 issue-link = "https://host/${{ NAME }}"
@@ -31,33 +35,49 @@ requirement              .duvet/requirements/**/*.toml                     built
 requirement              .duvet/todos/**/*.toml                            built in
 requirement              .duvet/exceptions/**/*.toml                       built in
 """
+UPSTREAM = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+
+[[source]]
+pattern = "src/**/*.go"
+
+[[source]]
+pattern = "src/**/*.py"
+comment-style = { meta = "##=", content = "##%" }
+
+[[specification]]
+source = "spec.md"
+[report.html]
+enabled = true
+
+# Enable snapshots to prevent requirement coverage regressions
+[report.snapshot]
+enabled = true
+"""
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with a configuration."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".duvet").mkdir()
-    (tmp_path / ".duvet/config.toml").write_text(TEXT)
-    return tmp_path
+def here(duvet_command: str, tmp_path: Path) -> Run:
+    """The command in an empty folder."""
+    return runner(duvet_command, tmp_path)
 
 
-def stdout(*args: str) -> str:
+def printed(*args: str) -> str:
+    """What `duvet config` prints in this process."""
     result = CliRunner(env={"NAME": "me"}).invoke(config, args, catch_exceptions=False)
     assert (result.exit_code, result.stderr) == (0, "")
     return result.stdout
 
 
-@pytest.mark.usefixtures("project")
-def test_a_table_of_settings() -> None:
+def test_a_table_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show each value in force and where it comes from.
-    assert stdout() == TABLE
-
-
-def test_json_of_a_file_that_is_given(project: Path) -> None:
-    (project / ".duvet/config.toml").rename(project / "other.toml")
-    assert json.loads(stdout("--config-path", "other.toml", "--format", "json"))[0] == {
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadableError, match="no configuration in this folder"):
+        printed()
+    make(tmp_path, {PATH: TEXT, "other.toml": TEXT})
+    assert printed() == TABLE
+    assert json.loads(printed("--config-path", "other.toml", "--format", "json"))[0] == {
         "key": "config-path",
         "value": "other.toml",
         "origin": "command line",
@@ -66,17 +86,102 @@ def test_json_of_a_file_that_is_given(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "extended"), [(["--schema"], False), (["--schema", "upstream"], False), (["--schema=extended"], True)]
+    ("args", "schema"),
+    [
+        (["--schema"], json_schema(extended=False)),
+        (["--schema", "upstream"], json_schema(extended=False)),
+        (["--schema=extended"], json_schema(extended=True)),
+        (["--schema", "service"], service_schema()),
+    ],
 )
-def test_a_schema_needs_no_project(args: list[str], extended: bool) -> None:
-    assert json.loads(stdout(*args)) == json_schema(extended=extended)
+def test_a_schema_needs_no_project(args: list[str], schema: dict[str, Any]) -> None:
+    assert json.loads(printed(*args)) == schema
 
 
-def test_the_schema_of_the_service() -> None:
-    assert json.loads(stdout("--schema", "service")) == service_schema()
+def test_a_new_project(tmp_path: Path, here: Run) -> None:
+    done = here("init", "--specification", "spec.md", "--lang-python", "--lang-go")
+    steps = "".join(f"     Writing {path}\n       Wrote {path} \n" for path in (PATH, GITIGNORE))
+    assert done == Done(0, "", steps)
+    assert files(tmp_path) == {PATH: UPSTREAM.encode(), GITIGNORE: b"reports/\n"}
 
 
-def test_a_folder_without_a_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnreadableError, match="no configuration in this folder"):
-        stdout()
+def test_what_is_there_is_left_alone(tmp_path: Path, here: Run) -> None:
+    make(tmp_path, {PATH: "mine"})
+    (tmp_path / GITIGNORE).symlink_to("nowhere")
+    done = here("init", "--lang-python")
+    assert done.err.count("    Skipping ") == 2
+    assert (done.code, files(tmp_path), (tmp_path / GITIGNORE).is_symlink()) == (0, {PATH: b"mine"}, True)
+
+
+def test_the_languages_of_the_folder(tmp_path: Path, here: Run) -> None:
+    make(tmp_path, {"go.mod": "", "setup.py": "", "spec.md": "# Kettle\n"})
+    assert here("-q", "init", "--specification", "spec.md") == Done(0, "", "")
+    assert (tmp_path / PATH).read_text() == UPSTREAM
+    (tmp_path / PATH).unlink()
+    assert here("-q", "init", "--extended", "--specification", "spec.md") == Done(0, "", "")
+    text = (tmp_path / PATH).read_text()
+    assert text.startswith("'$schema' = \"duvet-cli/config/v1\"\n") and 'language = "python"' in text
+    assert here("-q", "report") == Done(0, "", "")
+
+
+@pytest.mark.parametrize("args", [(), ("--extended",)])
+def test_what_is_written_can_be_reported_on(args: tuple[str, ...], tmp_path: Path, here: Run) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
+    ##% folder, and MUST NOT change existing files.
+    make(tmp_path, {"Cargo.toml": ""})
+    assert here("-q", "init", *args) == Done(0, "", "")
+    assert here("-q", "report") == Done(0, "", "")
+
+
+RIGHT = "{meta} spec.md#heating\n{content} The kettle MUST boil water.\n"
+SOURCES = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = ["src/**/*.rs", "lib/*.rs"]
+exclude = ["src/gen/**", "**/x_*"]
+[[source]]
+language = "python"
+gitignore = true
+[[specification]]
+source = "spec.md"
+"""
+
+
+def annotated(err: str) -> list[str]:
+    """The sources that `-v` names."""
+    return [line.strip() for line in err.splitlines() if line.endswith((" annotation", " annotations")) and ":" in line]
+
+
+def test_sources_of_several_kinds_in_several_folders(kettle: Path, duvet: Run) -> None:
+    rust = RIGHT.format(meta="//=", content="//#")
+    python = RIGHT.format(meta="##=", content="##%")
+    names = ("src/gen/a.rs", "src/gen/deep/a.rs", "src/x_a.rs", "src/x_b/a.rs", "lib/a.rs", "lib/deep/a.rs")
+    make(kettle, dict.fromkeys(names, rust))
+    names = ("a.py", "src/a.pyi", "build/a.py", "src/a_pb2.py", "src/kept_pb2.py", "src/own/a.py")
+    make(kettle, dict.fromkeys(names, python))
+    ignored = {".gitignore": "build/\n*_pb2.py\n!kept_pb2.py\n", "src/own/.gitignore": "a.py\n"}
+    make(kettle, {**ignored, PATH: SOURCES})
+    done = duvet("-v", "report")
+    assert (done.code, done.out) == (0, "")
+    assert annotated(done.err) == [
+        "src/a.rs: 2 annotations",
+        "lib/a.rs: 1 annotation",
+        "a.py: 1 annotation",
+        "src/kept_pb2.py: 1 annotation",
+        "src/a.pyi: 1 annotation",
+        ".duvet/requirements/spec/heating.toml: 2 annotations",
+        ".duvet/requirements/spec/pouring.toml: 1 annotation",
+    ]
+    # What is left out is not even read.
+    for name in ("src/gen/deep/a.rs", "src/x_a.rs", "build/a.py", "src/own/a.py"):
+        (kettle / name).write_bytes(b"//= \xff\n##= \xff\n")
+    assert duvet("-q", "report") == Done(0, "", "")
+
+
+def test_a_style_of_its_own(kettle: Path, duvet: Run) -> None:
+    source = '[[source]]\npattern = "*.py"\nlanguage = "python"\ncomment-style = { meta = "#=", content = "#%" }\n'
+    make(kettle, {PATH: f"'$schema' = \"duvet-cli/config/v1\"\n{source}"})
+    make(kettle, {"a.py": RIGHT.format(meta="#=", content="#%") + RIGHT.format(meta="##=", content="##%")})
+    done = duvet("-v", "report")
+    assert (done.code, annotated(done.err)) == (0, ["a.py: 1 annotation"])

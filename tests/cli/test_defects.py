@@ -1,14 +1,20 @@
-"""Inputs that make awslabs duvet panic, or write what it then refuses to read."""
+"""Inputs that make awslabs duvet panic, or write what it then refuses to read: its recorded defects, and more like them."""
 
 from __future__ import annotations
 
 import json
+import re
+import shlex
+import shutil
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
+import html5lib
 import pytest
 
-from tests.cli.made import CONFIG, make
-from tests.cli.running import Done, Run, files
+from tests.cli.made import make
+from tests.cli.running import Done, Run, failed, files, run
 
 PLAIN = """\
 '$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
@@ -18,6 +24,7 @@ pattern = "src/*.rs"
 enabled = false
 """
 CITED = "//= {target}\n//# {quote}\n"
+NOT_COMPLETE = "the comment style of the source pattern `{}` is not complete"
 
 
 @pytest.fixture
@@ -26,149 +33,131 @@ def plain(kettle: Path) -> Path:
     return make(kettle, {".duvet/config.toml": PLAIN})
 
 
-def shown(done: Done) -> tuple[int, list[str]]:
-    """The exit code, and each problem with its place."""
-    lines = [line.strip() for line in done.err.splitlines() if line.startswith("error: ") or "--> " in line]
-    return done.code, lines
+def problems(done: Done) -> list[tuple[str, str]]:
+    """Each problem with its place."""
+    return re.findall(r"^error: (.*?)(?: \[DUV\d+\])?\n(?: *--> (.*)\n)?", done.err, re.MULTILINE)
 
 
-def test_problems_of_one_file_hide_none_of_another(kettle: Path, duvet: Run) -> None:
-    make(
-        kettle,
-        {"src/a.rs": CITED.format(target="spec.md#heating", quote="It MUST sing."), "src/b.rs": "//= type=todo\n"},
-    )
-    assert shown(duvet("report")) == (
-        1,
+def quotes(path: Path) -> list[tuple[str, str]]:
+    """The level and the words of each requirement in a file."""
+    return [(spec["level"], spec["quote"].strip()) for spec in tomllib.loads(path.read_text())["spec"]]
+
+
+RECORDED: dict[str, list[list[tuple[str, str]]]] = {
+    "comments-parse-error-hides-match-error": [
         [
-            'error: could not find text in section "heating" of spec.md [DUV050]',
-            "--> src/a.rs:2:5",
-            "error: comment is missing source specification [DUV025]",
-            "--> src/b.rs:1:10",
-        ],
-    )
-
-
-def test_targets_that_are_missing(plain: Path, duvet: Run) -> None:
-    cited = [CITED.format(target=f"{name}.md#part", quote="x") for name in ("first", "second")]
-    make(plain, {"src/a.rs": "\n".join(cited)})
-    assert shown(duvet("report")) == (
-        1,
+            ('could not find text in section "heating" of spec.md', "src/a.rs:2:5"),
+            ('missing section "nowhere" in spec.md', "src/a.rs:4:5"),
+            ("comment is missing source specification", "src/b.rs:1:10"),
+        ]
+    ],
+    "defect-control-character-context": [[], []],
+    "defect-dot-multibyte": [[]],
+    "defect-empty-section-empty-quote": [[]],
+    "defect-empty-section-quote": [[('could not find text in section "empty" of doc.md', "src/a.rs:2:5")]],
+    "defect-extract-json-leftover": [[('unsupported extraction type: "json"', "")]],
+    "defect-extract-with-config-url": [[]],
+    "defect-file-url": [[('file URLs are not supported: "file:///spec.md"', "src/a.rs:1:5")]],
+    "defect-hostless-url": [[('the URL "other:///spec.md" has no host', "src/a.rs:1:5")]],
+    "defect-html-script-end": [[]],
+    "defect-lcov-short-id": [[]],
+    "defect-setext-multiline-title": [[], []],
+    "defect-source-style-broken": [[(NOT_COMPLETE.format(one), "")] for one in ("(*=)c/*.c", "(*=,*#c/*.c")],
+    "defect-triple-quote": [[]],
+    "defect-v1-key-collision": [[]],
+    "target-missing-files-two": [
         [
-            'error: Could not resolve file "first.md" [DUV040]',
-            "--> src/a.rs:1:5",
-            'error: Could not resolve file "second.md" [DUV040]',
-            "--> src/a.rs:4:5",
-        ],
-    )
+            ('Could not resolve file "nope.md"', "src/a.rs:1:5"),
+            ('Could not resolve file "nope2.md"', "src/a.rs:4:5"),
+        ]
+    ],
+}
+"""The problems that each command of a recorded case has to find."""
+EXTRACTED: dict[str, list[tuple[str, str]]] = {
+    "defect-control-character-context": [("MUST", f"{one} MUST be seen.") for one in ("First", "Second", "Third")],
+    "defect-dot-multibyte": [("MUST", "He said “it MUST be.” Then MAY go.")],
+    "defect-setext-multiline-title": [("MUST", "Text MUST be.")],
+    "defect-triple-quote": [("MUST", "Use '''MUST''' here."), ("MAY", "Next MAY be.")],
+}
+"""The requirements that each command of a recorded case writes."""
+
+
+def is_text_on_the_page(folder: Path) -> bool:
+    page = html5lib.parse((folder / "page.html").read_text(), namespaceHTMLElements=False)
+    return page.find(".//b") is None and "The </script><b> tag MUST" in " ".join("".join(page.itertext()).split())
+
+
+MORE_CHECKS: dict[str, Callable[[Path], object]] = {
+    "defect-empty-section-empty-quote": lambda folder: specifications(folder) == ["doc.md"],
+    "defect-extract-json-leftover": lambda folder: not (folder / "ex").exists(),
+    "defect-extract-with-config-url": lambda folder: (
+        sorted(files(folder / "www.rfc-editor.org/rfc/rfc99997"))
+        == ["appendix-A.toml", "section-1.toml", "section-2.1.toml"]
+    ),
+    "defect-html-script-end": is_text_on_the_page,
+    "defect-lcov-short-id": lambda folder: (
+        "BRDA:3,1,0,1\nFNDA:1,Sand\nBRDA:1,1,0,1\n" in (folder / "lcov/compliance.0.lcov").read_text()
+    ),
+    "defect-v1-key-collision": lambda folder: (
+        len(specifications(folder)) == 2
+        and (folder / ".duvet/snapshot.txt").read_text().count("SPECIFICATION: [Spec](spec.md)") == 2
+    ),
+}
+
+
+def specifications(folder: Path) -> list[str]:
+    """Those in a report, in which no key may stand twice."""
+
+    def once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        assert len(dict(pairs)) == len(pairs)
+        return dict(pairs)
+
+    return list(json.loads((folder / "out.json").read_text(), object_pairs_hook=once)["specifications"])
+
+
+def test_every_recorded_defect_is_checked(shared: Path) -> None:
+    assert {path.name for path in (shared / "probes" / "defects").iterdir()} == RECORDED.keys()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_recorded_defect(name: str, shared: Path, duvet_command: str, tmp_path: Path) -> None:
+    case = shared / "probes" / "defects" / name
+    folder = tmp_path / "project"
+    shutil.copytree(case / "project", folder, copy_function=shutil.copyfile)
+    commands = tomllib.loads((case / "case.toml").read_text())["cmd"]
+    done = [run(duvet_command, folder, *shlex.split(command)[1:]) for command in commands]
+    assert [(one.code, problems(one)) for one in done] == [(int(bool(one)), one) for one in RECORDED[name]]
+    if name in EXTRACTED:
+        written = [quote for path in folder.rglob("*.toml") if path.name != "config.toml" for quote in quotes(path)]
+        assert sorted(written) == sorted(EXTRACTED[name] * len(commands))
+    assert MORE_CHECKS.get(name, Path.exists)(folder)
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ("file:///spec.md#heating", 'file URLs are not supported: "file:///spec.md"'),
         ("odd:///spec.md#heating", 'the URL "odd:///spec.md" has no host'),
         ("https://#heating", '"https://" is not a valid URL'),
     ],
 )
 def test_urls_that_name_nothing(target: str, message: str, plain: Path, duvet: Run) -> None:
     make(plain, {"src/a.rs": CITED.format(target=target, quote="x")})
-    assert shown(duvet("report")) == (1, [f"error: {message} [DUV041]", "--> src/a.rs:1:5"])
+    done = duvet("report")
+    assert (done.code, problems(done), "[DUV041]" in done.err) == (1, [(message, "src/a.rs:1:5")], True)
 
 
 def test_a_section_without_text(plain: Path, duvet: Run) -> None:
     make(plain, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n\nSlowly.\n", "src/a.rs": "//= spec.md#heating\n"})
     assert duvet("-q", "report") == Done(0, "", "")
     make(plain, {"src/a.rs": CITED.format(target="spec.md#heating", quote="Slowly.")})
-    assert duvet("-q", "report") == Done(
-        1,
-        "",
-        'error: could not find text in section "heating" of spec.md [DUV050]\n'
-        " --> src/a.rs:2:5\n"
-        "  |\n"
-        "2 | //# Slowly.\n"
-        "  |     ^^^^^^^ section is empty\n"
-        "  = help: quote nothing to refer to its title\n\n"
-        "encountered 1 errors\n",
-    )
+    place = "src/a.rs:2:5\n  |\n2 | //# Slowly.\n  |     ^^^^^^^ section is empty"
+    message = 'could not find text in section "heating" of spec.md [DUV050]'
+    assert duvet("-q", "report") == failed(message, place, "quote nothing to refer to its title")
 
 
 @pytest.mark.parametrize("pattern", ["(*=)c/*.c", "(*=,*#c/*.c", "(*=", "("])
 def test_styles_that_are_not_complete(pattern: str, kettle: Path, duvet: Run) -> None:
     before = files(kettle)
-    assert duvet("report", "--source-pattern", pattern) == Done(
-        1,
-        "",
-        f"error: the comment style of the source pattern `{pattern}` is not complete\n"
-        "  = help: write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'\n\n"
-        "encountered 1 errors\n",
-    )
+    hint = "write it as (META,CONTENT)GLOB, for example '(*=,*#)src/**/*.c'"
+    assert duvet("report", "--source-pattern", pattern) == failed(NOT_COMPLETE.format(pattern), hint=hint)
     assert files(kettle) == before
-
-
-TEXTS = {
-    "a dot before a quotation mark": ("spec.md", "# Tea\n\nShe wrote “tea MUST steep.” and left.\n", 1),
-    "three single quotation marks": ("spec.md", "# Tea\n\nSay '''MUST''' aloud. Or you MAY whisper.\n", 2),
-    "three quotation marks": ("spec.md", "# Tea\n\nSay \"\"\"MUST\"\"\" and '''SHOULD''' aloud.\n", 1),
-    "a title over two lines": ("spec.md", "# Tea\n\nLeaves\nand water\n---------\n\nTea MUST steep.\n", 1),
-    "a paragraph for a title": ("spec.md", f"# Tea\n\n{'leaf ' * 80}\n---\n\nTea MUST steep.\n", 1),
-    "a form feed": ("spec.txt", "1.  Tea\n\n   Tea MUST steep.\n\f   Cups MUST be warm.\n", 2),
-    "control characters": ("spec.txt", "1.  Tea\n\n   \x01\x7f\x1b[2J\n\n   Tea MUST \x02steep\x08.\n", 1),
-    "a backslash": ("spec.md", "# Tea\n\nA `\\` MUST be '''\\n''' here.\n", 1),
-    "a carriage return inside": ("spec.txt", "1.  Tea\n\n   Tea MUST\rsteep.\n", 1),
-}
-
-
-@pytest.mark.parametrize("what", TEXTS)
-def test_what_is_extracted_can_be_read(what: str, kettle: Path, duvet: Run) -> None:
-    name, text, count = TEXTS[what]
-    make(kettle, {name: text, "src/a.rs": "", ".duvet/config.toml": CONFIG.replace("spec.md", name)})
-    first = duvet("report")
-    assert (first.code, f"Parsed {count} annotations" in first.err) == (0, True)
-    before = files(kettle)
-    # Without the specification in the configuration its files are read as people's own.
-    make(kettle, {".duvet/config.toml": PLAIN + "[report.json]\nenabled = true\n"})
-    assert duvet("-q", "report") == Done(0, "", "")
-    after = files(kettle)
-    assert after[".duvet/reports/report.json"] == before[".duvet/reports/report.json"]
-
-
-def test_extract_with_a_configuration(kettle: Path, duvet: Run) -> None:
-    make(kettle, {".duvet/specifications/host.example/tea.txt": "1.  Tea\n\n   Tea MUST steep.\n"})
-    before = files(kettle)
-    assert duvet("-q", "extract", "https://host.example/tea.html") == Done(0, "", "")
-    assert files(kettle).keys() - before.keys() == {"host.example/tea/section-1.toml"}
-
-
-def test_a_specification_can_not_end_the_page(kettle: Path, duvet: Run) -> None:
-    evil = "The </script></pre></body><!-- <b onclick=x> tag MUST stay text."
-    make(kettle, {"spec.md": f"# Kettle\n\n## Heating\n\n{evil}\n"})
-    make(kettle, {"src/a.rs": CITED.format(target="spec.md#heating", quote=evil)})
-    assert duvet("-q", "report") == Done(0, "", "")
-    page = (kettle / ".duvet/reports/report.html").read_text()
-    assert page.count("</body>") == page.count("</html>") == 1
-    assert "<b onclick" not in page and "<!-- <b" not in page and "&lt;/script&gt;" in page
-
-
-def test_lcov_of_short_ids(plain: Path, duvet: Run) -> None:
-    make(plain, {"spec.txt": "1.  Tea\n\n   Tea MUST steep.\n"})
-    written = []
-    for section in ("1", "section-1"):
-        make(plain, {"src/a.rs": CITED.format(target=f"spec.txt#{section}", quote="Tea MUST steep.")})
-        assert duvet("-q", "report", "--lcov", section) == Done(0, "", "")
-        written.append(files(plain / section))
-    assert written[0] == written[1]
-    assert list(written[0]) == ["compliance.0.lcov"]
-
-
-def test_two_formats_of_one_file(kettle: Path, duvet: Run) -> None:
-    cited = CITED.format(target="spec.md#heating", quote="The kettle MUST boil water.")
-    make(kettle, {"src/a.rs": f"{cited}\n{cited.replace('//#', '//= format=markdown' + chr(10) + '//#')}"})
-    done = duvet("-q", "report", "--json", "-")
-
-    def keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        assert len(pairs) == len(dict(pairs))
-        return dict(pairs)
-
-    assert (done.code, done.err) == (0, "")
-    assert len(json.loads(done.out, object_pairs_hook=keys)["specifications"]) == 2
-    assert (kettle / ".duvet/snapshot.txt").read_text().count("SPECIFICATION: [Kettle](spec.md)\n") == 2

@@ -1,83 +1,281 @@
-"""Inputs that can't be read: each is named with its place, the exit code is 1, and what was written before stays."""
+"""Inputs that can't be read and outputs that can't be written: each is named, the exit code is 1, and what was there stays."""
 
 from __future__ import annotations
 
-import sys
+import os
+import resource
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, unreadable
-from tests.cli.made import CONFIG
-from tests.cli.running import Run, files
+from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
+from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.running import LINUX, NOBODY, Done, Run, failed, files, run, runner
 from tests.conftest import ROOT
+from tests.unit.tree.twins import without_steps
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the words and files of Linux")
+pytestmark = LINUX
 
-CONFIGURATION = ".duvet/config.toml"
-DAMAGE: dict[str, Damage] = {
-    "source not UTF-8": holds("src/b.rs", b"//= spec.md#heating\n//# caf\xe9\n"),
-    "source binary": holds("src/b.rs", bytes(range(256)) * 4),
-    "source with carriage returns alone": holds("src/b.rs", b"//= spec.md#heating\r//# The kettle MUST boil water.\r"),
-    "source a pipe": pipe("src/b.rs"),
-    "source a folder": directory("src/b.rs"),
-    "source a loop": loop("src/b.rs"),
-    "source a link to nothing": link("src/b.rs", "gone"),
-    "source unreadable": unreadable("src/b.rs"),
-    "specification missing": missing("spec.md"),
-    "specification not UTF-8": holds("spec.md", b"# Kettle\n\n## caf\xe9\n"),
-    "specification empty": holds("spec.md", b""),
-    "specification with carriage returns alone": holds("spec.md", b"# Kettle\r\r## Heating\r\rIt MUST boil.\r"),
-    "specification a pipe": pipe("spec.md"),
-    "specification a folder": directory("spec.md"),
-    "specification a loop": loop("spec.md"),
-    "specification unreadable": unreadable("spec.md"),
-    "requirements not UTF-8": holds(".duvet/todos/a.toml", b"# caf\xe9\n"),
-    "requirements not TOML": holds(".duvet/todos/a.toml", b"target = \n"),
-    "requirements of wrong types": holds(
-        ".duvet/todos/a.toml", b"target = 1\ntodo = [1, {quote = 2, tags = [1]}, {quote = 'x', tags = 'y'}]\n[spec]\n"
+CACHE, CONFIGURATION, HEATING = ".duvet/cache", ".duvet/config.toml", ".duvet/requirements/spec/heating.toml"
+PAGE = ".duvet/reports/report.html"
+HALF = {"src/a.rs": SOURCE.partition("\n\n")[0]}
+"""Code without a test."""
+INPUTS = {
+    "source": "src/b.rs",
+    "specification": "spec.md",
+    "requirements": ".duvet/todos/a.toml",
+    "configuration": CONFIGURATION,
+}
+KINDS: dict[str, Callable[[str], Damage]] = {
+    "a pipe": pipe,
+    "a folder": directory,
+    "a loop": loop,
+    "unreadable": unreadable,
+}
+CONTENTS: dict[str, bytes] = {
+    "source not UTF-8": b"//= spec.md#heating\n//# caf\xe9\n",
+    "source binary": bytes(range(256)) * 4,
+    "source with carriage returns alone": b"//= spec.md#heating\r//# The kettle MUST boil water.\r",
+    "specification not UTF-8": b"# Kettle\n\n## caf\xe9\n",
+    "specification empty": b"",
+    "specification with carriage returns alone": b"# Kettle\r\r## Heating\r\rIt MUST boil.\r",
+    "requirements not UTF-8": b"# caf\xe9\n",
+    "requirements not TOML": b"target = \n",
+    "requirements of wrong types": (
+        b"target = 1\ntodo = [1, {quote = 2, tags = [1]}, {quote = 'x', tags = 'y'}]\n[spec]\n"
     ),
-    "requirements a pipe": pipe(".duvet/todos/a.toml"),
-    "requirements a folder": directory(".duvet/todos/a.toml"),
-    "requirements a loop": loop(".duvet/todos/a.toml"),
-    "requirements unreadable": unreadable(".duvet/todos/a.toml"),
-    "configuration not UTF-8": holds(CONFIGURATION, b"# caf\xe9\n"),
-    "configuration empty": holds(CONFIGURATION, b""),
-    "configuration of wrong types": holds(
-        CONFIGURATION,
+    "configuration not UTF-8": b"# caf\xe9\n",
+    "configuration empty": b"",
+    "configuration of wrong types": (
         b"'$schema' = 3\nsource = 'x'\nrequirement = [1, {pattern = 2}]\n[report]\nhtml = true\n"
-        b"json = { enabled = 'yes', path = [] }\n[specification]\nsource = 1\n",
+        b"json = { enabled = 'yes', path = [] }\n[specification]\nsource = 1\n"
     ),
-    "configuration nested deeply": holds(CONFIGURATION, b"a = " + b"[" * 100_000),
-    "configuration with a NUL in a pattern": holds(CONFIGURATION, CONFIG.replace("src/", "s\\u0000/").encode()),
-    "configuration with a NUL in a specification": holds(CONFIGURATION, CONFIG.replace("spec.", "s\\u0000.").encode()),
-    "configuration a pipe": pipe(CONFIGURATION),
-    "configuration a folder": directory(CONFIGURATION),
-    "configuration a loop": loop(CONFIGURATION),
-    "configuration unreadable": unreadable(CONFIGURATION),
+    "configuration nested deeply": b"a = " + b"[" * 100_000,
+    "configuration with a NUL in a pattern": CONFIG.replace("src/", "s\\u0000/").encode(),
+    "configuration with a NUL in a specification": CONFIG.replace("spec.", "s\\u0000.").encode(),
+}
+DAMAGE: dict[str, Damage] = {
+    **{f"{input} {kind}": KINDS[kind](path) for input, path in INPUTS.items() for kind in KINDS},
+    **{name: holds(INPUTS[name.split()[0]], data) for name, data in CONTENTS.items()},
+    "source a link to nothing": link("src/b.rs", "gone"),
+    "specification missing": missing("spec.md"),
 }
 
 
 def kept(folder: Path) -> dict[str, bytes]:
     """What a failed run leaves alone: everything but the page, which shows what is wrong."""
-    return {name: data for name, data in files(folder).items() if name != ".duvet/reports/report.html"}
+    return {name: data for name, data in files(folder).items() if name != PAGE}
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_an_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% An input MUST NOT cause a traceback or control the terminal.
+def test_a_damaged_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> None:
     DAMAGE[name](reported)
     before = kept(reported)
     code, out, err = duvet("-q", "report")
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "faults"
     snapshot.assert_match(err, f"{name.replace(' ', '_')}.txt")
     assert (code, out, kept(reported)) == (1, "", before)
+    # A NUL is no mistake of a configuration, but of who uses its patterns and paths.
+    if name.startswith("configuration ") and "NUL" not in name:
+        assert duvet("-q", "config") == Done(code, out, err)
 
 
-# A NUL is no mistake of a configuration, but of who uses its patterns and paths.
-@pytest.mark.parametrize("name", [name for name in DAMAGE if name.startswith("configuration ") and "NUL" not in name])
-def test_duvet_config_says_the_same(name: str, kettle: Path, duvet: Run) -> None:
-    DAMAGE[name](kettle)
-    assert duvet("-q", "config") == duvet("-q", "report")
+def rights(folder: Path, mode: int) -> None:
+    """Whether a folder and all that is in it may be read and written."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(mode | 0o111 if path.is_dir() and mode else mode)
+
+
+def answer(command: str, folder: Path, *args: str) -> Done:
+    """What somebody without rights is told, less the steps."""
+    done = run(command, folder, *args, before=NOBODY)
+    return Done(done.code, done.out, without_steps(done.err))
+
+
+DENIED: dict[str, tuple[Callable[[Path], object], int]] = {
+    "a source": (lambda folder: (folder / "src/a.rs").chmod(0), 1),
+    "the list of sources": (lambda folder: (folder / "src").chmod(0o311), 1),
+    "the folder of sources": (lambda folder: (folder / "src").chmod(0o644), 1),
+    "a specification": (lambda folder: (folder / "spec.md").chmod(0), 1),
+    "the configuration": (lambda folder: (folder / CONFIGURATION).chmod(0), 1),
+    "an extracted file": (lambda folder: (folder / HEATING).chmod(0), 0),
+    "requirements": (lambda folder: rights(folder / ".duvet/requirements", 0o200), 3),
+    "new files in the cache": (lambda folder: (folder / CACHE).chmod(0o555), 0),
+    "writing to the cache": (lambda folder: rights(folder / CACHE, 0o444), 0),
+    "entering the cache": (lambda folder: (folder / CACHE).chmod(0), 0),
+    "listing the cache": (lambda folder: (folder / CACHE).chmod(0o311), 0),
+    "reading the cache": (lambda folder: rights(folder / CACHE, 0o200), 0),
+}
+"""What somebody may not do, and how many errors that makes."""
+
+
+@pytest.mark.parametrize("name", DENIED)
+def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: str) -> None:
+    """Everything about an input is in the cache, and is there for nobody who may not read the input."""
+    deny, errors = DENIED[name]
+    snapshot = (public / ".duvet/snapshot.txt").read_bytes()
+    if "cache" in name:
+        make(public, HALF)
+    for _ in range(2):
+        deny(public)
+        found, left = answer(duvet_command, public, "report"), files_of(public)
+        assert (found, left) == (answer(duvet_command, public, "--no-cache", "report"), files_of(public))
+        assert (found.code, found.err.count("Permission denied (os error 13)")) == (min(errors, 1), errors)
+        rights(public, 0o755)
+    assert "cache" in name or (public / ".duvet/snapshot.txt").read_bytes() == snapshot
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The results, which may be read whatever else may not."""
+    names = [".duvet/snapshot.txt", PAGE, ".duvet/reports/report.json"]
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.mark.parametrize("has_cache", [True, False], ids=["with a cache", "without one"])
+def test_a_tree_that_is_only_read(has_cache: bool, public: Path, duvet_command: str) -> None:
+    if not has_cache:
+        shutil.rmtree(public / CACHE)
+    before = files(public)
+    rights(public, 0o555)
+    found = answer(duvet_command, public, "report")
+    assert found == answer(duvet_command, public, "--no-cache", "report")
+    assert (found.code, found.err.count("can't write this file: Permission denied")) == (1, 1)
+    assert (public / CACHE).exists() is has_cache
+    rights(public, 0o755)
+    assert files(public) == before
+
+
+def test_reports_that_are_there_already_need_not_be_written(public: Path, duvet_command: str) -> None:
+    right = answer(duvet_command, public, "report")
+    folders = [public, *(path for path in public.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    assert answer(duvet_command, public, "report") == right
+    for folder in folders:
+        folder.chmod(0o755)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become somebody else")
+def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
+    make(public, {CONFIGURATION: CONFIG + "[report.html]\nenabled = false\n"})
+    (public / "src/a.rs").chmod(0)
+    os.chown(public / "src/a.rs", 0, 0)
+    assert run(duvet_command, public, "-q", "report") == Done(0, "", "")
+    for cache in ((), ("--no-cache",)):
+        done = run(duvet_command, public, *cache, "-q", "report", before=NOBODY)
+        assert done == failed("Permission denied (os error 13) [DUV010]", "src/a.rs")
+
+
+def refused(reason: str, path: str, hint: str = "") -> Done:
+    """The outcome where a file can't be written."""
+    return failed(f"can't write this file: {reason} [DUV015]", path, hint)
+
+
+NO_READER = "nobody reads from this pipe; start its reader first"
+PLACES: dict[str, tuple[Damage, str, Done]] = {
+    "folder": (directory("out"), "out", refused("Is a directory (os error 21)", "out")),
+    "pipe": (pipe("out"), "out", refused("No such device or address (os error 6)", "out", NO_READER)),
+    "full device": (link("out", "/dev/full"), "out", refused("No space left on device (os error 28)", "out")),
+    "loop": (loop("out"), "out", refused("Too many levels of symbolic links (os error 40)", "out")),
+    "below a file": (holds("out", b""), "out/x", refused("Not a directory (os error 20)", "out/x")),
+    "no name": (directory("out"), "out/", refused("Is a directory (os error 21)", "out/")),
+    "long name": (directory("out"), "x" * 256, refused("File name too long (os error 36)", "x" * 256)),
+}
+
+
+@pytest.fixture
+def changed(reported: Path) -> Path:
+    """A project whose reports are not what they were."""
+    return make(reported, HALF)
+
+
+@pytest.mark.parametrize("option", ["--json", "--json-v2", "--html"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_that_takes_no_file(place: str, option: str, changed: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` MUST write all of its reports completely, or none of them.
+    damage, path, done = PLACES[place]
+    damage(changed)
+    before = files(changed)
+    assert duvet("-q", "report", option, path) == done
+    assert files(changed) == before
+
+
+def test_a_name_that_no_file_can_have(reported: Path, duvet: Run) -> None:
+    config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "a\\u0000b"\n')
+    before = files(make(reported, {CONFIGURATION: config, "src/a.rs": ""}))
+    assert duvet("-q", "report") == refused("a path can't hold a NUL", "a\\u{0}b")
+    assert files(reported) == before
+
+
+def test_a_file_that_grows_too_large(changed: Path, duvet: Run) -> None:
+    before = files(changed)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = refused("File too large (os error 27)", ".duvet/reports/report.json")
+    assert duvet("-q", "report", preexec_fn=limit) == done
+    assert files(changed) == before
+
+
+def test_reports_on_a_full_disk(changed: Path, duvet: Run) -> None:
+    folder = changed / ".duvet" / "reports"
+    blocks = sum(-(-path.stat().st_size // 4096) for path in folder.iterdir())
+    with small_disk(folder, blocks * 4096 + 8192):
+        before = files(changed)
+        done = refused("No space left on device (os error 28)", ".duvet/reports/report.json")
+        assert duvet("-q", "report") == done
+        assert files(changed) == before
+
+
+def test_a_cache_on_a_full_disk(kettle: Path, duvet: Run) -> None:
+    (kettle / CACHE).mkdir()
+    with small_disk(kettle / CACHE, 8192):
+        for texts in (HALF, {"src/a.rs": SOURCE}, HALF):
+            make(kettle, texts)
+            found, left = duvet("report"), files(kettle)
+            plain = duvet("--no-cache", "report")
+            assert (found.code, without_steps(found.err), left) == (plain.code, without_steps(plain.err), files(kettle))
+        assert sum(path.stat().st_size for path in (kettle / CACHE).iterdir()) < 8192
+        assert not list((kettle / CACHE).glob("*.new"))
+
+
+@pytest.mark.parametrize(
+    ("folder", "named"), [(".duvet/reports", ".duvet/reports/report.json"), (".duvet", ".duvet/snapshot.txt")]
+)
+def test_a_folder_that_may_not_be_written(folder: str, named: str, public: Path, duvet_command: str) -> None:
+    make(public, {"src/a.rs": ""})
+    (public / folder).chmod(0o555)
+    before = files(public)
+    done = run(duvet_command, public, "-q", "report", before=NOBODY)
+    (public / folder).chmod(0o755)
+    assert done == refused("Permission denied (os error 13)", named)
+    assert files(public) == before
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [(directory, "Is a directory (os error 21)"), (loop, "Too many levels of symbolic links (os error 40)")],
+)
+def test_requirements_that_can_not_be_written(
+    damage: Callable[[str], Damage], reason: str, reported: Path, duvet: Run
+) -> None:
+    damage(HEATING)(reported)
+    before = kept(reported)
+    assert duvet("-q", "report") == refused(reason, HEATING)
+    assert kept(reported) == before
+
+
+def test_extract_and_init_say_it_too(kettle: Path, duvet_command: str, duvet: Run) -> None:
+    before = files(make(kettle, {"out": ""}))
+    done = refused("Not a directory (os error 20)", "out/spec/heating.toml")
+    assert duvet("-q", "extract", "-f", "md", "-o", "out", "spec.md") == done
+    (kettle / "empty").mkdir()
+    (kettle / "empty/.duvet").touch()
+    done = refused("Not a directory (os error 20)", CONFIGURATION)
+    assert runner(duvet_command, kettle / "empty")("-q", "init") == done
+    assert files(kettle) == {**before, "empty/.duvet": b""}

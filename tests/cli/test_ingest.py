@@ -1,108 +1,86 @@
-"""`duvet ingest`: what it says and asks for"""
+"""`duvet ingest`: what it says and asks for, and files and indexes that are out of order."""
 
 from __future__ import annotations
 
 import json
+import random
 import re
+import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.ingesting import STORE, WITHOUT_VECTORS, ledger
-from tests.cli.running import environment, run
-from tests.unit.knowledge.ingest.made import LEDGER, written
+from duvet.store.location import open_store
+from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known, ledger
+from tests.cli.running import NOBODY, environment, run
+from tests.unit.knowledge.ingest.made import LEDGER, opened, written
 
-__all__ = ["ledger"]  # fixtures, which tests ask for by name
+__all__ = ["ledger"]  # a fixture, which tests ask for by name
 
 
 def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     first = run(duvet_command, ledger, "ingest", "--profile", "nightly")
     assert first.code == 0 and first.out == ""
-    lines = [line.strip() for line in first.err.splitlines()]
-    assert lines[:4] == [
+    *lines, last = [line.strip() for line in first.err.splitlines()]
+    # Nobody wants vectors here, and nobody is told to install what makes them.
+    assert lines == [
         "Looking for files",
         "Found 8 files",
         "Reading files",
         "Read 8 files that are new or have changed",
+        "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces",
     ]
-    assert lines[4] == "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces"
-    assert lines[5].startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in lines[5]
-    # Nobody wants vectors here, and nobody is told to install what makes them.
-    assert len(lines) == 6
+    assert last.startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in last
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
 
 
-WITHOUT_SYMBOLS = """
+WITHOUT = """
 import importlib.util, sys
-there = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *more: None if name.startswith("tree_sitter") else there(name, *more)
-from duvet.__main__ import main
-sys.argv = ["duvet", "ingest"]
-main()
-"""
-
-
-@pytest.mark.parametrize(("symbols", "is_named"), [("auto", True), ("false", False)])
-def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: bool) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
-    written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false, symbols: {symbols}}}\n"})
-    command = [sys.executable, "-c", WITHOUT_SYMBOLS]
-    done = subprocess.run(command, cwd=ledger, env=environment(), capture_output=True, text=True, check=False)
-    assert (done.returncode, "pip install 'duvet-cli[symbols]'" in done.stderr) == (0, is_named), done.stderr
-
-
-WITHOUT_NUMPY = """
-import sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name.startswith("tree_sitter") else found(name, *more)
 sys.modules["numpy"] = None
 from duvet.cli import run_command_line
 sys.exit(run_command_line(sys.argv[1:]))
 """
 
 
+def without_extras(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The outcome where no extra is installed."""
+    command = [sys.executable, "-c", WITHOUT, *words]
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("symbols", "is_named"), [("auto", True), ("false", False)])
+def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: bool) -> None:
+    written(ledger, {"duvet.config.yaml": f"ingest: {{semantic: false, symbols: {symbols}}}\n"})
+    done = without_extras(ledger, "ingest")
+    assert (done.returncode, "pip install 'duvet-cli[symbols]'" in done.stderr) == (0, is_named), done.stderr
+
+
 def test_stand_ins_need_no_extra(ledger: Path) -> None:
     ##= man/spec/knowledge.md#vectors
-    ##= type=test
     ##% duvet MUST compute vectors with what is installed, without the network.
     (ledger / "duvet.config.yaml").unlink()
-
-    def without(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", WITHOUT_NUMPY, *words]
-        return subprocess.run(command, cwd=ledger, env=environment(), capture_output=True, text=True, check=False)
-
-    done = without("ingest", "--dummy-embeddings")
+    done = without_extras(ledger, "ingest", "--dummy-embeddings")
     assert done.returncode == 0 and "Made 7 vectors" in done.stderr, done.stderr
-    done = without("call", "--pack", "knowledge", "km-search", "--query", "balance")
+    done = without_extras(ledger, "call", "--pack", "knowledge", "km-search", "--query", "balance")
     assert done.returncode == 0, done.stderr
     metadata = json.loads(done.stdout)["metadata"]
-    assert metadata["scoring_mode"] == "hybrid"
-    assert metadata["warnings"] == ["the vectors are stand-ins that tell nothing of meaning"]
+    warning = "the vectors are stand-ins that tell nothing of meaning"
+    assert (metadata["scoring_mode"], metadata["warnings"]) == ("hybrid", [warning])
 
 
 def test_json(ledger: Path, duvet_command: str) -> None:
     done = run(duvet_command, ledger, "-q", "ingest", "--format", "json", "--dry-run")
     found = json.loads(done.out)
     assert done.err == "" and not (ledger / STORE).exists()
-    assert sorted(found) == [
-        "added_files",
-        "artifact_counts",
-        "changed",
-        "changed_files",
-        "chunk_count",
-        "dry_run",
-        "duration_seconds",
-        "error",
-        "profile",
-        "removed",
-        "repo_head",
-        "run_id",
-        "started_at",
-        "success",
-        "warnings",
-    ]
+    keys = """added_files artifact_counts changed changed_files chunk_count dry_run duration_seconds error profile
+        removed repo_head run_id started_at success warnings"""
+    assert sorted(found) == keys.split()
     assert found["added_files"] == sorted({**LEDGER, **WITHOUT_VECTORS}) and found["dry_run"] is True
 
 
@@ -114,7 +92,6 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     said = run(duvet_command, ledger, "-q", "ingest", "--dry-run", "--format", "json")
     assert json.loads(said.out)["changed_files"] == ["src/app/mail/send.py"]
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     told = run(duvet_command, ledger, "ingest", "--dry-run")
     assert run(duvet_command, ledger, "-q", "ingest", "--dry-run") == (0, told.out, "")
@@ -146,3 +123,63 @@ def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
     (inner / ".duvet").mkdir()
     assert "-C" not in run(duvet_command, inner, "ingest", "--dry-run").err
     assert "-C" not in run(duvet_command, ledger, "ingest", "--dry-run").err
+
+
+def test_a_file_that_may_not_be_read(public: Path, duvet_command: str) -> None:
+    written(public, {"secret.md": "x", **WITHOUT_VECTORS})
+    (public / "secret.md").chmod(0)
+    done = run(duvet_command, public, "-q", "ingest", "--format", "json", before=NOBODY)
+    assert done.code == 0
+    assert json.loads(done.out)["warnings"] == ["secret.md: Permission denied (os error 13)"]
+    with closing(opened(public)) as store:
+        assert store.artifacts()["secret.md"].skipped == "unreadable"
+
+
+def torn(data: bytes) -> bytes:
+    """Much of every block of a file is others."""
+    chance = random.Random(1)
+    return b"".join(
+        data[at : at + 100] + chance.randbytes(800) + data[at + 900 : at + 4096] for at in range(0, len(data), 4096)
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", [torn, lambda data: b"no database at all\n" * 100, lambda data: data[: len(data) // 2]]
+)
+def test_a_store_that_is_damaged_is_replaced(
+    damage: Callable[[bytes], bytes], ledger: Path, duvet_command: str
+) -> None:
+    assert run(duvet_command, ledger, "ingest").code == 0
+    before = known(ledger)
+    for elsewhere in (False, True):
+        if elsewhere:
+            written(ledger, {"duvet.config.yaml": "ingest: {semantic: false}\nstore: {path: kept/all.db}\n"})
+            assert run(duvet_command, ledger, "ingest").code == 0
+        file = ledger / ("kept/all.db" if elsewhere else STORE)
+        written(ledger, {str(file.relative_to(ledger)): damage(file.read_bytes())})
+        told = run(duvet_command, ledger, "ingest")
+        assert told.code == 1 and "Traceback" not in told.err and "it is damaged" in told.err and file.name in told.err
+        is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
+        assert ("`duvet ingest --full` replaces it" in told.err) is is_ours
+        assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
+        done = run(duvet_command, ledger, "ingest", "--full")
+        assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
+        if is_ours:
+            with closing(open_store(str(file))) as store:
+                assert list(store.artifacts()) == before
+
+
+def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:
+    ##= man/spec/knowledge.md#storage
+    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file and
+    ##% not the index of a newer version.
+    run(duvet_command, ledger, "ingest")
+    with closing(sqlite3.connect(ledger / STORE)) as database:
+        database.execute("PRAGMA user_version=1")
+    before = (ledger / STORE).read_bytes()
+    done = run(duvet_command, ledger, "ingest", "--dry-run")
+    assert done.code == 0 and "8 new, 0 changed, 0 removed" in done.err
+    assert (ledger / STORE).read_bytes() == before
+    with closing(sqlite3.connect(ledger / STORE)) as database:
+        database.execute("PRAGMA user_version=99")
+    assert run(duvet_command, ledger, "ingest", "--dry-run").code == 1

@@ -10,42 +10,30 @@ from click.testing import CliRunner, Result
 from duvet.commands.merge import merge
 from duvet.errors import DuvetError
 from duvet.reports.json_v2 import V2Report, encode_v2_report
+from tests.cli.running import Done, Run
 
 ONE, OTHER, BOTH = (encode_v2_report(V2Report(issue_links=links)) for links in (("a",), ("b",), ("a", "b")))
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working directory with two reports."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "one.json").write_bytes(ONE)
-    (tmp_path / "other.json").write_bytes(OTHER)
-    return tmp_path
 
 
 def run(*args: str, stdin: bytes = b"") -> Result:
     return CliRunner().invoke(merge, args, input=stdin, catch_exceptions=False)
 
 
-def test_into_a_file(folder: Path) -> None:
+def test_files_and_standard_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("one.json").write_bytes(ONE)
+    Path("other.json").write_bytes(OTHER)
     result = run("--input", "other.json", "--input", "one.json", "--output", "new/both.json")
-    assert (result.exit_code, result.output) == (0, "")
-    assert (folder / "new" / "both.json").read_bytes() == BOTH
-
-
-@pytest.mark.usefixtures("folder")
-def test_from_standard_input_to_standard_output() -> None:
+    assert (result.exit_code, result.output, Path("new/both.json").read_bytes()) == (0, "", BOTH)
     result = run("--input", "-", "--input", "one.json", "--output", "-", stdin=OTHER)
     assert (result.exit_code, result.stdout_bytes) == (0, BOTH)
-
-
-def test_a_failed_merge_leaves_what_was_there(folder: Path) -> None:
     with pytest.raises(DuvetError, match=r"failed to open file 'none\.json'"):
         run("--input", "one.json", "--input", "none.json", "--output", "other.json")
-    assert (folder / "other.json").read_bytes() == OTHER
-
-
-def test_both_options_are_required() -> None:
+    assert Path("other.json").read_bytes() == OTHER
     result = run()
-    assert result.exit_code == 2
-    assert "--input <INPUT>" in result.stderr and "--output <OUTPUT>" in result.stderr
+    assert (result.exit_code, "--input <INPUT>\n  --output <OUTPUT>" in result.stderr) == (2, True)
+
+
+def test_a_report_from_standard_input_stays_as_it_is(reported: Path, duvet: Run) -> None:
+    report = duvet("-q", "report", "--json-v2", "-").out
+    assert duvet("merge", "--input", "-", "--output", "-", input=report.encode()) == Done(0, report, "")

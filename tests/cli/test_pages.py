@@ -1,4 +1,4 @@
-"""`duvet pages`"""
+"""`duvet pages`, what `duvet validate` says of pages, and which files are pages."""
 
 from __future__ import annotations
 
@@ -8,35 +8,45 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.noting import DANGLING, duvet, folder
-from tests.cli.running import Run, files
+from tests.cli.running import Run, failed, refuses
+from tests.unit.knowledge.pages.made import CONFIG, TRACE
 
-__all__ = ["duvet", "folder"]  # fixtures, which tests ask for by name
+PROJECT = {
+    **TRACE,
+    "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [water, heat]\n---\n# Kettle\n\nIt boils. See [[cups]] and [[spec#brewing]].\n",
+    "docs/cups.md": "---\ncreated: 2026-05-01\n---\n# Cups\n\nOf [[ketle]].\n",
+}
+DANGLING = """\
+warning: there is no page `ketle` [DUV103]
+ --> docs/cups.md:6:4
+  |
+6 | Of [[ketle]].
+  |    ^^^^^^^^^
+  = help: did you mean kettle?
+
+1 warning
+"""
+WARNED = (0, "", f"{DANGLING}checked 3 annotations in 2 files: 1 warning\n")
+FINE = (0, "", "checked 3 annotations in 2 files: no problems\n")
+OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
 
 
 def test_the_list(duvet: Run) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
-    rows = [
+    rows = [line.split("\t") for line in plain.splitlines()]
+    assert json.loads(duvet("-q", "pages", "--format", "json").out) == [
         {
-            "slug": "kettle",
-            "title": "Kettle",
-            "path": "docs/kettle.md",
-            "created": "2026-05-02T00:00:00Z",
-            "tags": ["water", "heat"],
-        },
-        {
-            "slug": "cups",
-            "title": "Cups",
-            "path": "docs/cups.md",
-            "created": "2026-05-01T00:00:00Z",
-            "tags": [],
-        },
+            "slug": slug,
+            "title": title,
+            "path": path,
+            "created": f"{day}T00:00:00Z",
+            "tags": tags.split(", ") if tags else [],
+        }
+        for slug, day, tags, path, title in rows
     ]
-    assert json.loads(duvet("-q", "pages", "--format", "json").out) == rows
     for format in ("table", "jsonl", "csv", "markdown"):
         done = duvet("-q", "pages", "--format", format)
         assert (done.code, done.err, done.out.count("docs/")) == (0, "", 2)
@@ -56,45 +66,28 @@ Kettle
   It boils. See [[cups]] and [[spec#brewing]].
 
 Requirements
-  id            status       target             cited at      text
-  38574ef4fa26  needs tests  docs/spec.md#brew  src/tea.rs:1  Tea MUST be hot.
+  id            status       target                cited at      text
+  38574ef4fa26  needs tests  docs/spec.md#brewing  src/tea.rs:1  Tea MUST be hot.
 """
 
 
 def test_a_page(duvet: Run, folder: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
-    done = duvet("pages", "show", "kettle")
-    assert (done.code, done.err) == (0, "")
-    assert done.out == SHOWN.replace("docs/spec.md#brew ", "docs/spec.md#brewing ").replace(
-        "target             ", "target                "
-    )
+    assert duvet("pages", "show", "kettle") == (0, SHOWN, "")
     found = json.loads(duvet("pages", "show", "kettle", "--format", "json").out)
     assert (found["outlinks"], found["backlinks"]) == (["cups"], ["tea"])
     assert found["requirements"][0]["citations"] == [{"file_path": "src/tea.rs", "line_number": 1, "type": "citation"}]
     assert duvet("pages", "show", "kettle", "--format", "markdown").out.startswith("## Kettle\n\n- slug: kettle\n")
-
-
-def test_a_page_that_there_is_not(duvet: Run) -> None:
-    done = duvet("pages", "show", "ketle")
-    said = "error: Page 'ketle' not found\n  = help: did you mean kettle?\n\nencountered 1 errors\n"
-    assert done == (1, "", said)
-
-
-def test_what_drives_a_terminal(duvet: Run, folder: Path) -> None:
+    assert duvet("pages", "show", "ketle") == failed("Page 'ketle' not found", hint="did you mean kettle?")
     make(folder, {"docs/x.md": "# \x1b[31mred\n\n\x1b]0;title\x07\n"})
-    for args in (("pages",), ("pages", "show", "x"), ("pages", "show", "x", "--format", "markdown")):
-        done = duvet(*args)
+    for args in ("pages", "pages show x", "pages show x --format markdown"):
+        done = duvet(*args.split())
         assert done.code == 0 and "\x1b" not in done.out
 
 
 def test_what_is_wrong(duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#checks
-    ##= type=test
-    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
-    ##% duplicate slugs and unreadable pages.
     assert duvet("pages", "check") == (1, "", f"{DANGLING}checked 2 pages with 3 links: 1 problem\n")
     make(folder, {"docs/cups.md": "# Cups\n"})
     assert duvet("pages", "check") == (0, "", "checked 2 pages with 2 links: no problems\n")
@@ -105,22 +98,102 @@ def test_what_is_wrong(duvet: Run, folder: Path) -> None:
     assert [one["code"] for one in json.loads(done.out)["problems"]] == ["DUV100", "DUV104", "DUV100"]
 
 
-WRONG = [
-    (("show",), "`show` takes the slug of a page"),
-    (("list", "x"), "only `show` takes a slug"),
-    (("show", "x", "--format", "csv"), "`show` writes text, json, markdown"),
-    (("list", "--output", "x"), "--output goes with `check`"),
-]
+def test_validate(duvet: Run, folder: Path) -> None:
+    ##= man/spec/pages.md#checks
+    ##% `duvet validate` MUST report the problems of pages, and `duvet pages check` MUST exit with 1 for broken links,
+    ##% duplicate slugs and unreadable pages.
+    assert duvet("validate") == duvet("validate") == duvet("--no-cache", "validate") == WARNED
+    assert duvet("validate", "--diff") == duvet("validate", "--fix") == WARNED
+    assert duvet("validate", "--strict").code == 1
+    assert duvet("validate", "src") == (0, "", "checked 1 annotation in 1 file: no problems\n")
+    assert duvet("validate", "docs/cups.md") == (0, "", f"{DANGLING}checked 0 annotations in 0 files: 1 warning\n")
+    make(folder, {"docs/ketle.md": "# New\n"})
+    assert duvet("validate") == FINE
+    (folder / "docs/ketle.md").unlink()
+    assert duvet("validate") == WARNED
 
 
-@pytest.mark.parametrize(("args", "said"), WRONG)
-def test_wrong_usage(duvet: Run, args: tuple[str, ...], said: str) -> None:
-    done = duvet("pages", *args)
-    assert (done.code, done.out) == (2, "") and f"Error: {said}\n" in done.err
+def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Path, tmp_path: Path) -> None:
+    make(tmp_path, {"elsewhere/secret.md": "[[nowhere]]", "project/docs/d.md": "---\nslug: cups\n---\n"})
+    (folder / "docs/link.md").symlink_to(tmp_path / "elsewhere/secret.md")
+    for option in ((), ("--fix",), ("--diff",)):
+        assert [duvet("validate", *option, f"docs/{name}.md").code for name in ("d", "cups", "kettle")] == [1, 1, 0]
+    for option in ((), ("--diff",)):
+        done = duvet("validate", *option, "--stdin-path", "docs/../docs/kettle.md", "-", input=b"x [[nowhere]]")
+        assert (done.code, done.out) == (0, "")
+        assert done.err == (
+            "warning: there is no page `nowhere` [DUV103]\n --> docs/kettle.md:1:3\n  |\n1 | x [[nowhere]]\n"
+            "  |   ^^^^^^^^^^^\n  = help: write the page, or take the link out\n\n1 warning\n"
+            "checked 0 annotations in 0 files: 1 warning\n"
+        )
 
 
-def test_nothing_is_written(duvet: Run, folder: Path) -> None:
-    before = files(folder)
-    for args in (("pages",), ("pages", "show", "kettle"), ("pages", "check")):
-        duvet("--no-cache", *args)
-    assert files(folder) == before
+def test_citations_in_a_page_are_fixed(duvet: Run, folder: Path) -> None:
+    config = TRACE[".duvet/config.toml"] + "[[source]]\npattern = 'docs/*.rs.md'\n"
+    text = "//= docs/spec.md#brewing\n//# Tea MUST be  hott.\n\n[[nowhere]]\n"
+    make(folder, {".duvet/config.toml": config, "docs/a.rs.md": text})
+    done = duvet("validate", "--fix", "docs/a.rs.md")
+    assert (folder / "docs/a.rs.md").read_text() == text.replace(" hott", "hot")
+    assert "--> docs/a.rs.md:4:1\n" in done.err
+
+
+def test_the_configuration_of_the_service_says_which_files_are_pages(duvet: Run, folder: Path) -> None:
+    def page() -> str:
+        duvet("report", "--html", "page.html")
+        return (folder / "page.html").read_text()
+
+    assert 'id="pages/kettle"' in page()
+    make(folder, {**OTHER_PAGES, "notes/one.md": "# One\n[[two]]"})
+    assert 'id="pages/one"' in page() and 'id="pages/kettle"' not in page()
+    make(folder, {"notes/one.md": "# Other\n[[two]]"})
+    assert "<h4>Other</h4>" in page()
+    assert duvet("-q", "pages").out.split("\t")[0] == "one"
+    assert "there is no page `two`" in duvet("validate").err
+
+
+UNSET = """\
+providers:
+  model:
+    type: openai
+    apiKey: $DUVET_TEST_UNSET
+pages:
+  - pattern: notes/**/*.md
+"""
+
+
+def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    make(folder, {"notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n"})
+    make(folder, {"duvet.config.yaml": f"{UNSET}nonsense: 1\n"})
+    assert duvet("pages") == (0, "one\t2026-05-01\t\tnotes/one.md\tOne\n", "1 page\n")
+    assert duvet("validate") == FINE
+    duvet("report", "--html", "page.html")
+    page = (folder / "page.html").read_text()
+    assert 'id="pages/one"' in page and 'id="pages/kettle"' not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("pages: [{patern: x}]\n", "1:10"),
+        ("pages: [\n", "2:1"),
+        (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "9:1"),
+    ],
+)
+@pytest.mark.parametrize("args", ["pages", "pages check", "validate", "report --html page.html"])
+def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run, folder: Path) -> None:
+    ##= man/spec/pages.md#files
+    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
+    ##% specifications.
+    make(folder, {"duvet.config.yaml": text})
+    for more in ((), ("--no-cache",)):
+        done = duvet(*more, *args.split())
+        assert (done.code, done.out) == (1, "") and f" --> duvet.config.yaml:{place}\n" in done.err
+    assert not (folder / "page.html").exists()
+
+
+def test_pages_that_are_configured_in_both_files(duvet: Run, folder: Path) -> None:
+    make(folder, {**OTHER_PAGES, ".duvet/config.toml": CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"})
+    for line in ("pages", "mcp --check"):
+        refuses(duvet, line, 1, "this stands in `.duvet/config.toml:6:3`, too")

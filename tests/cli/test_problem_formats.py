@@ -11,10 +11,8 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
-from tests.cli.examples import examples
 from tests.cli.made import SOURCE, make
-from tests.cli.running import Done, Run, files
-from tests.cli.test_report_outputs import WRONG
+from tests.cli.running import Done, Run, files, refuses
 from tests.conftest import ROOT
 
 TEXT = "error: could not find text in section"
@@ -22,12 +20,17 @@ COMMAND = "::error file=src/a.rs,line=5,col=5,endColumn=26,title=DUV050 quote-no
 ON_GITHUB = {"GITHUB_ACTIONS": "true"}
 FOR_PROGRAMS = [one for one in ProblemFormat if one is not ProblemFormat.TEXT]
 SUFFIXES = {"json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
-TWO_RESULTS = """\
-Usage: duvet report [OPTIONS]
-Try 'duvet report --help' for help.
+WRONG = """\
+//= spec.md#nowhere
+//# The kettle MUST boil water.
 
-Error: only one result can go to standard output; give the others a file
+//= spec.md#heating
+//# The kettle MUST sing.
+
+//= type=test
+//# The kettle MUST boil water.
 """
+STRAY = {"src/a.rs": f"//# stray\n\n{SOURCE}"}
 
 
 @pytest.fixture
@@ -51,9 +54,6 @@ def test_a_format_goes_to_standard_output(format: ProblemFormat, wrong: Path, du
 
 @pytest.mark.parametrize("format", FOR_PROGRAMS)
 def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-    ##% standard output or the file of `--output`.
     expected = (ROOT / f"tests/gold/problems/none.{SUFFIXES[format]}").read_text()
     assert duvet("-q", "report", "--format", format) == Done(0, expected, "")
     assert duvet("-q", "report", "--format", format, "--output", "new/x") == Done(0, "", "")
@@ -62,35 +62,22 @@ def test_nothing_is_wrong(format: ProblemFormat, kettle: Path, duvet: Run) -> No
 
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_a_file_holds_the_same_and_people_read_on(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write problems as text to standard error or, in any other format and even without problems, to
-    ##% standard output or the file of `--output`.
-    poured = duvet("-q", "report", "--format", format, "--output", "-")
-    written = duvet("-q", "report", "--format", format, "--output", "problems")
-    assert (poured.code, written.code, written.out, poured.err) == (1, 1, "", "")
-    assert files(wrong)["problems"].decode() == poured.out
-    assert written.err == duvet("-q", "report").err
-    if format is ProblemFormat.TEXT:
-        assert poured.out == written.err
-
-
-def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
-    done = duvet("-q", "report", "--format", "json", "--output", "problems.json")
-    assert done == Done(0, "", "")
-    assert json.loads(files(kettle)["problems.json"])["warnings"] == 1
-
-
-@pytest.mark.parametrize("format", ProblemFormat)
-def test_an_earlier_run_gives_the_same(format: ProblemFormat, wrong: Path, duvet: Run) -> None:
     options = ("report", "--format", format, "--output", "-")
     found, known, uncached = duvet(*options), duvet(*options), duvet("--no-cache", *options)
     assert "Checked that nothing has changed" in known.err
     assert found.out == known.out == uncached.out != ""
+    assert duvet("-q", *options) == Done(1, found.out, "")
+    written = duvet("-q", "report", "--format", format, "--output", "problems")
+    assert (written.code, written.out, files(wrong)["problems"].decode()) == (1, "", found.out)
+    assert written.err == duvet("-q", "report").err
+    if format is ProblemFormat.TEXT:
+        assert found.out == written.err
 
 
-def test_strict_makes_errors_of_warnings(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+def test_warnings_are_written_though_only_errors_are_told(kettle: Path, duvet: Run) -> None:
+    make(kettle, STRAY)
+    assert duvet("-q", "report", "--format", "json", "--output", "problems.json") == Done(0, "", "")
+    assert json.loads(files(kettle)["problems.json"])["warnings"] == 1
     done = duvet("-q", "report", "--strict", "--format", "sarif")
     run = json.loads(done.out)["runs"][0]
     levels = [run["results"][0]["level"], run["tool"]["driver"]["rules"][0]["defaultConfiguration"]["level"]]
@@ -109,20 +96,20 @@ def test_a_configuration_that_cannot_be_read(format: ProblemFormat, kettle: Path
 
 
 def test_on_github(wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
-    ##% problems and failures of gates as workflow commands, unless standard output is taken.
     done = duvet("report", environ=ON_GITHUB)
     assert done.out == duvet("report", "--format", "github").out
     assert done.err.count(TEXT) == 1
     assert COMMAND in done.out
 
 
-def test_on_github_those_who_want_errors_alone_get_no_warnings(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
+def test_warnings_on_github(kettle: Path, duvet: Run) -> None:
+    make(kettle, STRAY)
     assert duvet("-q", "report", environ=ON_GITHUB) == Done(0, "", "")
     assert duvet("report", environ=ON_GITHUB).out.startswith("::warning file=src/a.rs,line=1,")
     assert duvet("-q", "report", "--format", "github").out.startswith("::warning file=src/a.rs,line=1,")
+    # Another result has standard output.
+    done = duvet("report", "--json", "-", environ=ON_GITHUB)
+    assert list(json.loads(done.out)) == list(json.loads(files(kettle)[".duvet/reports/report.json"]))
 
 
 @pytest.mark.parametrize(
@@ -138,12 +125,6 @@ def test_on_github_those_who_want_errors_alone_get_no_warnings(kettle: Path, duv
 def test_no_workflow_commands(args: tuple[str, ...], environ: dict[str, str], wrong: Path, duvet: Run) -> None:
     done = duvet("report", *args, environ=environ)
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
-
-
-def test_on_github_another_result_has_standard_output(kettle: Path, duvet: Run) -> None:
-    make(kettle, {"src/a.rs": f"//# stray\n\n{SOURCE}"})
-    done = duvet("report", "--json", "-", environ=ON_GITHUB)
-    assert list(json.loads(done.out)) == list(json.loads(files(kettle)[".duvet/reports/report.json"]))
 
 
 def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> None:
@@ -163,50 +144,35 @@ def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> No
 @pytest.mark.parametrize(
     "args",
     [
-        ("--format", "json", "--json", "-"),
-        ("--format", "sarif", "--output", "-", "--html", "/dev/stdout"),
-        ("--output", "-", "--json-v2", "-"),
-        ("--json", "-", "--html", "-"),
+        "--format json --json -",
+        "--format json --html -",
+        "--format sarif --output - --html /dev/stdout",
+        "--output - --json-v2 -",
+        "--json - --html -",
     ],
 )
-def test_two_results_for_standard_output(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
+def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
     ##% duvet MUST refuse to write two results to standard output.
     before = files(kettle)
-    assert duvet("report", *args) == Done(2, "", TWO_RESULTS)
+    refuses(duvet, f"report {args}", 2, "Error: only one result can go to standard output; give the others a file\n")
     assert files(kettle) == before
 
 
-def test_a_result_and_problems_in_a_file(kettle: Path, duvet: Run) -> None:
-    done = duvet("-q", "report", "--json", "-", "--format", "junit", "--output", "problems.xml")
-    assert (done.code, done.out[:1], done.err) == (0, "{", "")
-    assert ElementTree.fromstring(files(kettle)["problems.xml"]).tag == "testsuites"
-
-
-def test_a_file_that_cannot_be_written(wrong: Path, duvet: Run) -> None:
+def test_files_of_problems(wrong: Path, duvet: Run) -> None:
     ##= man/spec/problems.md#formats
     ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
     ##% problems.
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
     assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err
-
-
-def test_a_file_that_holds_it_already_is_left_alone(wrong: Path, duvet: Run) -> None:
-    for _ in range(2):
-        duvet("report", "--format", "sarif", "--output", "problems.sarif")
-        os.utime(wrong / "problems.sarif", ns=(1, 1))
-    duvet("report", "--format", "sarif", "--output", "problems.sarif")
-    assert (wrong / "problems.sarif").stat().st_mtime_ns == 1
-
-
-@pytest.mark.parametrize("words", [words for words in examples("report") if "--format" in words], ids=" ".join)
-def test_examples(words: list[str], kettle: Path, duvet: Run) -> None:
-    assert duvet("-q", *words) == Done(0, "", "")
-    assert files(kettle)[words[-1]].decode() == (ROOT / "tests/gold/problems/none.sarif").read_text()
-
-
-def test_an_unknown_format(duvet: Run) -> None:
-    done = duvet("report", "--format", "xml")
-    assert (done.code, done.out) == (2, "")
-    assert done.err.endswith("'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'.\n")
+    # One that holds it already is left alone.
+    for _ in range(3):
+        duvet("report", "--format", "junit", "--output", "problems.xml")
+        os.utime(wrong / "problems.xml", ns=(1, 1))
+    duvet("report", "--format", "junit", "--output", "problems.xml")
+    assert (wrong / "problems.xml").stat().st_mtime_ns == 1
+    make(wrong, {"src/a.rs": SOURCE})
+    done = duvet("-q", "report", "--json", "-", "--format", "junit", "--output", "problems.xml")
+    assert (done.code, done.out[:1], done.err) == (0, "{", "")
+    assert ElementTree.fromstring(files(wrong)["problems.xml"]).tag == "testsuites"

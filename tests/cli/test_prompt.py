@@ -5,36 +5,22 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import load_prompts
 from duvet.server.messages import render_instructions
-from tests.cli.examples import examples
 from tests.cli.made import make
-from tests.cli.running import Done, Run, files, runner
-from tests.cli.test_completion import asked
-
-TEXTS = {
-    ".duvet/config.toml": """
-    '$schema' = "duvet-cli/config/v1"
-    source = [{ language = "rust" }]
-    specification = [{ source = "rfc9114.txt", format = "ietf" }]
-    """,
-    "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
-}
+from tests.cli.running import Done, Run, runner
 
 
-def test_the_list(duvet: Run) -> None:
+def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
     done = duvet("prompt")
-    assert (done.code, done.err, done) == (0, "", duvet("prompt", "--format", "plain"))
+    assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[2].split("\t")[:2] == ["review_citations", "[spec] [file]"]
     assert [line.split("\t")[0] for line in done.out.splitlines()] == [prompt.name for prompt in load_prompts()]
-
-
-def test_the_list_for_programs(duvet: Run) -> None:
-    listed = json.loads(duvet("prompt", "--format", "json").out)
-    assert listed[-1] == {
+    bare = runner(duvet_command, tmp_path)
+    assert bare("prompt") == duvet("prompt", "--format", "plain") == done
+    assert bare("prompt", "system") == Done(0, render_instructions(ServerRule()), "")
+    assert json.loads(duvet("prompt", "--format", "json").out)[-1] == {
         "name": "write_test",
         "title": "Write a test for a requirement",
         "description": "Write a test that shows that the code meets one requirement of a specification, cite the "
@@ -49,12 +35,6 @@ def test_the_list_for_programs(duvet: Run) -> None:
     }
 
 
-def test_the_list_needs_no_project(tmp_path: Path, duvet_command: str, duvet: Run) -> None:
-    bare = runner(duvet_command, tmp_path)
-    assert bare("prompt") == duvet("prompt")
-    assert bare("prompt", "system") == Done(0, render_instructions(ServerRule()), "")
-
-
 def test_what_the_configuration_says_of_the_server(duvet: Run, kettle: Path) -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[server]\ntitle = 'Tea'\npacks = []\n"
     make(kettle, {".duvet/config.toml": config})
@@ -66,69 +46,3 @@ def test_the_same_as_of_what_is_next(tea: Run) -> None:
     for name in ("implement_requirement", "write_test"):
         printed = tea("prompt", name, "--arg", f"requirement={ranked[0]['identifier']}")
         assert printed == tea("prioritize", "--prompt", name)
-
-
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        (("--arg", "spec=tea"), 2, "Error: --arg needs the NAME of a prompt\n"),
-        (("system", "--format", "json"), 2, "Error: a prompt is no list: --format goes without NAME\n"),
-        (("triage_uncited", "--arg", "spec"), 2, "Error: --arg takes NAME=VALUE\n"),
-        (("triage_uncited", "--arg", "spec=a", "--arg", "spec=b"), 2, "Error: --arg gives the same NAME twice\n"),
-        (("triage_uncited", "--arg", "specs=a"), 2, 'has no argument "specs"\ndid you mean spec?\n'),
-        (("explain_section",), 2, 'Error: the prompt explain_section needs the argument "section"\n'),
-        (
-            ("triage_uncited", "--arg", "level=x"),
-            2,
-            'Error: there is no level "x"\ngive one of must, should, may, none',
-        ),
-        (("triage_uncited", "--arg", "spec=tee"), 1, 'error: there is no specification "tee"\n  = help: did you mean'),
-        (("write-test",), 1, 'error: there is no prompt "write-test"\n  = help: did you mean write_test?\n'),
-    ],
-)
-def test_what_can_not_be_asked(args: tuple[str, ...], code: int, said: str, tea: Run) -> None:
-    done = tea("prompt", *args)
-    assert (done.code, done.out, said in done.err) == (code, "", True), done.err
-
-
-def test_a_project_with_errors(tea: Run, tmp_path: Path) -> None:
-    make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
-    done = tea("prompt", "review_citations")
-    said = "1 error in the project, so not everything counts; `duvet validate` lists what is wrong\n"
-    assert (done.code, "- src/wrong.rs:1, `tea.md#brewing`: " in done.out, done.err) == (0, True, said)
-
-
-def test_nothing_is_written_but_the_cache(tea: Run, tmp_path: Path) -> None:
-    before = files(tmp_path)
-    asked = ("prompt", "review_citations")
-    assert tea(*asked) == tea(*asked) == tea("--no-cache", *asked)
-    assert files(tmp_path) == before
-
-
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        (("prompt", "w"), "write_test"),
-        (("prioritize", "--prompt", "s"), ""),
-        (("prompt", "triage_uncited", "--arg", '""'), "spec= level="),
-        (("prompt", "triage_uncited", "--arg", "level=m"), "level=must level=may"),
-        (("prompt", "triage_uncited", "--arg", "level", "=", "m"), "must may"),
-        (("prompt", "triage_uncited", "--arg", "level", "="), "must should may none"),
-        (("prompt", "triage_uncited", "--arg", "spec=t"), "spec=tea"),
-        (("prompt", "triage_uncited", "--arg", "section="), ""),
-        (("prompt", "--arg", '""'), ""),
-    ],
-)
-def test_shells_complete_names_arguments_and_values(words: tuple[str, ...], answer: str, tea: Run) -> None:
-    ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
-    tea("uncited")
-    told = tea(environ=asked("bash", *words)).out.split()
-    assert " ".join(line.removeprefix("plain,") for line in told) == answer
-
-
-@pytest.mark.parametrize("example", examples("prompt"), ids=" ".join)
-def test_examples(example: list[str], duvet_command: str, tmp_path: Path) -> None:
-    done = runner(duvet_command, make(tmp_path / "rfc", TEXTS))(*example)
-    assert (done.code, done.err) == (0, "")

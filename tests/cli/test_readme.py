@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from msgspec.structs import fields
 
+from duvet.cli import COMMANDS
 from duvet.config.service_tables import IngestSection, SearchSection, UploadsSection
 from duvet.config.settings import StoreSection
 from tests.conftest import ROOT
@@ -33,32 +36,35 @@ def run(script: str, folder: Path) -> str:
     return done.stderr
 
 
-def test_the_tour_ends_as_shown(tmp_path: Path) -> None:
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    """The project after the tour, which ends as shown."""
     first, second, third = blocks("sh")
     summary, problem = blocks("text")
     assert run(first + second, tmp_path).endswith(summary)
-    assert problem in run(f"cd kettle\n{third}", tmp_path)
+    shutil.copytree(tmp_path / "kettle", tmp_path / "broken/kettle")
+    assert problem in run(f"cd kettle\n{third}", tmp_path / "broken")
+    return tmp_path / "kettle"
 
 
-def test_pages_are_as_shown(tmp_path: Path) -> None:
-    first, second, _ = blocks("sh")
-    run(first + second, tmp_path)
-    said = run(blocks("bash")[0], tmp_path / "kettle")
+def test_the_tour_and_all_that_follows_it(kettle: Path, tmp_path: Path) -> None:
+    said = run(blocks("bash")[0], kettle)
     assert "there is no page `beeper`" in said and said.endswith("checked 1 page with 2 links: 1 problem\n")
+    # The configuration of the service is accepted, and so is the recipe.
+    (kettle / "duvet.config.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
+    assert run("duvet mcp --check >checked && duvet -q workflow run forgotten >ran", kettle) == ""
+    assert (kettle / "ran").read_text().endswith("text   An empty kettle MUST NOT heat.\n  total  1\n")
+    (kettle / "duvet.config.yaml").unlink()
+    (kettle / "recipes").mkdir()
+    (kettle / "recipes/nightly.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
+    assert run("duvet recipe validate && duvet -q ingest", kettle) == "1 recipe, no errors\n"
+    assert run("duvet -q recipe run nightly --var most=3 >ran", kettle) == ""
+    assert (kettle / "ran").read_text().startswith("recipe nightly  success")
 
 
 def test_the_configuration_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text(blocks("toml")[0], encoding="utf-8")
     assert run("duvet config --config-path config.toml", tmp_path) == ""
-
-
-def test_the_configuration_of_the_service_is_accepted(tmp_path: Path) -> None:
-    first, second, _ = blocks("sh")
-    run(first + second, tmp_path)
-    (tmp_path / "kettle/duvet.config.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
-    assert run("cd kettle && duvet mcp --check >checked", tmp_path) == ""
-    assert run("cd kettle && duvet -q workflow run forgotten >ran", tmp_path) == ""
-    assert (tmp_path / "kettle/ran").read_text().endswith("text   An empty kettle MUST NOT heat.\n  total  1\n")
 
 
 def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
@@ -78,40 +84,17 @@ def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
     }
 
 
-def test_the_recipe_is_run_as_shown(tmp_path: Path) -> None:
-    first, second, _ = blocks("sh")
-    run(first + second, tmp_path)
-    (tmp_path / "kettle/recipes").mkdir()
-    (tmp_path / "kettle/recipes/nightly.yaml").write_text(blocks("yaml")[1], encoding="utf-8")
-    assert run("cd kettle && duvet recipe validate && duvet -q ingest", tmp_path) == "1 recipe, no errors\n"
-    assert run("cd kettle && duvet -q recipe run nightly --var most=3 >ran", tmp_path) == ""
-    assert (tmp_path / "kettle/ran").read_text().startswith("recipe nightly  success")
-
-
-def test_the_library_is_used_as_shown(tmp_path: Path) -> None:
-    first, second, _ = blocks("sh")
-    run(first + second, tmp_path)
-    done = subprocess.run(
-        [sys.executable, "-c", blocks("python")[0]],
-        cwd=tmp_path / "kettle",
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_the_library_and_the_server_are_used_as_shown(kettle: Path) -> None:
+    command = [sys.executable, "-c", blocks("python")[0]]
+    done = subprocess.run(command, cwd=kettle, capture_output=True, text=True, timeout=60, check=False)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "done heating The kettle MUST stop heating when the water boils.",
         "done heating The kettle SHOULD beep.",
         "not started safety An empty kettle MUST NOT heat.",
     ]
-
-
-def test_an_agent_is_answered_as_shown(tmp_path: Path) -> None:
     call, answer = (json.loads(block) for block in blocks("json"))
-    first, second, _ = blocks("sh")
-    run(first + second, tmp_path)
-    server = Wire(str(Path(sys.executable).with_name("duvet")), tmp_path / "kettle")
+    server = Wire(str(Path(sys.executable).with_name("duvet")), kettle)
     try:
         server.greet()
         assert server.ask("tools/call", call)["result"]["structuredContent"] == answer
@@ -120,37 +103,7 @@ def test_an_agent_is_answered_as_shown(tmp_path: Path) -> None:
 
 
 def test_every_command_is_listed() -> None:
-    from duvet.cli import COMMANDS
-
-    assert re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE) == [
-        name
-        for name in (
-            "init",
-            "report",
-            "validate",
-            "search",
-            "uncited",
-            "prioritize",
-            "show",
-            "pages",
-            "cite",
-            "diff",
-            "extract",
-            "merge",
-            "ask",
-            "ingest",
-            "feedback",
-            "backup",
-            "restore",
-            "mcp",
-            "prompt",
-            "call",
-            "tools",
-            "workflow",
-            "recipe",
-            "config",
-            "cache",
-            "completion",
-        )
-        if name in COMMANDS
-    ]
+    listed = re.findall(r"^\| `duvet (\w+)`", README, re.MULTILINE)
+    order = """init report validate search uncited prioritize show pages cite diff extract merge ask ingest feedback backup
+        restore mcp prompt call tools workflow recipe config cache completion"""
+    assert listed == [name for name in order.split() if name in COMMANDS]

@@ -3,17 +3,62 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
-from tests.cli.recipes import LOOK, duvet, project
-from tests.cli.running import Run, files
+from tests.cli.made import make
+from tests.cli.running import Run, files, refuses, runner, start
+from tests.cli.terminals import Terminal
+from tests.unit.knowledge.stored import fill
+from tests.unit.specs.serving import LONGEST
+from tests.unit.tools.made import FILES
 
-__all__ = ["duvet", "project"]  # fixtures, which tests ask for by name
+LOOK = """\
+name: look
+summary: Looks at what nothing cites.
+variables: { level: MUST, most: 2, only: null }
+steps:
+  - id: open
+    tool: list_uncited_requirements
+    params: { level: "${vars.level}", limit: "${vars.most}" }
+    assert: [{ path: total, not_equals: 0 }]
+    capture: [{ name: first, path: "result.result[0].text" }]
+  - id: settle
+    wait:
+      tool: km-ingest-status
+      until: { path: status, equals: ok }
+      interval_seconds: 2
+      timeout_seconds: 10
+  - id: help
+    tool: km-help
+    params: { tool: "${vars.only}" }
+outputs: { text: "${captures.first}", most: "${vars.most}" }
+"""
+WAIT = """\
+steps:
+  - { id: done, tool: km-help }
+  - { id: wait, wait: { tool: km-ingest-status, until: { path: status, equals: never } } }
+"""
 
 
-def test_which_there_are(duvet: Run, project: Path) -> None:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that was indexed, and that has recipes."""
+    # Without a configuration of the service: the tools are switched on all the same.
+    return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
+
+
+@pytest.fixture
+def duvet(duvet_command: str, project: Path) -> Run:
+    return runner(duvet_command, project)
+
+
+def test_the_list(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
     rows = json.loads(duvet("recipe", "--format", "json").out)
     assert [(row["name"], row["file"], row["steps"]) for row in rows] == [
         ("daily-health", "shipped", 4),
@@ -22,75 +67,36 @@ def test_which_there_are(duvet: Run, project: Path) -> None:
         ("stale-audit", "shipped", 1),
         ("subsystem-freshness", "shipped", 2),
     ]
-    (project / "recipes" / "broken.yaml").write_text("steps: 3\n")
+    make(project, {"recipes/broken.yaml": "steps: 3\n"})
     done = duvet("recipe", "list", "--format", "text")
-    ##= man/spec/gateway.md#recipes
-    ##= type=test
-    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-    ##% recipe that calls it.
-    assert (done.code, len(done.out.splitlines())) == (0, 5)
-    assert "recipes/broken.yaml:1:8" in done.err
+    assert (done.code, len(done.out.splitlines()), "recipes/broken.yaml:1:8" in done.err) == (0, 5, True)
     assert done.err.endswith("left out, for it is no recipe: recipes/broken.yaml\n")
-    (project / "recipes" / "worse.yaml").write_text("steps: [\n")
-    done = duvet("recipe", "list")
-    assert done.err.endswith("left out, for they are no recipes: recipes/broken.yaml, recipes/worse.yaml\n")
+    make(project, {"recipes/worse.yaml": "steps: [\n"})
+    said = "left out, for they are no recipes: recipes/broken.yaml, recipes/worse.yaml\n"
+    assert duvet("recipe", "list").err.endswith(said)
     assert "left out" not in duvet("-q", "recipe", "list").err
 
 
 def test_one_of_them(duvet: Run, project: Path) -> None:
-    assert duvet("recipe", "show", "look").out == LOOK
+    assert duvet("recipe", "show", "look").out == duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
     # What is shown is a recipe of the project once it is written there.
-    (project / "recipes" / "mine.yaml").write_text(duvet("recipe", "show", "daily-health").out)
-    assert duvet("recipe", "validate", "daily-health").code == 0
-    assert "recipes/mine.yaml" in duvet("recipe", "list").out
-
-
-def test_one_that_becomes_the_projects(duvet: Run, project: Path) -> None:
     text = duvet("recipe", "show", "release-prep").out
     for _ in range(2):
         assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")
         assert (project / "recipes/release-prep.yaml").read_text() == text
     assert "recipes/release-prep.yaml" in duvet("recipe", "list").out
     assert duvet("recipe", "validate", "recipes/release-prep.yaml").code == 0
-    assert duvet("recipe", "show", "look", "-o", "-").out == LOOK
+    assert duvet("recipe", "validate", "release-prep", "daily-health").code == 0
     assert duvet("recipe", "show", "none", "--output", "none.yaml").code == 1
     assert not (project / "none.yaml").exists()
 
 
-MISUSED: list[tuple[tuple[str, ...], int, str]] = [
-    (("run", "look"), 2, "the variable only is missing"),
-    (("run", "look", "--var", "only"), 2, '--var takes NAME=VALUE, not "only"'),
-    (("run", "look", "--var", "mots=1"), 2, 'look has no variable "mots"\ndid you mean most?'),
-    (("run", "look", "--var", "only=x", "--var", "most=few"), 2, "the variable most has to be a whole number"),
-    (("run", "look", "--json", "[]"), 2, "--json is no object"),
-    (("run", "look", "--json", '{"mots": 1}'), 2, 'recipe look has no variable "mots"'),
-    (("run",), 2, "`run` needs the NAME of one recipe"),
-    (("run", "a", "b"), 2, "`run` needs the NAME of one recipe"),
-    (("run", "look", "--format", "sarif"), 2, "`run` is written as text, json"),
-    (("list", "look"), 2, "`list` takes no name"),
-    (("show", "look", "--dry-run"), 2, "--var, --json and --dry-run go with `run`"),
-    (("run", "look", "--output", "a.yaml"), 2, "--output goes with `show`"),
-    (("run", "lok"), 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
-    (("show", "nothing"), 1, 'there is no recipe "nothing"'),
-    (("validate", "nothing.yaml"), 1, "No such file or directory"),
-]
-
-
-@pytest.mark.parametrize(("words", "code", "message"), MISUSED, ids=range(len(MISUSED)))
-def test_misuse(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
-    done = duvet("recipe", *words)
-    assert (done.code, done.out) == (code, "") and message in done.err
-
-
 def test_a_dry_run(duvet: Run, project: Path) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
-    (project / "recipes" / "look.yaml").write_text(
-        LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')
-    )
+    make(project, {"recipes/look.yaml": LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')})
     before = files(project)
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=1.10", "--format", "json")
     assert json.loads(done.out) == {
@@ -112,26 +118,122 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
     assert done.out.splitlines()[0] == "look  dry run"
     assert 'status is "ok", every 2 s, for' in done.out and '{"tool":"$${x} x' in done.out
     assert files(project) == before
-    assert duvet("recipe", "run", "look", "--dry-run").code == 2
 
 
 def test_what_is_wrong(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "validate").err == "1 recipe, no errors\n"
-    other = project / "elsewhere.yaml"
-    other.write_text(LOOK.replace("km-help", "km-hlep").replace("total, not_equals", "total, notEquals"))
+    wrong = LOOK.replace("km-help", "km-hlep")
+    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, notEquals")})
     done = duvet("recipe", "validate", "elsewhere.yaml")
     assert (done.code, done.out) == (1, "")
     assert "elsewhere.yaml:8:29" in done.err and "unknown field `notEquals`" in done.err
-    other.write_text(LOOK.replace("km-help", "km-hlep"))
+    make(project, {"elsewhere.yaml": wrong})
     done = duvet("recipe", "validate", "elsewhere.yaml", "look", "--format", "json")
     (found,) = json.loads(done.out)["problems"]
     assert (done.code, found["path"], found["line"]) == (1, "elsewhere.yaml", 17)
-    other.rename(project / "recipes" / "wrong.yaml")
-    assert duvet("recipe", "validate").code == 1
-    (project / "recipes" / "wrong.yaml").write_text(
-        LOOK.replace("name: look", "name: wrong").replace("km-help", "km-hlep")
-    )
-    for words in (("run", "wrong"), ("run", "wrong", "--dry-run"), ("validate", "wrong")):
-        done = duvet("recipe", *words)
-        assert (done.code, done.out) == (1, "")
-        assert 'steps[2].tool: there is no tool "km-hlep"' in done.err and "recipes/wrong.yaml:17:11" in done.err
+    make(project, {"recipes/wrong.yaml": wrong.replace("name: look", "name: wrong")})
+    for words in ("run wrong", "run wrong --dry-run", "validate wrong", "validate"):
+        refuses(duvet, f"recipe {words}", 1, 'steps[2].tool: there is no tool "km-hlep"')
+        assert "recipes/wrong.yaml:17:11" in duvet("recipe", *words.split()).err
+
+
+def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
+    for pack in ({"enabled": False}, {"mode": "read-only"}):
+        make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": pack}})})
+        message = "error: the configuration leaves out km-recipe-run\n --> duvet.config.json\n"
+        refuses(duvet, "recipe run daily-health", 1, message)
+        refuses(duvet, "recipe run daily-health --dry-run", 1, message)
+        assert duvet("recipe", "list").code == 0
+        done = duvet("recipe", "validate", "look", "release-prep")
+        here = "none can be run here: the configuration leaves out km-recipe-run"
+        assert (done.code, done.err) == (0, f"2 recipes, no errors\n{here}\n")
+    make(project, {"duvet.config.json": json.dumps({"toolPacks": {"knowledge": {"tools": {"km-help": False}}}})})
+    assert 'there is no tool "km-help"' in duvet("recipe", "validate", "look").err
+
+
+@pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
+def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
+    environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
+    error = "error: with KM_GATEWAY_URL, recipes are run by that server\n"
+    for more in ((), ("--dry-run",)):
+        done = duvet("recipe", "run", "daily-health", *more, environ=environ)
+        assert (done.code, done.out, done.err.startswith(error)) == (1, "", True)
+    done = duvet("recipe", "list", environ=environ)
+    assert (done.code, done.err.startswith("these are the recipes that are here; with KM_GATEWAY_URL")) == (0, True)
+    assert duvet("-q", "recipe", "list", environ=environ).err == ""
+    done = duvet("recipe", "validate", "look", "release-prep", environ=environ)
+    assert (done.code, done.err) == (0, "2 recipes, no errors\n")
+    assert duvet("recipe", "show", "look", environ=environ).out == LOOK
+
+
+def test_a_run(duvet: Run) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##% `duvet recipe run` MUST show the result of each step, and exit with 0 after success, 1 after a failure, and 2
+    ##% for wrong variables.
+    done = duvet("recipe", "run", "look", "--var", "only=km-help")
+    assert (done.code, done.err) == (0, "")
+    lines = [line.split()[:2] for line in done.out.splitlines()]
+    steps = [[id, "success"] for id in ("open", "settle", "help")]
+    assert lines[:5] == [["recipe", "look"], ["step", "status"], *steps]
+    assert done.out.endswith("most  2\n") and "Errors in handling MUST be told." in done.out
+    run = json.loads(duvet("recipe", "run", "look", "--json", '{"only": "km-help", "most": 1}', "--format", "json").out)
+    assert (run["status"], run["recipe"], run["outputs"]["most"]) == ("success", "look", 1)
+    # It is a tool like others.
+    call = ("call", "--pack", "knowledge", "km-recipe-run")
+    told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
+    assert (told["status"], told["recipe"]) == ("success", "stale-audit")
+    refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')
+
+
+def test_a_run_that_fails(duvet: Run) -> None:
+    done = duvet("recipe", "run", "look", "--var", "only=km-none")
+    assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out
+    told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)
+    assert told["error"]["code"] == "tool_failed"
+    assert [one["status"] for one in told["steps"]] == ["success", "success", "error"]
+    done = duvet("recipe", "run", "look", "--var=only=", "--var", "level=unspecified")
+    assert done.code == 1 and "code     assert_failed" in done.out
+
+
+def test_a_release(duvet: Run, project: Path) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+    config = '{"ingest": {"semantic": false}}'
+    make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
+    done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    ids = ("ingest", "wait", "coverage", "lifecycle", "search", "backup")
+    assert [(one["id"], one["status"]) for one in told["steps"]] == [(id, "success") for id in ids]
+    outputs = told["outputs"]
+    assert (outputs["run"]["profile"], outputs["run"]["success"]) == ("nightly", True)
+    assert outputs["coverage"]["artifact_total"] > 0
+    assert (project / outputs["backup_archive"]).is_file()
+    # The account of changes names the recipe, and what it has called.
+    lines = (project / ".duvet/knowledge/audit.jsonl").read_text().splitlines()
+    assert [(one["tool"], one["face"], one["outcome"]) for one in map(json.loads, lines)] == [
+        ("km-ingest-trigger", "workflow", "success"),
+        ("km-backup-trigger", "workflow", "success"),
+        ("km-recipe-run", "shell", "success"),
+    ]
+    done = duvet("recipe", "run", "release-prep", "--var", "query=zymurgy")
+    assert done.code == 1 and "code     assert_failed" in done.out
+
+
+def test_an_interruption(duvet_command: str, project: Path) -> None:
+    terminal = Terminal(duvet_command, make(project, {"recipes/wait.yaml": WAIT}), "recipe", "run", "wait")
+    terminal.until("1/2 wait")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.code() == 130
+    process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
+    assert process.stderr is not None
+    assert any(line == "1/2 wait\n" for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=LONGEST)
+    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    told = json.loads(out)
+    assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")

@@ -1,55 +1,139 @@
-"""`duvet report`: where its reports go, and where its text comes from."""
+"""`duvet report`: what it writes and when, what it says, and which warnings it gives. `duvet extract` writes the same."""
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, files
+from tests.cli.running import Done, Run, failed, files, times
+from tests.conftest import ROOT
 
 PAGE = ".duvet/reports/report.html"
-WRONG = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
+SPOUT = ".duvet/requirements/spec/pouring.toml"
+WRITTEN = [
+    PAGE,
+    ".duvet/reports/report.json",
+    ".duvet/requirements/spec/heating.toml",
+    SPOUT,
+    ".duvet/snapshot.txt",
+]
+PROGRESS = """\
+  Extracting requirements
+   Extracted requirements from 1 specifications\x20
+    Scanning sources
+     Scanned 3 sources\x20
+     Parsing annotations
+      Parsed 5 annotations\x20
+     Loading specifications
+      Loaded 1 specifications\x20
+     Mapping sections
+      Mapped 2 sections\x20
+    Matching references
+     Matched 5 references\x20
+     Sorting references
+      Sorted 5 references\x20
+     Writing .duvet/reports/report.json
+       Wrote .duvet/reports/report.json\x20
+     Writing .duvet/reports/report.html
+       Wrote .duvet/reports/report.html\x20
+     Writing .duvet/snapshot.txt
+       Wrote .duvet/snapshot.txt\x20
+"""
+SUMMARY = """\
+                                             needs        in      not
+specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
+Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
+
+PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
+"""
+WRONG = """\
+//= spec.md#nowhere
+//# The kettle MUST boil water.
+
+//= spec.md#heating
+//# The kettle MUST sing.
+
+//= type=test
+//# The kettle MUST boil water.
+"""
 
 
-def problems(done: Done) -> list[tuple[str, str]]:
+def places(done: Done) -> list[tuple[str, str]]:
     """The code and the place of each problem."""
     return re.findall(r"\[(DUV\d+)\]\n *--> (.*)", done.err)
 
 
-def test_a_report_on_standard_output(kettle: Path, duvet: Run) -> None:
+def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
+    """The files that are new or have changed."""
+    after = files(folder)
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def test_all_is_well(kettle: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
     ##% `duvet report` MUST write nothing to standard output, except for a report or problems that are sent there.
-    done = duvet("-q", "report", "--json", "-")
-    assert done == Done(0, (kettle / ".duvet/reports/report.json").read_text(), "")
+    before = files(kettle)
+    assert duvet("report") == Done(0, "", PROGRESS + SUMMARY)
+    written = files(kettle)
+    assert sorted(written.keys() - before.keys()) == WRITTEN
+    assert duvet("-q", "report") == Done(0, "", "")
+    assert files(kettle) == written
+    report = written[".duvet/reports/report.json"]
+    assert duvet("-q", "report", "--json", "-") == Done(0, report.decode(), "")
+    done = duvet("-q", "report", "--json", "a.json", "--json-v2", "-", "--html", "new/a.html", "--lcov", "lcov")
+    assert (done.code, done.out[:1], done.err) == (0, "{", "")
+    found = files(kettle)
+    assert sorted(found.keys() - written.keys()) == ["a.json", "lcov/compliance.0.lcov", "new/a.html"]
+    assert (found["a.json"], found["new/a.html"]) == (report, written[PAGE])
 
 
 def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> None:
     ##= man/spec/trace.md#reports
     ##% When an annotation is wrong, `duvet report` MUST write the HTML report with every problem, but no JSON, LCOV or
     ##% snapshot.
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
-    ##% sections.
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST report a quote that its section does not contain.
-    make(reported, {"src/a.rs": WRONG, "src/b.rs": f"{WRONG}\n//= nothing.md#here\n"})
+    make(reported, {"src/a.rs": WRONG, "src/b.rs": "//= spec.md#heating\n//# It MUST sing.\n\n//= nothing.md#here\n"})
     before = files(reported)
     done = duvet("report", "--json", "new.json", "--json-v2", "v2.json", "--lcov", "lcov")
+    found = [
+        ("DUV043", "src/a.rs:1:5"),
+        ("DUV050", "src/a.rs:5:5"),
+        ("DUV025", "src/a.rs:7:10"),
+        ("DUV050", "src/b.rs:2:5"),
+        ("DUV040", "src/b.rs:4:5"),
+    ]
+    assert (done.code, done.out, places(done)) == (1, "", found)
+    assert changed(reported, before) == {PAGE}
     page = (reported / PAGE).read_text()
-    assert problems(done) == [("DUV050", "src/a.rs:2:5"), ("DUV050", "src/b.rs:2:5"), ("DUV040", "src/b.rs:4:5")]
-    assert {name: data for name, data in files(reported).items() if before.get(name) != data} == {PAGE: page.encode()}
-    assert ">FAIL: 3 problems, 3 requirements not cited<" in page
-    assert [page.count(text) for text in ("src/a.rs:2:5", "src/b.rs:2:5", "src/b.rs:4:5")] == [1, 1, 1]
+    verdict = "FAIL: 5 problems, 3 requirements not cited"
+    assert done.err.splitlines()[-1] == verdict and f">{verdict}<" in page
+    assert [page.count(place) for _, place in found] == [1] * 5
+    for problem in ("missing section", "could not find text in section", "comment is missing source specification"):
+        assert problem in page and problem in done.err
 
 
-def test_problems_of_every_kind_are_in_one_order(reported: Path, duvet: Run) -> None:
+def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapshot: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
-    make(reported, {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": WRONG})
-    stale = ".duvet/requirements/spec/pouring.toml"
-    found = [("DUV036", f"{stale}:1"), ("DUV050", f"{stale}:9:9"), ("DUV050", "src/a.rs:2:5")]
-    assert problems(duvet("-q", "report", "--strict")) == found
+    more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
+    make(kettle, {".duvet/config.toml": CONFIG + more, ".duvet/todos/a.toml": "todo = 1\n", "src/b.rs": WRONG})
+    make(kettle, {"src/a.rs": "//# stray\n\n" + SOURCE.replace("The kettle MUST boil", "The kettle MUST b0il")})
+    (kettle / "src/c.rs").write_bytes(b"\xff")
+    done = duvet("report")
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "report"
+    snapshot.assert_match(done.err.partition("references \n")[2], "every_problem.txt")
+    assert (done.code, done.out) == (1, "")
+
+
+def test_problems_of_requirement_files_are_in_the_same_order(reported: Path, duvet: Run) -> None:
+    wrong = "//= spec.md#heating\n//# The kettle MUST boil milk.\n"
+    make(reported, {"spec.md": SPECIFICATION.replace("MAY", "might"), "src/a.rs": wrong})
+    found = [("DUV036", f"{SPOUT}:1"), ("DUV050", f"{SPOUT}:9:9"), ("DUV050", "src/a.rs:2:5")]
+    assert places(duvet("-q", "report", "--strict")) == found
 
 
 def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
@@ -66,13 +150,245 @@ def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
     assert all(r"\u{1b}[31m" in done.out + done.err and "\x1b" not in done.out + done.err for done in shown)
 
 
-def test_downloads_that_are_off(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% With `--offline`, duvet MUST NOT download anything.
-    url = "https://host.invalid/spec.md"
-    make(kettle, {".duvet/config.toml": CONFIG.replace("spec.md", url), "src/a.rs": SOURCE.replace("spec.md", url)})
-    done = duvet("-q", "report", "--offline")
-    assert (done.code, problems(done)) == (1, [("DUV045", ".duvet/config.toml:5:10")])
-    assert f"error: could not download {url}: downloads are off [DUV045]\n" in done.err
-    make(kettle, {".duvet/specifications/host.invalid/spec.txt": SPECIFICATION})
-    assert duvet("-q", "report", "--offline") == Done(0, "", "")
+def test_a_report_without_requirements(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"spec.md": "# Kettle\n\n## Heating\n\nThe kettle boils.\n", "src/a.rs": "//= spec.md#heating\n"})
+    done = duvet("report")
+    assert (done.code, done.out) == (0, "")
+    assert done.err.endswith(" \n1 specification cited without requirements\nPASS: no requirements\n")
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_line_ends_and_empty_sources_make_no_difference(ends: str, reported: Path, duvet: Run) -> None:
+    before = files(reported)
+    texts = {"src/a.rs": SOURCE, "spec.md": SPECIFICATION}
+    make(reported, {"src/b.rs": "", **{name: text.replace("\n", ends) for name, text in texts.items()}})
+    assert duvet("-q", "report") == Done(0, "", "")
+    kept = [*(name for name in WRITTEN if name.endswith("toml")), ".duvet/snapshot.txt"]
+    after = files(reported)
+    assert {name: after[name] for name in kept} == {name: before[name] for name in kept}
+
+
+EXTRACT = ("extract", "-f", "md", "-o", ".duvet/requirements", "spec.md")
+
+
+def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
+    before = files(kettle)
+    steps = "  Extracting requirements from spec.md\n   Extracted 3 requirements across 2 sections \n"
+    assert duvet(*EXTRACT) == Done(0, "", steps)
+    assert changed(kettle, before) == {".duvet/requirements/spec/heating.toml", SPOUT}
+    assert duvet("-q", *EXTRACT, "-e", "rs") == Done(0, "", "")
+    written = files(kettle / ".duvet/requirements/spec")
+    assert written["heating.toml"].startswith(b'target = "spec.md#heating"\n\n# Heating\n')
+    assert written["heating.rs"].startswith(b"//! spec.md#heating\n//!\n//! Heating\n")
+
+
+@pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
+def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], reported: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
+    ##% specification, and leave unchanged ones alone.
+    for path in (reported / ".duvet/requirements/spec").iterdir():
+        os.utime(path, ns=(1, 1))
+    make(reported, {"spec.md": SPECIFICATION.replace("drip", "leak")})
+    assert duvet("-q", *args) == Done(0, "", "")
+    written = times(reported / ".duvet/requirements/spec")
+    assert (written["heating.toml"], written["pouring.toml"] > 1) == (1, True)
+
+
+STORED = "put its text into .duvet/specifications/host.example/spec.txt"
+
+
+@pytest.mark.parametrize(
+    ("args", "done"),
+    [
+        ("-e json spec.md", failed('unsupported extraction type: "json"', hint="`toml` and `rs` are supported")),
+        ("-o out.toml spec.md", failed("single file extraction not supported, got out.toml", hint="name a folder")),
+        ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
+        ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
+        (
+            "file:///spec.md",
+            failed('file URLs are not supported: "file:///spec.md" [DUV041]', hint="name the file by its path"),
+        ),
+        *(
+            (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
+            for option, url, reason in (
+                ("--offline", "https://host.example/spec", "downloads are off"),
+                ("", "http://host.example/spec", "it is not https"),
+                ("", "ftp://host.example/spec", "downloads over ftp are not supported"),
+            )
+        ),
+    ],
+)
+def test_what_can_not_be_extracted(args: str, done: Done, kettle: Path, duvet: Run) -> None:
+    before = files(kettle)
+    assert duvet("-q", "extract", *args.split()) == done
+    assert files(kettle) == before
+
+
+DOUBTFUL = """\
+//# stray text
+
+//= spec.md#heating
+
+//# The kettle MUST boil water.
+
+//= spec.md#heating
+//# The kettle MUST boil watr.
+"""
+WARNINGS = """\
+warning: this text has no target, so it is ignored [DUV027]
+ --> src/a.rs:1:5
+  |
+1 | //# stray text
+  |     ^^^^^^^^^^ text here
+  = help: put a line with the target (spec#section) above it, or use another comment prefix
+
+warning: this text is cut off from its target on line 3, which now quotes nothing [DUV028]
+ --> src/a.rs:5:5
+  |
+5 | //# The kettle MUST boil water.
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^ text here
+  = help: remove the lines between the target and the text
+
+warning: this quote differs from the specification by one character; it is accepted [DUV051]
+ --> src/a.rs:8:5
+  |
+8 | //# The kettle MUST boil watr.
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^ text here
+  = help: quote the section's words as they stand there
+
+"""
+
+
+def warnings(done: Done) -> str:
+    """What is said between the steps and the summary of a run that passes."""
+    assert (done.code, done.out) == (0, "")
+    found = re.search(r"^warning:.*^\d+ warnings?\n", done.err, re.MULTILINE | re.DOTALL)
+    return found[0] if found else ""
+
+
+def test_doubts(reported: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#targets-and-quotes
+    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
+    ##% wrong byte, which SHOULD cause a warning.
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
+    before = files(make(reported, {"src/a.rs": DOUBTFUL}))
+    errors = WARNINGS.replace("warning:", "error:")
+    assert duvet("-q", "report", "--strict") == Done(1, "", f"{errors}encountered 3 errors\n")
+    assert changed(reported, before) == {PAGE}
+    assert warnings(duvet("report")) == f"{WARNINGS}3 warnings\n"
+    assert ".duvet/snapshot.txt" in changed(reported, before)
+
+
+def doubt(message: str, place: str, line: str, hint: str) -> str:
+    """One warning about a whole line."""
+    return f"warning: {message}\n --> {place}\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
+
+
+CLASH = """\
+warning: the requirements of spec.md#heating and 1 more section are lost: they have the same requirement files as these [DUV037]
+  --> .duvet/config.toml:11:10
+   |
+11 | source = "spec.markdown"
+   |          ^^^^^^^^^^^^^^^ configured here
+   = help: give the two specifications names that differ in more than their extensions
+
+1 warning
+"""
+
+
+def test_two_specifications_with_the_same_requirement_files(kettle: Path, duvet: Run) -> None:
+    make(kettle, {"spec.markdown": SPECIFICATION.replace("kettle", "pot"), "src/a.rs": ""})
+    make(kettle, {".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "spec.markdown"\n'})
+    assert warnings(duvet("report")) == CLASH
+
+
+@pytest.fixture
+def stale(reported: Path) -> Path:
+    """A project with requirements of a section that has none any more; nobody refers to it."""
+    return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
+
+
+STALE = doubt(
+    "this file was extracted from an earlier text of the specification; its section asks for nothing any more [DUV036]",
+    f"{SPOUT}:1",
+    'target = "spec.md#pouring"',
+    "`--prune` removes it",
+)
+LEFT = doubt(
+    'this file was extracted from "spec.md", which is not in the configuration [DUV036]',
+    f"{SPOUT}:1",
+    'target = "spec.md#pouring"',
+    "`--prune` removes it; a `[[specification]]` would keep it up to date",
+)
+
+
+def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
+    ##= man/spec/trace.md#requirements
+    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
+    ##% `--prune`.
+    text = (stale / SPOUT).read_text()
+    # It still stands in the section, so that nothing but its age is wrong with it.
+    make(stale, {SPOUT: text.replace("The spout MAY drip.", "drip.")})
+    assert warnings(duvet("report")) == STALE
+    assert (stale / SPOUT).exists()
+
+
+@pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
+def test_pruning(args: tuple[str, ...], stale: Path, duvet: Run) -> None:
+    before = files(make(stale, {".duvet/requirements/spec/mine.toml": ""}))
+    if args == EXTRACT:
+        assert f"\n --> {SPOUT}:1\n" in duvet(*args).err
+    done = duvet(*args, "--prune")
+    assert (done.code, done.out, f"     Removed {SPOUT} \n" in done.err) == (0, "", True)
+    assert files(stale).keys() == before.keys() - {SPOUT}
+
+
+def test_a_specification_without_requirements_left(stale: Path, duvet: Run) -> None:
+    make(stale, {"spec.md": "# Kettle\n\n## Heating\n", "src/a.rs": "", ".duvet/config.toml": CONFIG})
+    assert duvet("-q", "report", "--prune") == Done(0, "", "")
+    assert list((stale / ".duvet/requirements/spec").iterdir()) == []
+
+
+@pytest.fixture
+def left(reported: Path) -> Path:
+    """A project that has another specification now, and one file of the first one, which nobody changed."""
+    config = CONFIG.replace("spec.md", "tea.md")
+    make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
+    (reported / ".duvet/requirements/spec/heating.toml").unlink()
+    return reported
+
+
+def test_a_specification_that_is_configured_no_more(left: Path, duvet: Run) -> None:
+    assert warnings(duvet("report")) == LEFT
+    before = files(left)
+    # It stays while the other specification is missing.
+    (left / "tea.md").rename(left / "away.md")
+    done = duvet("report", "--prune")
+    assert (done.code, "DUV036" in done.err, (left / SPOUT).exists()) == (1, False, True)
+    (left / "away.md").rename(left / "tea.md")
+    assert duvet("-q", "report", "--prune") == Done(0, "", "")
+    assert files(left).keys() == before.keys() - {SPOUT}
+    assert duvet("-q", "report", "--strict") == Done(0, "", "")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {SPOUT: "{}# Ours.\n"},
+        {SPOUT: "[[spec]]\ntarget = 'spec.md#pouring'\nquote = 'The spout MAY drip.'\n"},
+        {".duvet/requirements/by/hand.toml": "{}"},
+        {".duvet/requirements/spec/other.toml": "{}"},
+        {".duvet/exceptions/spec/pouring.toml": "{}"},
+        {SPOUT: "{}", ".duvet/config.toml": CONFIG.partition("[[specification]]")[0]},
+        {SPOUT: "{}", ".duvet/config.toml": CONFIG.replace('"spec.md"', '"./spec.md"')},
+    ],
+)
+def test_what_people_keep_there_is_not_pruned(change: dict[str, str], left: Path, duvet: Run) -> None:
+    text = (left / SPOUT).read_text()
+    (left / SPOUT).unlink()
+    make(left, {path: content.replace("{}", text) for path, content in change.items()})
+    duvet("report", "--prune")
+    assert set(change) <= set(files(left))
+    assert "DUV036" not in duvet("report").err

@@ -1,60 +1,54 @@
-"""The page that `duvet report` keeps follows all that is shown on it."""
+"""The HTML report of `duvet report`: it follows all that is shown on it, and `--open` opens it."""
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
-from tests.cli.made import SOURCE
-from tests.cli.running import Run
+import pytest
+
+from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.running import Run, failed, files, runner
+from tests.cli.watched import Watch
 from tests.histories import commit, git, history
+from tests.unit.queries.made import CONFIG as TEA_CONFIG
+from tests.unit.queries.made import FILES
+from tests.unit.watching.edits import save_by_rename
 
 PAGE = ".duvet/reports/report.html"
 
 
-def test_the_page_follows_the_commit(kettle: Path, duvet: Run) -> None:
+def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    def reported() -> str:
+        assert duvet("report").code == 0
+        kept = (kettle / PAGE).read_text()
+        assert duvet("--no-cache", "report").code == 0
+        assert (kettle / PAGE).read_text() == kept
+        assert duvet("report").code == 0
+        return kept
+
     history(kettle, {".gitignore": ".duvet/reports/\n.duvet/cache/\n"})
-    duvet("report")
     first = git(kettle, "rev-parse", "HEAD")[:12]
-    assert first in (kettle / PAGE).read_text()
+    assert first in reported()
     assert "nothing has changed" in duvet("report").err
     second = commit(kettle)[:12]
     assert "nothing has changed" not in duvet("report").err
-    page = (kettle / PAGE).read_text()
-    assert second in page
-    assert first not in page
+    page = reported()
+    assert second in page and first not in page
     git(kettle, "pack-refs", "--all", "--prune")
-    duvet("report")
-    assert (kettle / PAGE).read_text() == page
+    assert reported() == page
     git(kettle, "checkout", "--quiet", "--detach", first)
-    assert duvet("report").code == 0
-    kept = (kettle / PAGE).read_bytes()
-    assert first.encode() in kept
-    assert duvet("--no-cache", "report").code == 0
-    assert (kettle / PAGE).read_bytes() == kept
-
-
-def test_the_page_follows_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-    ##% `snippet-lines` says.
-    duvet("report")
-    assert "<pre>fn boil() {}</pre>" in (kettle / PAGE).read_text()
+    page = reported()
+    assert first in page and "<pre>fn boil() {}</pre>" in page
     (kettle / "src/a.rs").write_text(SOURCE.replace("fn boil()", "fn cook()"))
-    assert duvet("report").code == 0
-    kept = (kettle / PAGE).read_bytes()
-    assert b"<pre>fn cook() {}</pre>" in kept
-    duvet("--no-cache", "report")
-    assert (kettle / PAGE).read_bytes() == kept
+    assert "<pre>fn cook() {}</pre>" in reported()
 
 
 def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
     (kettle / "src/a.rs").write_text(SOURCE.partition("\n\n")[0])
     duvet("report")
     history(kettle, {})
@@ -117,3 +111,134 @@ def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
     (kettle / ".duvet/config.toml").write_text(EMBEDDED.replace("embed-json = true\n", ""))
     assert duvet("report").code == 0
     assert embedded(page) == []
+
+
+PAGES = TEA_CONFIG.replace("enabled = false", "embed-json = true\n[report.snapshot]\nenabled = true")
+"""A page with all that can be on it."""
+ELSEWHERE = {
+    "LANG": "de_DE.ISO-8859-1",
+    "LC_ALL": "C",
+    "TZ": "Pacific/Auckland",
+    "PYTHONHASHSEED": "7",
+    "HOME": "/nowhere",
+    "COLUMNS": "40",
+    "GIT_DIR": "/nowhere",
+    "GITHUB_ACTIONS": "false",
+}
+
+
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
+    ##= man/spec/page.md#working-with-the-report
+    ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
+    here = make(
+        tmp_path / "here/kettle",
+        {
+            **FILES,
+            ".duvet/config.toml": PAGES,
+            "src/é.rs": "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n",
+        },
+    )
+    there = tmp_path / "there/deeper/kettle"
+    if is_committed:
+        history(here, {".gitignore": ".duvet/cache/\n.duvet/reports/\n"})
+        assert runner(duvet_command, here)("report").code in (0, 1)
+        commit(here)
+        (here / "src/é.rs").write_text("//= tea.md#serving\n//# A biscuit MAY be offered.\nfn offer() {}\n")
+    shutil.copytree(here, there)
+    pages = []
+    for folder, environ in ((here, {"PYTHONHASHSEED": "1"}), (there, ELSEWHERE), (there, {})):
+        for options in (("--no-cache", "report"), ("report",)):
+            runner(duvet_command, folder)(*options, environ=environ)
+            pages.append((folder / PAGE).read_bytes())
+    assert pages[0].count(b"biscuit") > 1
+    assert len(set(pages)) == 1
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Path:
+    """A browser that writes down what it is asked to show."""
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >> "{tmp_path}/shown"\n')
+    script.chmod(0o755)
+    return script
+
+
+def shown(browser: Path) -> list[str]:
+    """What has been shown, less the folder of the test."""
+    path = browser.with_name("shown")
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line.replace(browser.parent.as_uri(), "<test>") for line in lines]
+
+
+def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Path) -> None:
+    ##= man/spec/page.md#working-with-the-report
+    ##% `duvet report --open` MUST open the finished report in the browser, once even with `--watch`, or fail when no
+    ##% report is written.
+    environ = {"BROWSER": str(browser)}
+    assert duvet("report").code == 0
+    assert shown(browser) == []
+    again = duvet("report", "--open", environ=environ)
+    assert "nothing has changed" in again.err
+    assert duvet("--no-cache", "report", "--open", environ=environ).code == 0
+    assert shown(browser) == [f"<test>/kettle/{PAGE}"] * 2
+
+
+def test_another_file_and_a_run_that_fails(kettle: Path, duvet: Run, browser: Path) -> None:
+    done = duvet("report", "--html", "a page#1.html", "--open", environ={"BROWSER": str(browser)})
+    assert (done.code, shown(browser)) == (0, ["<test>/kettle/a%20page%231.html"])
+    (kettle / "src/a.rs").write_text("//= spec.md#heating\n//# It is cold.\n")
+    done = duvet("report", "--open", environ={"BROWSER": str(browser)})
+    assert (done.code, shown(browser)[1:]) == (1, [f"<test>/kettle/{PAGE}"])
+
+
+@pytest.mark.parametrize("options", [(), ("--html", "-")])
+def test_no_page(kettle: Path, duvet: Run, browser: Path, options: tuple[str, ...]) -> None:
+    (kettle / ".duvet/config.toml").write_text(CONFIG + "[report.html]\nenabled = false\n")
+    done = duvet("report", "--open", *options, environ={"BROWSER": str(browser)})
+    hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+    assert (done.code, shown(browser)) == (1, [])
+    assert done.err.endswith(failed("there is no page to open", hint=hint).err)
+
+
+def test_no_page_could_be_written(kettle: Path, duvet: Run, browser: Path) -> None:
+    (kettle / PAGE).mkdir(parents=True)
+    done = duvet("report", "--open", environ={"BROWSER": str(browser)})
+    assert (done.code, shown(browser)) == (1, [])
+    assert "can't write this file" in done.err and "no page to open" not in done.err
+
+
+@pytest.mark.parametrize("name", ["/no/browser", "/no/browser 'of mine %s"])
+def test_no_browser(kettle: Path, duvet: Run, name: str) -> None:
+    done = duvet("report", "--open", environ={"BROWSER": name, "PATH": "/nowhere"})
+    hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+    assert (done.code, done.err.endswith(failed("no browser was found", PAGE, hint).err)) == (1, True)
+
+
+def test_watching(kettle: Path, browser: Path, watch: Watch) -> None:
+    watched = watch("report", "--watch", "--open", BROWSER=str(browser))
+    watched.until()
+    save_by_rename("src/a.rs", "")(kettle)
+    watched.until()
+    watched.interrupted()
+    assert shown(browser) == [f"<test>/kettle/{PAGE}"]
+
+
+def test_watching_what_can_not_be_reported_on_at_first(kettle: Path, browser: Path, watch: Watch) -> None:
+    (kettle / ".duvet/config.toml").write_text("[")
+    watched = watch("report", "--watch", "--open", BROWSER=str(browser))
+    watched.until()
+    assert shown(browser) == []
+    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
+    watched.until()
+    watched.interrupted()
+    assert shown(browser) == [f"<test>/kettle/{PAGE}"]
+
+
+def test_the_page_on_standard_output(kettle: Path, duvet: Run) -> None:
+    plain = duvet("report", "--html", "page.html")
+    done = duvet("report", "--html", "-")
+    assert done.code == plain.code == 0
+    assert done.out.encode() == files(kettle)["page.html"] == files(kettle)[PAGE]
+    assert done.err.splitlines()[-1] == plain.err.splitlines()[-1]
+    assert duvet("report", "--html", "-").out == done.out

@@ -1,102 +1,117 @@
-"""Standard streams that are closed, full, or read by nobody: no traceback, and the work is done all the same."""
+"""Standard streams that are closed, full, or read by nobody, and interruptions: no traceback, and no half of anything."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
+import socket
 import subprocess
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.made import make
-from tests.cli.running import Done, Run, files, runner
+from tests.cli.made import CONFIG, make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.running import Done, Run, failed, files, runner, shell, start
+from tests.unit.project.made import FILES as WRONG
+from tests.unit.queries.made import FILES as QUERIES
+from tests.unit.search.made import FILES as SEARCH
+from tests.unit.specs.serving import LONGEST, Held, text
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="a shell and its streams")
-
-FULL = "error: can't write to standard output: No space left on device (os error 28) [DUV015]\n --> -\n"
+CLOSED = failed("standard output is closed [DUV015]", "-")
+FULL = failed("can't write to standard output: No space left on device (os error 28) [DUV015]", "-")
 SNAPSHOT = ".duvet/snapshot.txt"
+COMMANDS: dict[str, dict[str, str]] = {
+    "uncited --fail-on must": QUERIES,
+    "prioritize": QUERIES,
+    "search pot": SEARCH,
+    "show src/pot.rs --context 1000": TEA_PROJECT,
+    "-q validate --format json src/right.py": WRONG,
+    "-q validate --diff src/broken.rs": WRONG,
+    "cite tea#cup --at src/pot.rs:7 --dry-run": TEA_PROJECT,
+}
+"""Commands that write a result to standard output, each in a project."""
 
 
-def shell(folder: Path, duvet_command: str, script: str) -> Done:
-    """What a shell does with `duvet` in a script."""
-    return runner("/bin/sh", folder)("-c", script.replace("duvet", duvet_command))
+@pytest.mark.parametrize("line", COMMANDS)
+def test_each_command_minds_its_streams(line: str, duvet_command: str, unread: int, tmp_path: Path) -> None:
+    args = line.split()
+    folder = make(tmp_path / "project", COMMANDS[line])
+    duvet = runner(duvet_command, folder)
+    code, out, err = duvet(*args)
+    before = files(folder)
+    assert out
+    assert duvet(*args, stdout=unread) == Done(code, "", err)
+    assert duvet(*args, stderr=unread) == Done(code, out, "")
+    first = f"{out.splitlines()[0]}\n"
+    piped = shell(duvet_command, folder, f"duvet {line} <&- | head -n 1; exit ${{PIPESTATUS[0]}}")
+    assert piped == Done(code, first, err)
+    done = shell(duvet_command, folder, f"duvet {line} >&-")
+    assert (done.code, done.err.endswith(CLOSED.err)) == (1, True)
+    assert files(folder) == before
 
 
-def unread() -> int:
-    """A stream whose reader has gone."""
-    reader, writer = os.pipe()
-    os.close(reader)
-    return writer
+def test_a_citation_is_written_only_where_it_can_be_shown(duvet_command: str, unread: int, tmp_path: Path) -> None:
+    folder = make(tmp_path / "tea", TEA_PROJECT)
+    before = files(folder)
+    assert shell(duvet_command, folder, "duvet cite tea#cup --at src/pot.rs:7 <&- >&-") == CLOSED
+    assert files(folder) == before
+    assert runner(duvet_command, folder)("cite", "tea#cup", "--at", "src/pot.rs:1", stdout=unread) == Done(0, "", "")
+    assert files(folder)["src/pot.rs"].startswith(b"//= tea.md#cup\n")
 
 
-def test_a_reader_that_has_read_enough(kettle: Path, duvet_command: str) -> None:
-    done = shell(kettle, duvet_command, "duvet -q report --json - | head -c 1")
-    assert done == Done(0, "{", "")
-    assert (kettle / SNAPSHOT).exists()
+@pytest.mark.parametrize("line", ["-q report --json -", "config", "--help", "--version"])
+def test_nobody_reads_standard_output(line: str, duvet: Run, unread: int) -> None:
+    assert duvet(*line.split(), stdout=unread) == Done(0, "", "")
 
 
-@pytest.mark.parametrize("args", [("-q", "report", "--json", "-"), ("config",), ("--help",), ("--version",)])
-def test_nobody_reads_standard_output(args: tuple[str, ...], kettle: Path, duvet: Run) -> None:
-    stream = unread()
-    assert duvet(*args, stdout=stream) == Done(0, "", "")
-    os.close(stream)
-
-
-def test_a_verdict_needs_no_reader(kettle: Path, duvet: Run) -> None:
-    stream = unread()
+def test_a_verdict_needs_no_reader(kettle: Path, duvet: Run, unread: int) -> None:
     make(kettle, {"src/a.rs": ""})
-    done = duvet("-q", "report", "--ci", "--json", "-", stdout=stream)
-    os.close(stream)
+    done = duvet("-q", "report", "--ci", "--json", "-", stdout=unread)
     assert (done.code, done.err.count("error: Could not read report snapshot.")) == (1, 1)
 
 
 @pytest.mark.parametrize(
-    ("args", "code"), [(("report",), 0), (("report", "--ci"), 1), (("frobnicate",), 2), ((), 2), (("extract",), 2)]
+    ("line", "code"), [("report", 0), ("report --ci", 1), ("frobnicate", 2), ("", 2), ("extract", 2)]
 )
-def test_nobody_reads_standard_error(args: tuple[str, ...], code: int, kettle: Path, duvet: Run) -> None:
-    stream = unread()
-    assert duvet(*args, stderr=stream) == Done(code, "", "")
-    os.close(stream)
-    assert (kettle / ".duvet/reports/report.json").exists() == (args[:1] == ("report",))
+def test_nobody_reads_standard_error(line: str, code: int, kettle: Path, duvet: Run, unread: int) -> None:
+    assert duvet(*line.split(), stderr=unread) == Done(code, "", "")
+    assert (kettle / ".duvet/reports/report.json").exists() == line.startswith("report")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize("args", [("report", "--json", "-"), ("config",)])
-def test_standard_output_is_full(args: tuple[str, ...], reported: Path, duvet: Run) -> None:
+@pytest.mark.parametrize(
+    ("line", "done"),
+    [
+        ("-q report --json -", FULL),
+        ("-q config", FULL),
+        ("--help", failed("No space left on device (os error 28)")),
+        ("--version", failed("No space left on device (os error 28)")),
+    ],
+)
+def test_standard_output_is_full(line: str, done: Done, reported: Path, duvet: Run) -> None:
     before = files(make(reported, {"src/a.rs": ""}))
     with open("/dev/full", "wb") as full:
-        assert duvet("-q", *args, stdout=full) == Done(1, "", f"{FULL}\nencountered 1 errors\n")
+        assert duvet(*line.split(), stdout=full) == done
     assert files(reported) == before
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-@pytest.mark.parametrize("option", ["--help", "--version"])
-def test_help_on_a_full_device(option: str, duvet: Run) -> None:
-    with open("/dev/full", "wb") as full:
-        done = duvet(option, stdout=full)
-    assert done == Done(1, "", "error: No space left on device (os error 28)\n\nencountered 1 errors\n")
-
-
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed(closed: str, kettle: Path, duvet_command: str) -> None:
-    assert shell(kettle, duvet_command, f"duvet -q report {closed}") == Done(0, "", "")
-    assert (kettle / SNAPSHOT).exists()
-
-
-def test_standard_output_is_closed_but_asked_for(reported: Path, duvet_command: str) -> None:
-    before = files(make(reported, {"src/a.rs": ""}))
-    done = shell(reported, duvet_command, "duvet -q report --json - >&-")
-    message = "error: standard output is closed [DUV015]\n --> -\n\nencountered 1 errors\n"
-    assert done == Done(1, "", message)
-    assert files(reported) == before
-
-
-def test_standard_error_is_closed_and_something_is_wrong(kettle: Path, duvet_command: str) -> None:
-    make(kettle, {"src/a.rs": "//= spec.md#nowhere\n"})
-    assert shell(kettle, duvet_command, "duvet report 2>&-") == Done(1, "", "")
-    assert shell(kettle, duvet_command, "duvet frobnicate 2>&-").code == 2
+@pytest.mark.parametrize(
+    ("script", "done"),
+    [
+        ("duvet -q report --json - | head -c 1", Done(0, "{", "")),
+        *((f"duvet -q report {closed}", Done(0, "", "")) for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-")),
+        ("duvet -q report --json - >&-", CLOSED),
+        ("echo //= spec.md#nowhere > src/a.rs; duvet report 2>&-", Done(1, "", "")),
+        ("duvet frobnicate 2>&-", Done(2, "", "")),
+    ],
+)
+def test_streams_that_are_closed(script: str, done: Done, kettle: Path, duvet_command: str) -> None:
+    assert shell(duvet_command, kettle, script) == done
+    assert (kettle / SNAPSHOT).exists() is (done.code == 0)
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
@@ -104,7 +119,7 @@ def test_standard_output_under_each_of_its_names(name: str, reported: Path, duve
     expected = json.loads((reported / ".duvet/reports/report.json").read_text())
     piped = duvet("-q", "report", "--json", name)
     assert (piped.code, json.loads(piped.out), piped.err) == (0, expected, "")
-    into_file = shell(reported, duvet_command, f"duvet -q report --json {name} >out.json")
+    into_file = shell(duvet_command, reported, f"duvet -q report --json {name} >out.json")
     assert (into_file, json.loads((reported / "out.json").read_text())) == (Done(0, "", ""), expected)
 
 
@@ -118,7 +133,57 @@ def test_a_pipe_with_a_reader(reported: Path, duvet: Run) -> None:
         assert reader.communicate(timeout=60)[0] == expected
 
 
-def test_merging_what_comes_from_standard_input(reported: Path, duvet: Run) -> None:
-    report = duvet("-q", "report", "--json-v2", "-").out.encode()
-    merged = duvet("merge", "--input", "-", "--output", "-", stdin=None, input=report)
-    assert merged == Done(0, report.decode(), "")
+def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+@pytest.fixture
+def silent_server() -> Iterator[int]:
+    """The port of a server that takes every call and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+def test_an_interruption_while_downloading(silent_server: int, reported: Path, duvet_command: str) -> None:
+    url = f"http://127.0.0.1:{silent_server}/spec"
+    before = files(make(reported, {".duvet/config.toml": CONFIG.replace('"spec.md"', f'"{url}"')}))
+    process = start(duvet_command, reported, "report", "--allow-http")
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(2)]
+    assert lines == ["  Extracting requirements\n", f" Downloading {url}\n"]
+    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert files(reported) == before
+
+
+def test_an_interruption_while_downloading_several(held: Held, reported: Path, duvet_command: str) -> None:
+    ##= man/spec/trace.md#specifications
+    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
+    held.held = {"/good/slow", "/good/stuck"}
+    urls = [f"{held.url}/good/{name}" for name in ("slow", "quick", "stuck")]
+    configured = "[[specification]]\n".join(f'source = "{url}"\n' for url in urls)
+    before = files(make(reported, {".duvet/config.toml": CONFIG.replace('source = "spec.md"\n', configured)}))
+    process = start(duvet_command, reported, "report", "--allow-http")
+    assert process.stderr is not None
+    assert [process.stderr.readline() for _ in range(5)] == [
+        "  Extracting requirements\n",
+        *(f" Downloading {url}\n" for url in urls),
+        f"  Downloaded {urls[1]} \n",
+    ]
+    assert {held.asked.get(timeout=LONGEST) for _ in urls} == {"/good/slow", "/good/quick", "/good/stuck"}
+    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert files(reported) == {**before, ".duvet/specifications/127.0.0.1/good/quick.txt": text("quick")}
+
+
+def test_an_interruption_while_writing(reported: Path, duvet_command: str) -> None:
+    make(reported, {"src/a.rs": "//= spec.md#heating\n//# The kettle MUST boil water.\n" * 2000})
+    before = files(reported)
+    os.mkfifo(reported / "pipe")
+    reader = os.open(reported / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    process = start(duvet_command, reported, "-q", "report", "--json", "pipe")
+    # What comes first is in the pipe, and the rest does not fit.
+    assert select.select([reader], [], [], 60)[0] == [reader]
+    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    os.close(reader)
+    assert files(reported) == before

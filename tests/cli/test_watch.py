@@ -1,18 +1,20 @@
-"""`duvet report --watch`."""
+"""`duvet report --watch`: what it notices, what it says, and what it asks of the system."""
 
 from __future__ import annotations
 
-import sys
+import shutil
+import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from duvet.commands.report import wait_for_change
+from duvet.project.changes import ChangeWatcher
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
-from tests.cli.running import Run, files, run
-from tests.cli.watched import WAITING, Told, Watch
+from tests.cli.running import LINUX, Run, failed, files, run
+from tests.cli.watched import WAITING, Told, Watch, Watched
 from tests.unit.watching.edits import Edit, append, create, delete, move, save_by_rename, save_with_backup
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
 PASS = "PASS: 1 of 3 applicable requirements done (33 %), 0 excepted"
 HALF = SOURCE.partition("\n\n")[0]
@@ -20,16 +22,16 @@ HALF = SOURCE.partition("\n\n")[0]
 NONE_PASS = "PASS: 0 of 3 applicable requirements done (0 %), 0 excepted"
 WRONG = SOURCE.replace("boil water", "cook")
 WRONG_FAIL = "FAIL: 2 problems, 3 requirements not cited"
+MORE_FAIL = "FAIL: 2 problems, 2 requirements not cited"
+CONFIGURATION, REPORT = ".duvet/config.toml", ".duvet/reports/report.json"
 HEATING = ".duvet/requirements/spec/heating.toml"
 
 
 def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
     ##% match other files, until it is interrupted.
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
     ##% files first.
     other = make(kettle.with_name("other"), {name: data.decode() for name, data in files(kettle).items()})
@@ -46,55 +48,37 @@ def test_all_that_is_told(kettle: Path, duvet_command: str, duvet: Run, watch: W
     assert files(kettle) == files(other)
 
 
-STEPS: dict[str, tuple[Edit, Told]] = {
-    "a source is edited": (append("src/a.rs"), Told("src/a.rs", 0, PASS)),
-    "a source is saved by renaming": (save_by_rename("src/a.rs", HALF), Told("src/a.rs", 0, NONE_PASS)),
-    "a source is saved with a backup": (save_with_backup("src/a.rs", WRONG), Told("src/a.rs", 2, WRONG_FAIL)),
-    "a source is new": (create("src/b.rs", HALF), Told("src/b.rs", 0, PASS)),
-    "a source is new in a new folder": (
-        create("src/deep/b.rs", WRONG),
-        Told("src/deep/b.rs", 2, "FAIL: 2 problems, 2 requirements not cited"),
-    ),
-    "a source is deleted": (
-        delete("src/a.rs"),
-        Told("src/a.rs", 0, NONE_PASS),
-    ),
-    "a source is renamed": (move("src/a.rs", "src/b.rs"), Told("src/a.rs, src/b.rs", 0, PASS)),
-    "a folder is renamed": (
-        move("src", "code"),
-        Told("src/a.rs", 0, NONE_PASS),
-    ),
-    "the configuration": (
-        save_by_rename(".duvet/config.toml", CONFIG.replace(".rs", ".c")),
-        Told(".duvet/config.toml", 0, NONE_PASS),
-    ),
-    "the specification": (
-        save_by_rename("spec.md", SPECIFICATION.replace("boil", "cook")),
-        Told("spec.md", 2, "FAIL: 2 problems, 3 requirements not cited"),
-    ),
-    "a requirement file": (append(HEATING), Told(HEATING, 0, PASS)),
-    "a report is deleted": (delete(".duvet/reports/report.json"), Told(".duvet/reports/report.json", 0, PASS)),
-    "the snapshot is changed": (append(".duvet/snapshot.txt"), Told(".duvet/snapshot.txt", 0, PASS)),
+STEPS: dict[str, tuple[Edit, str, int, str]] = {
+    "a source is edited": (append("src/a.rs"), "src/a.rs", 0, PASS),
+    "a source is saved by renaming": (save_by_rename("src/a.rs", HALF), "src/a.rs", 0, NONE_PASS),
+    "a source is saved with a backup": (save_with_backup("src/a.rs", WRONG), "src/a.rs", 2, WRONG_FAIL),
+    "a source is new": (create("src/b.rs", HALF), "src/b.rs", 0, PASS),
+    "a source is new in a new folder": (create("src/deep/b.rs", WRONG), "src/deep/b.rs", 2, MORE_FAIL),
+    "a source is deleted": (delete("src/a.rs"), "src/a.rs", 0, NONE_PASS),
+    "a source is renamed": (move("src/a.rs", "src/b.rs"), "src/a.rs, src/b.rs", 0, PASS),
+    "a folder is renamed": (move("src", "code"), "src/a.rs", 0, NONE_PASS),
+    "the configuration": (save_by_rename(CONFIGURATION, CONFIG.replace(".rs", ".c")), CONFIGURATION, 0, NONE_PASS),
+    "the specification": (save_by_rename("spec.md", SPECIFICATION.replace("boil", "cook")), "spec.md", 2, WRONG_FAIL),
+    "a requirement file": (append(HEATING), HEATING, 0, PASS),
+    "a report is deleted": (delete(REPORT), REPORT, 0, PASS),
+    "the snapshot is changed": (append(".duvet/snapshot.txt"), ".duvet/snapshot.txt", 0, PASS),
 }
+"""Edits, and what the next run says: the names that changed, the number of problems and the verdict."""
 
 
-@pytest.mark.parametrize("edit, told", STEPS.values(), ids=STEPS)
-def test_one_change(edit: Edit, told: Told, kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##= type=test
-    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
-    ##% match other files, until it is interrupted.
+@pytest.mark.parametrize("what", STEPS)
+def test_one_change(what: str, kettle: Path, watch: Watch) -> None:
     watched = watch("report", "--watch")
     watched.until()
+    edit, changed, problems, verdict = STEPS[what]
     edit(kettle)
-    assert watched.told() == told
+    assert watched.told() == Told(changed, problems, verdict)
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
 
 
 @pytest.mark.parametrize("options", [(), ("--no-cache",)], ids=["cache", "no cache"])
 def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#noticing-changes
-    ##= type=test
     ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
     ##% effect.
     # Patterns look through the folders that the reports are written to.
@@ -111,29 +95,11 @@ def test_as_many_runs_as_changes(options: tuple[str, ...], kettle: Path, watch: 
         assert watched.told() == Told(f"src/{count}.rs", 0, PASS)
     # Another run before this would have told of itself.
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
-
-
-def test_a_report_is_mended_once(kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
-    ##% an input changes.
-    report = kettle / ".duvet" / "reports" / "report.json"
-    watched = watch("report", "--watch")
-    watched.until()
-    for _ in range(2):
-        report.unlink()
-        assert watched.told() == Told(".duvet/reports/report.json", 0, PASS)
-        report.write_text("another's")
-        append("src/a.rs")(kettle)
-        assert watched.told().changed.endswith("src/a.rs")
-        assert report.read_text() != "another's"
-    assert watched.interrupted() == (130, "", "\ninterrupted\n")
+    assert (kettle / ".duvet" / "cache").exists() is (options == ())
 
 
 def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% `duvet report --watch` MUST report problems with the configuration and annotations, and go on watching.
     watched = watch("report", "--watch")
     watched.until()
@@ -154,19 +120,19 @@ def test_what_is_wrong_ends_nothing(kettle: Path, watch: Watch) -> None:
     assert watched.told().changed == ".duvet/config.toml"
 
 
-def test_wrong_from_the_start(kettle: Path, watch: Watch) -> None:
-    make(kettle, {".duvet/config.toml": "nothing =\n"})
+@pytest.mark.parametrize(
+    ("path", "wrong", "right"),
+    [(".duvet/config.toml", "nothing =\n", CONFIG), ("duvet.config.yaml", "pages: 1\n", "pages: []\n")],
+)
+def test_wrong_from_the_start(path: str, wrong: str, right: str, kettle: Path, watch: Watch) -> None:
+    make(kettle, {path: wrong})
     watched = watch("report", "--watch")
-    watched.until()
-    save_by_rename(".duvet/config.toml", CONFIG)(kettle)
-    assert watched.told() == Told(".duvet/config.toml", 0, PASS)
+    assert "error: " in watched.until()
+    save_by_rename(path, right)(kettle)
+    assert watched.told() == Told(path, 0, PASS)
 
 
 def test_several_changes_are_one(kettle: Path, watch: Watch) -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##= type=test
-    ##% `duvet report --watch` SHOULD answer changes that come together with one run, and MUST name some of the changed
-    ##% files first.
     (kettle / "away").mkdir()
     for count in range(5):
         create(f"away/{count}.rs")(kettle)
@@ -202,14 +168,6 @@ def test_quiet(kettle: Path, watch: Watch) -> None:
     assert watched.interrupted() == (130, "", "\ninterrupted\n")
 
 
-def test_without_cache(kettle: Path, watch: Watch) -> None:
-    watched = watch("--no-cache", "report", "--watch")
-    watched.until()
-    append("src/a.rs")(kettle)
-    assert watched.told() == Told("src/a.rs", 0, PASS)
-    assert not (kettle / ".duvet" / "cache").exists()
-
-
 def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
     duvet("report")
     watched = watch("report", "--watch", "--prune")
@@ -221,9 +179,72 @@ def test_a_pruned_file(kettle: Path, duvet: Run, watch: Watch) -> None:
     assert watched.told().changed == "src/a.rs"
 
 
-def test_a_configuration_of_the_service_that_is_wrong_for_a_time(kettle: Path, watch: Watch) -> None:
-    make(kettle, {"duvet.config.yaml": "pages: 1\n"})
-    watched = watch("report", "--watch")
-    assert "error: pages: " in watched.until()
-    save_by_rename("duvet.config.yaml", "pages: []\n")(kettle)
-    assert watched.told() == Told("duvet.config.yaml", 0, PASS)
+def asked(watched: Watched) -> list[int]:
+    """The numbers of the folders that the process asks the system about."""
+    infos = (info.read_text() for info in Path(f"/proc/{watched.process.pid}/fdinfo").iterdir())
+    lines = [line for info in infos for line in info.splitlines() if line.startswith("inotify")]
+    return sorted(int(line.split("ino:")[1].split()[0], 16) for line in lines)
+
+
+@LINUX
+def test_who_is_asked(kettle: Path, watch: Watch) -> None:
+    ##= man/spec/watch.md#noticing-changes
+    ##% duvet MUST watch only the folders that matter, by notifications of the system, and poll only when
+    ##% `WATCHFILES_FORCE_POLLING` says so.
+    make(kettle, {"src/deep/b.rs": "", "node_modules/a/b/c.rs": "", "target/debug/d.rs": ""})
+    watched, polling = watch("report", "--watch"), watch("report", "--watch", WATCHFILES_FORCE_POLLING="1")
+    watched.until()
+    polling.until()
+    written = (".duvet/reports", ".duvet/requirements", ".duvet/requirements/spec")
+    folders = ("", ".duvet", "src", "src/deep", *written)
+    assert asked(watched) == sorted((kettle / name).stat().st_ino for name in folders)
+    assert asked(polling) == []
+
+
+LIMITS = {
+    "max_inotify_watches": failed(
+        "can't watch 6 folders: the system allows no more",
+        hint="raise the limit, with `sudo sysctl fs.inotify.max_user_watches=524288`, or name fewer folders",
+    ),
+    "max_inotify_instances": failed(
+        "can't watch for changes: too many programs of this user do so, or too many files are open",
+        hint="end some of them, or raise the limit, with `sudo sysctl fs.inotify.max_user_instances=1024`",
+    ),
+}
+ANOTHER_USER = ("unshare", "--user", "--map-root-user", "sh", "-c", 'echo 0 > "/proc/sys/user/$0" && exec "$@"')
+"""A user of its own, who is allowed nothing of one kind."""
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_of_the_system(limit: str, reported: Path, duvet: Run) -> None:
+    ##= man/spec/watch.md#noticing-changes
+    ##% When the system does not allow enough watched folders, duvet MUST say so and what to do.
+    before = (*ANOTHER_USER, limit)
+    if not shutil.which("unshare") or subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system has no users of users")
+    assert duvet("-q", "report", "--watch", before=before) == LIMITS[limit]
+
+
+class Scripted(ChangeWatcher):
+    """Changes in a given order, of which `report` is an output."""
+
+    def __init__(self, *script: tuple[str, ...]) -> None:
+        super().__init__()
+        self.script = iter(script)
+
+    def wait(self) -> tuple[str, ...] | None:
+        return next(self.script)
+
+    def are_outputs(self, paths: Iterable[str]) -> bool:
+        return {"report"}.issuperset(paths)
+
+
+def test_a_report_is_restored_once_before_an_input_changes() -> None:
+    ##= man/spec/watch.md#reporting-again
+    ##% `duvet report --watch` SHOULD restore a report that was changed or removed, but MUST NOT restore it again before
+    ##% an input changes.
+    changes = Scripted(("report",), ("report",), ("report",), ("a.rs", "report"), ("report",))
+    first = wait_for_change(changes, restored=False)
+    second = wait_for_change(changes, restored=first[1])
+    third = wait_for_change(changes, restored=second[1])
+    assert (first, second, third) == ((("report",), True), (("a.rs", "report"), False), (("report",), True))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, runner, start
+from tests.cli.running import Run, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.llm.wire import Reply, Wire, openai_says
 from tests.unit.specs.serving import LONGEST, at_work
@@ -70,10 +70,6 @@ def test_a_run(duvet: Run, provider: Wire) -> None:
     (asked,) = provider.asked
     assert asked.headers["authorization"] == "Bearer sk-pot-1234"
     assert asked.body["messages"][-1]["content"] == "In a word: Errors in handling MUST be told."
-
-
-def test_a_run_for_programs(duvet: Run, provider: Wire) -> None:
-    provider.plan(openai_says("Lids."))
     run = json.loads(duvet("workflow", "run", "audit", "--json", '{"level": "SHOULD"}', "--format", "json").out)
     assert (run["status"], run["outputs"]) == ("success", {"summary": "Lids.", "most": 5})
     assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
@@ -98,21 +94,13 @@ def slow(project: Path, provider: Wire) -> Path:
     return project
 
 
-def test_progress_on_a_terminal(slow: Path, duvet_command: str) -> None:
+def test_an_interruption(slow: Path, duvet_command: str) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST announce each step before it begins, and the end of the run.
     terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
     terminal.until("1/2 summary")
     terminal.process.send_signal(signal.SIGINT)
     assert (terminal.code(), terminal.shown.lines) == (130, ["0/2 open", "1/2 summary", "", "interrupted", ""])
-
-
-def test_an_interruption(slow: Path, duvet_command: str) -> None:
-    ##= man/spec/workflows.md#output
-    ##= type=test
-    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-    ##% interrupted, and give programs the whole record as JSON.
     process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")
     assert process.stderr is not None
     assert any(line == "1/2 summary\n" for line in process.stderr)
@@ -126,20 +114,19 @@ def test_an_interruption(slow: Path, duvet_command: str) -> None:
     assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
 
 
-FAULTS = {
-    "refused": (Reply(401, b"{}"), "unauthorized"),
-    "too many": (Reply(429, b"{}", {"retry-after": "1"}), "rate_limited"),
-    "broken": (Reply(500, b"oops"), "unavailable"),
-    "slow": (Reply(body=b"x", stops_before="headers"), "timeout"),
-    "cut": (Reply(body=openai_says("Lids.").body, is_cut=True), "unavailable"),
-    "no JSON": (Reply(body=b"{"), "malformed"),
-    "nothing": (openai_says(""), "malformed"),
-}
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, name: str) -> None:
-    reply, cause = FAULTS[name]
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        (Reply(401, b"{}"), "unauthorized"),
+        (Reply(429, b"{}", {"retry-after": "1"}), "rate_limited"),
+        (Reply(500, b"oops"), "unavailable"),
+        (Reply(body=b"x", stops_before="headers"), "timeout"),
+        (Reply(body=openai_says("Lids.").body, is_cut=True), "unavailable"),
+        (Reply(body=b"{"), "malformed"),
+        (openai_says(""), "malformed"),
+    ],
+)
+def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, reply: Reply, cause: str) -> None:
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text().replace("retries: 0", "retries: 0, timeout: 0.5"))
     provider.plan(reply)
@@ -163,25 +150,5 @@ def test_what_is_wrong_with_them(duvet: Run, project: Path) -> None:
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text() + BAD)
     assert duvet("workflow", "check", "audit").code == 0
-    for words in (("check",), ("check", "bad"), ("run", "bad")):
-        done = duvet("workflow", *words)
-        assert (done.code, done.out) == (1, "")
-        assert 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"' in done.err
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        (("run",), 2, "`run` needs the NAME of a workflow"),
-        (("show",), 2, "`show` needs the NAME of a workflow"),
-        (("list", "--var", "a=1"), 2, "only `run` is told anything"),
-        (("run", "audit", "--var", "most"), 2, "--var takes NAME=VALUE"),
-        (("run", "audit", "--var", "most=x"), 2, "most: expected int, got str"),
-        (("run", "audit", "--var", "moist=1"), 2, 'workflow.audit has no argument "moist"'),
-        (("run", "audti"), 1, "did you mean audit?"),
-        (("walk",), 2, "'walk'"),
-    ],
-)
-def test_what_is_not_understood(duvet: Run, words: tuple[str, ...], code: int, message: str) -> None:
-    done = duvet("workflow", *words)
-    assert (done.code, done.out, message in done.err) == (code, "", True)
+    for words in ("check", "check bad", "run bad"):
+        refuses(duvet, f"workflow {words}", 1, 'workflows.bad.steps[0].tool: there is no tool "no_such_tool"')

@@ -19,12 +19,8 @@ from tests.cli.made import KETTLE, SOURCE, make
 from tests.unit.watching.edits import save_by_rename
 
 RUNS = 30
-
-
 GRACE = 16_000
 """Bytes by which tables of names may still grow; ten pages or ten readings are far more."""
-
-
 WHERE = {
     "config_path": None,
     "offline": True,
@@ -38,7 +34,6 @@ WHERE = {
 @pytest.mark.parametrize("cache", [True, False], ids=["cache", "no cache"])
 def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% A process that watches or serves MUST NOT use more memory with each run.
     make(tmp_path, KETTLE)
     monkeypatch.chdir(tmp_path)

@@ -15,12 +15,8 @@ from tests.unit.project.test_mutations import LEFT, OTHER, RESTORED, SEEDS, hold
 
 LEAST = {"drop": 80, "change": 80, "dashes": 60, "swap": 80, "case": 80, "end": 40, MOVE: 80}
 """Of what is wrong, so many in a hundred are mended at least; the others have several answers, or none."""
-
-
 _RESTORED = 90
 """Of what is mended, so many in a hundred say again what they said; for the others as good an answer is known."""
-
-
 GOLDEN = ("h3-704b37a", "s2n-tls-132053b")
 
 
@@ -44,9 +40,6 @@ def test_citations_of_real_projects(name: str, seed: int, shared: Path) -> None:
 @pytest.mark.parametrize(("name", "files"), [("h3-704b37a", 0), ("s2n-tls-132053b", 4)])
 def test_real_projects_as_they_are(name: str, files: int, shared: Path) -> None:
     """What is right is left alone."""
-    ##= man/spec/validate.md#fixes
-    ##% A fix MUST make its annotation valid, and MUST NOT change anything else in the file, nor anything when it runs
-    ##% again.
     project = golden(shared, name)
     done = fix_project(project, lambda findings: findings.files)
     assert len(done.after) == files

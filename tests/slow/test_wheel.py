@@ -9,8 +9,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import ROOT
 
 FOLDERS = ("duvet", "commands", "reports", "templates", "man")
@@ -18,10 +16,8 @@ FILES = ("pyproject.toml", "README.md", "LICENSE")
 DATA = {".py", ".typed", ".j2", ".css", ".js", ".md", ".yaml"}
 
 
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The names in a wheel that is built from a copy of the tree."""
-    tree, built = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("built")
+def test_a_wheel_holds_the_tree_and_nothing_else(tmp_path: Path) -> None:
+    tree, built = tmp_path / "tree", tmp_path / "built"
     for name in FOLDERS:
         shutil.copytree(ROOT / name, tree / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in FILES:
@@ -30,22 +26,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     with zipfile.ZipFile(next(built.glob("*.whl"))) as archive:
-        return archive.namelist()
-
-
-def test_every_module_and_template_is_in_the_wheel(wheel: list[str]) -> None:
+        wheel = archive.namelist()
     linked = [path for name in ("commands", "reports", "templates") for path in (ROOT / name).rglob("*")]
     own = [path for path in (ROOT / "duvet").rglob("*") if not any(parent.is_symlink() for parent in path.parents)]
-    tree = {f"duvet/{path.relative_to(ROOT)}" for path in linked} | {str(path.relative_to(ROOT)) for path in own}
-    wanted = {name for name in tree if Path(name).suffix in DATA}
+    names = {f"duvet/{path.relative_to(ROOT)}" for path in linked} | {str(path.relative_to(ROOT)) for path in own}
+    wanted = {name for name in names if Path(name).suffix in DATA}
     assert {name for name in wheel if name.startswith("duvet/")} == wanted
-
-
-def test_every_man_page_is_in_the_wheel(wheel: list[str]) -> None:
     pages = {f"man{page.suffix[1:]}/{page.name}" for page in (ROOT / "man").glob("*.[1-9]")}
     assert {re.sub(r".*/data/share/man/", "", name) for name in wheel if "/share/man/" in name} == pages
-
-
-def test_nothing_else_is_in_the_wheel(wheel: list[str]) -> None:
     tops = {re.sub(r"-\d+(\.\d+)*", "", name.split("/")[0]) for name in wheel}
     assert tops == {"duvet", "duvet_cli.dist-info", "duvet_cli.data"}

@@ -1,8 +1,9 @@
-"""The tree keeps the shape that CONTRIBUTING.md promises."""
+"""The tree keeps the shape that CONTRIBUTING.md promises, and `server.json` is about this server."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -13,13 +14,16 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from duvet.cli import cli
+from duvet.config.settings import ServerRule
+from duvet.version import VERSION
 from man.build import escape_roff
+from man.house import draw_house
 from tests.conftest import ROOT
 
 LINKS = ("commands", "reports", "templates")
-FLAT = ("commands",)
 CODE = ("duvet", *LINKS)
 TOP = (*CODE, "tests", "man", ".ci")
 MOST_LINES, MOST_FUNCTION_LINES = 800, 60
@@ -28,6 +32,10 @@ LONG_FUNCTIONS: dict[str, str] = {}
 # Spelled so that it does not find itself: this file is looked through as well.
 REGISTRIES = re.compile("py[p]i[.](org|python)|python[h]osted|npm[j]s[.]|crates[.]io")
 
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+SERVER = json.loads((ROOT / "server.json").read_text())
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 COMMANDS = sorted(cli.list_commands(click.Context(cli)))
 
 
@@ -43,62 +51,40 @@ def is_linked(path: Path) -> bool:
     return any(parent.is_symlink() for parent in path.parents)
 
 
-def command_of(name: str) -> click.Command:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    return command
-
-
 def test_each_module_of_commands_is_a_command() -> None:
     modules = sorted(path.stem for path in (ROOT / "commands").glob("*.py") if path.stem != "__init__")
     assert modules == COMMANDS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_each_command_has_help_with_examples(name: str) -> None:
-    command = command_of(name)
-    assert command.help and command.get_short_help_str()
+def test_each_command_has_help_with_examples_and_all_its_options_in_the_man_page(name: str) -> None:
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None and command.help and command.get_short_help_str()
     assert "Examples:" in f"{command.help}{command.epilog}"
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_each_option_is_in_the_man_page(name: str) -> None:
     page = (ROOT / "man" / f"duvet-{name}.1").read_text()
-    options = [parameter for parameter in command_of(name).params if isinstance(parameter, click.Option)]
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
     spelled = [name for option in options if not option.hidden for name in (*option.opts, *option.secondary_opts)]
     assert [name for name in spelled if escape_roff(name) not in page] == []
 
 
-@pytest.mark.parametrize("name", FLAT)
-def test_flat_folders_hold_no_folders(name: str) -> None:
-    assert [path.name for path in (ROOT / name).iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+def test_folders_of_commands_reports_and_templates() -> None:
+    assert [path.name for path in (ROOT / "commands").iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+    links = [ROOT / "duvet" / name for name in LINKS]
+    assert [(link.is_symlink(), link.resolve()) for link in links] == [(True, ROOT / name) for name in LINKS]
 
 
-@pytest.mark.parametrize("name", LINKS)
-def test_links_lead_to_their_folders(name: str) -> None:
-    link = ROOT / "duvet" / name
-    assert link.is_symlink() and link.resolve() == ROOT / name
-
-
-def test_modules_are_short() -> None:
-    lengths = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in files(*CODE, suffix=".py")}
-    assert {path: lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
-
-
-def test_long_functions_have_a_reason() -> None:
-    found = [
-        f"{path.relative_to(ROOT)} {node.name}"
-        for path in files(*CODE, suffix=".py")
-        for node in ast.walk(ast.parse(path.read_text()))
+def test_modules_and_functions_are_short_and_modules_are_nouns() -> None:
+    texts = {path.relative_to(ROOT): path.read_text() for path in files(*CODE, suffix=".py")}
+    assert {path: text.count("\n") for path, text in texts.items() if text.count("\n") > MOST_LINES} == {}
+    long = [
+        f"{path} {node.name}"
+        for path, text in texts.items()
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (node.end_lineno or 0) - node.lineno + 1 > MOST_FUNCTION_LINES
     ]
-    assert sorted(found) == sorted(LONG_FUNCTIONS)
-
-
-def test_modules_are_named_by_nouns() -> None:
-    modules = [path.relative_to(ROOT).with_suffix("") for path in files(*CODE, suffix=".py")]
-    assert [str(one) for one in modules if any(part.endswith("ing") for part in one.parts)] == []
+    assert sorted(long) == sorted(LONG_FUNCTIONS)
+    assert [str(path) for path in texts if any(part.endswith("ing") for part in path.with_suffix("").parts)] == []
 
 
 def test_no_package_registry_is_named() -> None:
@@ -109,7 +95,7 @@ def test_no_package_registry_is_named() -> None:
 
 def test_pyproject_names_every_package() -> None:
     packages = {path.parent.relative_to(ROOT).as_posix() for path in files(*CODE, suffix="__init__.py")}
-    setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    setuptools = PYPROJECT["tool"]["setuptools"]
     folders = {name: name.replace(".", "/") for name in setuptools["packages"]} | setuptools["package-dir"]
     assert set(folders.values()) == packages
 
@@ -121,8 +107,39 @@ def test_imports_point_one_way() -> None:
 
 
 def test_each_dependency_is_accounted_for() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    named = {*project["dependencies"], *chain(*project["optional-dependencies"].values())}
+    named = {*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())}
     named -= {"duvet-cli[semantic,symbols]"}
-    weighed = (ROOT / "CONTRIBUTING.md").read_text()
-    assert [name for name in sorted(named) if f"`{re.split('[<=>]', name)[0]}`" not in weighed] == []
+    assert [name for name in sorted(named) if f"`{re.split('[<=>]', name)[0]}`" not in CONTRIBUTING] == []
+
+
+def test_contributing_draws_the_imports_and_names_modules_that_exist() -> None:
+    assert f"```\n{draw_house()}```\n" in CONTRIBUTING, "put the first part of `make house` there"
+    named = {path for path in re.findall(r"`((?:duvet|commands|reports|tests|templates)/[\w/.]+)`", CONTRIBUTING)}
+    unknown = [path for path in sorted(named) if "NAME" not in path and "PACK" not in path and "DUVnnn" not in path]
+    assert [path for path in unknown if not (ROOT / path).exists()] == []
+
+
+def test_server_json_is_valid_and_says_what_the_server_says() -> None:
+    assert SERVER["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+    assert (SERVER["title"], SERVER["description"]) == (ServerRule().title, ServerRule().description)
+    assert SERVER["version"] == VERSION
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
+    assert SERVER.keys() <= {"$schema", "name", "title", "description", "version", "repository", "packages"}
+    assert max(len(SERVER["title"]), len(SERVER["description"])) <= 100
+    assert SERVER["repository"] == {"url": "https://github.com/OWNER/duvet", "source": "github"}
+    # A registry looks for this line: whoever names the package must have written it.
+    assert PROJECT["readme"] == "README.md"
+    assert re.findall(r"mcp-name: *(\S+)", (ROOT / "README.md").read_text()) == [SERVER["name"]]
+
+
+def test_the_package_is_this_one_and_its_arguments_are_understood() -> None:
+    (package,) = SERVER["packages"]
+    assert (package["identifier"], package["version"], package["transport"]) == (
+        PROJECT["name"],
+        VERSION,
+        {"type": "stdio"},
+    )
+    folder, command = package["packageArguments"]
+    assert (folder["type"], command) == ("named", {"type": "positional", "value": "mcp"})
+    done = CliRunner().invoke(cli, [folder["name"], str(ROOT), command["value"], "--help"])
+    assert (done.exit_code, done.output.startswith("Usage: ")) == (0, True)

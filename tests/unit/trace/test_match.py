@@ -20,7 +20,7 @@ from duvet.trace.match import (
     make_section_view,
 )
 from duvet.trace.records import TITLE_LINE, Fit, FoundQuote, Piece
-from tests.unit.test_normalise import plain_normalise
+from tests.unit.test_text import plain_normalise
 from tests.unit.trace.made import file_of, section_of
 
 POT = "  The pot MUST be\n\n\twarm ( and\u00a0clean).  \nIt is é日🩸.\n\nx\n"

@@ -1,0 +1,217 @@
+"""`duvet cite`: what is written, what is refused, and what stays as it is."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.errors import OutputError
+from duvet.project.project import Project
+from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited_file
+from duvet.queries.references import CitableText
+from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.running import Done, Run, files
+from tests.conftest import ROOT
+
+LID = "5bfbf88b"
+PROJECT = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"]
+    + '[[source]]\npattern = "c/*.c"\ncomment-style = { meta = "*=", content = "*#" }\n',
+    "c/pot.c": "int pot;\n",
+    "src/lid.rs": "fn lid() {\r\n\tturn();\r\n}",
+    "src/text.rs": 'const TEXT: &str = "\nfn lid() {\n";\n',
+    "notes.txt": "A lid.\n",
+    "src/program.rs": "#!/usr/bin/env run\nfn lid() {}\n",
+}
+
+
+SHOWN = """\
+src/lid.rs:2
+    //= tea.md#pot
+    //# The lid MUST fit the pot, unless there is none,
+    //# which is a pity that many a tea party has seen
+    //# already.
+"""
+DIFFERENCE = """\
+--- a/src/lid.rs
++++ b/src/lid.rs
+@@ -1,3 +1,5 @@
+ fn lid() {\r
+ \tturn();\r
++//= tea.md#pot\r
++//# The lid MUST fit\r
+ }
+\\ No newline at end of file
+"""
+
+
+def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
+    ##% final newline.
+    before = files(folder)
+    done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
+    assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
+    assert duvet("cite", LID, "--at", "src/lid.rs:2", "--width", "60") == Done(0, SHOWN, "")
+    after = files(folder)
+    lines = [f"\t{line}" for line in SHOWN.replace("    ", "").splitlines()[1:]]
+    assert after.pop("src/lid.rs").decode() == "\r\n".join(["fn lid() {", *lines, "\tturn();", "}"])
+    assert before.items() >= after.items()
+    code, out, _ = duvet("show", LID)
+    assert code == 0 and "needs tests" in out and "\nsrc/lid.rs:2\n" in out
+
+
+PART = f"{LID} --at src/lid.rs:1 --part 'the pot'"
+QUOTED = "src/lid.rs:1\n//= tea.md#pot\n{}//# the pot\n"
+TESTED = f"{LID} --at tests/test_pot.py:4 --part 'The lid'"
+WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
+
+
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (TESTED, "tests/test_pot.py:4\n    \x23#= tea.md#pot\n    \x23#% The lid\n"),
+        (
+            f"{TESTED} --type citation",
+            "tests/test_pot.py:4\n    \x23#= tea.md#pot\n    \x23#= type=implementation\n    \x23#% The lid\n",
+        ),
+        (
+            f"{PART} --type exception --reason 'No lids\nhere.'",
+            QUOTED.format("//= type=exception\n//= reason=No lids here.\n"),
+        ),
+        (
+            f"{PART} --type todo --feature a --tracking-issue 7",
+            QUOTED.format("//= type=todo\n//= feature=a\n//= tracking-issue=7\n"),
+        ),
+        (f"{PART} --type implication", QUOTED.format("//= type=implication\n")),
+        ("tea#pot --at src/lid.rs:1", "src/lid.rs:1\n//= tea.md#pot\n"),
+        ("/specifications/tea/sections/pot/requirements/1dd64a535306 --at src/lid.rs:1", WARM),
+        (r"tests/test_pot.py:4 --at 'src\lid.rs:1'", WARM),
+        ("tea#sugar --at ./c/pot.c:1", "c/pot.c:1\n/*\n *= tea.md#sugar\n */\n"),
+    ],
+)
+def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
+    ##% `--part`, or nothing for a section.
+    before = duvet("report").err.count("error:")
+    assert duvet("cite", *shlex.split(args)) == Done(0, shown, "")
+    assert duvet("report").err.count("error:") == before == 2
+
+
+def test_links_and_permissions_stay(duvet: Run, folder: Path) -> None:
+    ##= man/spec/cite.md#what-is-written
+    ##% `duvet cite` MUST write the file completely or not at all, through links and with its permissions, unless the
+    ##% file has changed since it was read.
+    real = folder / "real.txt"
+    (folder / "src/lid.rs").rename(real)
+    (folder / "src/lid.rs").symlink_to("../real.txt")
+    real.chmod(0o750)
+    assert duvet("cite", "tea#cup", "--at", f"{folder}/src/lid.rs:1").out == "src/lid.rs:1\n//= tea.md#cup\n"
+    assert (folder / "src/lid.rs").is_symlink()
+    assert real.read_bytes().startswith(b"//= tea.md#cup\r\nfn lid() {\r\n")
+    assert stat.S_IMODE(real.stat().st_mode) == 0o750
+    assert [path.name for path in folder.iterdir() if path.name.endswith(".new")] == []
+
+
+REFUSED: dict[str, list[str]] = {
+    "validate": [
+        "a5415b83 --at src/pot.rs:9",
+        "2c796587 --at src/pot.rs:1",
+        f"{LID} --at src/text.rs:2",
+        *(
+            f"{LID} --at src/lid.rs:1 {options}"
+            for options in (
+                "--type exception",
+                "--type exception --reason ' '",
+                "--type todo --reason x",
+                "--feature x",
+            )
+        ),
+    ],
+    "files": [
+        f"{LID} --at {place}"
+        for place in ("notes.txt:1", "rfc7168.txt:1", "src:1", "c:1", "src/no.rs:1", "-:1", "src/lid.rs")
+    ],
+    "lines": [
+        f"tea#cup --at src/{place}"
+        for place in ("pot.rs:4", "pot.rs:6", "pot.rs:3", "lid.rs:4", "lid.rs:0", "program.rs:1")
+    ],
+    "references": [
+        *(
+            f"{reference} --at src/lid.rs:1"
+            for reference in ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
+        ),
+        f"{LID} --at src/lid.rs:1 --part 'a pot'",
+        f"{LID} --at src/lid.rs:1 --part ' '",
+        "tea#pot --at src/lid.rs:1 --part Pot",
+    ],
+}
+"""What is refused because of what `duvet validate` would say, the file, the line, or what is to be cited."""
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused(what: str, duvet: Run, folder: Path, snapshot: Snapshot) -> None:
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
+    ##% inside an annotation or a continued line.
+    ##= man/spec/cite.md#what-is-refused
+    ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
+    before, said = files(folder), []
+    for line in REFUSED[what]:
+        args = shlex.split(line)
+        code, out, err = duvet("cite", *args)
+        assert (code, out) == (1, "")
+        said.append(f"$ duvet cite {shlex.join(args)}\n{err}")
+    assert files(folder) == before
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "cite"
+    snapshot.assert_match("\n".join(said), f"{what}.txt")
+
+
+def test_a_source_that_is_not_utf_8(duvet: Run, folder: Path) -> None:
+    (folder / "src/lid.rs").write_bytes(b"fn lid() {}\n\xff\n")
+    code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: invalid utf-8 sequence of 1 bytes from index 12 [DUV011]\n --> src/lid.rs:2\n")
+
+
+def test_a_byte_order_mark_stays(duvet: Run, folder: Path) -> None:
+    before = b"\xef\xbb\xbf// Lids\nfn lid() {}\n"
+    (folder / "src/lid.rs").write_bytes(before)
+    code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
+    assert (code, out, (folder / "src/lid.rs").read_bytes()) == (1, "", before)
+    assert err.startswith("error: the file has to begin with a byte order mark\n")
+    assert duvet("cite", "tea#cup", "--at", "src/lid.rs:2").code == 0
+    assert (folder / "src/lid.rs").read_bytes() == b"\xef\xbb\xbf// Lids\n//= tea.md#cup\nfn lid() {}\n"
+
+
+def test_a_file_that_changes_meanwhile(folder: Path) -> None:
+    project, wanted = Project(str(folder)), (CitableText("tea.md#pot", ""), CiteOptions("src/lid.rs", 1))
+    found = insert_citation(project, *wanted)
+    (folder / "src/lid.rs").write_text("fn other() {}\n")
+    with pytest.raises(OutputError, match="this file has changed meanwhile"):
+        write_cited_file(project, found)
+    assert (folder / "src/lid.rs").read_text() == "fn other() {}\n"
+    write_cited_file(Project(str(folder)), insert_citation(Project(str(folder)), *wanted))
+    assert (folder / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "quote", "message"),
+    [
+        ("tea.md#pot", "The pot MUST be blue.", 'could not find text in section "pot" of tea.md'),
+        ("tea.md#pots", "", 'missing section "pots" in tea.md'),
+    ],
+)
+def test_a_quote_that_is_not_there_is_found_out(target: str, quote: str, message: str, folder: Path) -> None:
+    with pytest.raises(Exception, match=message):
+        insert_citation(Project(str(folder)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))

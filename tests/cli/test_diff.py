@@ -1,0 +1,380 @@
+"""`duvet diff`: what the project is compared with, which changes are listed, and what fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.running import Done, Run, failed, files, run, shell
+from tests.conftest import ROOT
+from tests.histories import ENVIRON, commit, git, history
+
+LOST = "FAIL: 1 requirement lost coverage\n"
+NOTHING = "\n\nNothing has changed.\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project in which nothing has changed since its only commit."""
+    return history(tmp_path / "kettle", KETTLE)
+
+
+@pytest.fixture
+def diff(duvet_command: str, folder: Path) -> Run:
+    """`duvet diff` in it."""
+    return partial(run, duvet_command, folder, "diff", environ=ENVIRON)
+
+
+def base_of(done: Done) -> tuple[str, str, bool]:
+    base = json.loads(done.out)["base"]
+    return base["commit"], base["revision"], base["is_merge_base"]
+
+
+def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#the-base
+    ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
+    ##% `--exact` or without such a commit.
+    began = git(folder, "rev-parse", "HEAD")
+    git(folder, "checkout", "--quiet", "-b", "work")
+    commit(folder)
+    git(folder, "checkout", "--quiet", "main")
+    make(folder, {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"})
+    main = commit(folder)
+    git(folder, "checkout", "--quiet", "work")
+    assert base_of(diff("main", "--format", "json")) == (began, "main", True)
+    assert diff("main").out.startswith(f"Compared with {began[:12]}, where HEAD left main{NOTHING}")
+    assert base_of(diff("main", "--exact", "--format", "json")) == (main, "main", False)
+    assert diff("--exact", "main").out.startswith(f"Compared with {main[:12]} (main)\n\nRequirements removed (1)\n")
+    git(folder, "checkout", "--quiet", "--orphan", "other")
+    other = commit(folder)
+    git(folder, "checkout", "--quiet", "work")
+    assert base_of(diff("other", "--format", "json")) == (other, "other", False)
+
+
+def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/diff.md#the-base
+    ##% Without BASE, `duvet diff` MUST compare with the default branch of `origin` or else with `HEAD`, but a gate MUST
+    ##% fail when `origin` exists and that branch is unknown.
+    began = git(folder, "rev-parse", "HEAD")
+    git(tmp_path, "clone", "--quiet", str(folder), "work")
+    work = tmp_path / "work"
+    head = commit(make(work, {"more.txt": "more"}))
+    diff = partial(run, duvet_command, work, "diff", "--format", "json", environ=ENVIRON)
+    assert base_of(diff()) == (began, "origin/HEAD", False)
+    git(work, "remote", "set-head", "origin", "--delete")
+    assert base_of(diff()) == (began, "origin/main", False)
+    git(work, "update-ref", "refs/remotes/origin/master", "origin/main")
+    git(work, "update-ref", "-d", "refs/remotes/origin/main")
+    assert base_of(diff()) == (began, "origin/master", False)
+    git(work, "remote", "remove", "origin")
+    assert base_of(diff()) == (head, "HEAD", False)
+
+
+def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
+    ##% sources.
+    url = "https://example.org/tea.md"
+    config = CONFIG + f'[[specification]]\nsource = "{url}"\n[[specification]]\nsource = "../milk.md"\n'
+    tea = "# Tea\n\n## Leaves\n\nLeaves MUST be green.\n"
+    cites = f"//= {url}#leaves\n//# Leaves MUST be green.\n"
+    make(folder, {".gitignore": "/.duvet/specifications/\n/reports\n", ".duvet/config.toml": config, "src/b.rs": cites})
+    make(folder, {"../milk.md": tea.replace("Leaves", "Milk")})
+    head = commit(folder)
+    make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
+    done = diff("--offline", "--exact")
+    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert (
+        done.out
+        == f"""\
+Compared with {head[:12]} (HEAD)
+
+Citations added (2)
+  spec.md#heating  1 citation
+      The kettle MUST boil water.
+      src/new.rs:1
+  spec.md#heating  1 test
+      The kettle MUST boil water.
+      src/new.rs:5
+
+then: 1 of 5 applicable requirements done (20 %), 0 excepted
+now:  1 of 5 applicable requirements done (20 %), 0 excepted
+"""
+    )
+    assert diff("--offline", "--exact") == done
+    make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
+    assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
+
+
+def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
+    make(folder, {".gitignore": "/*.md\n", ".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "tea.md"\n'})
+    make(folder, {"tea.md": "# Tea\n\nTea MUST be hot.\n", "milk.md": "# Milk\n\nMilk MUST be cold.\n"})
+    make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"})
+    commit(folder)
+    make(folder, {".duvet/config.toml": CONFIG})
+    done = diff()
+    assert done.err == "2 specifications are not in that revision: today's were used\n"
+    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; not started\n      Tea MUST be hot.\n" in done.out
+    assert "Citations" not in done.out
+
+
+def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: str) -> None:
+    texts = {
+        "sub/.duvet/config.toml": CONFIG.replace('"spec.md"', '"../spec.md"').replace('"src/', '"code/'),
+        "spec.md": SPECIFICATION,
+        "sub/code/a.rs": SOURCE.replace("spec.md", "../spec.md"),
+    }
+    folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
+    done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
+    assert (done.code, done.err) == (1, LOST)
+    assert "  ../spec.md#heating  MUST; done, now not started; implementation and tests lost\n" in done.out
+
+
+def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
+    ##% disk, also in a git hook.
+    folder = history(tmp_path / "all", {f"sub/{name}": text for name, text in KETTLE.items()})
+    git(folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
+    for top in (folder, tmp_path / "tree"):
+        (top / "sub" / "src" / "a.rs").unlink()
+        for place in (git(top, "rev-parse", "--absolute-git-dir"), ".git"):
+            environ = {**ENVIRON, "GIT_DIR": place}
+            done = run(duvet_command, top, "-C", "sub", "diff", "HEAD", "--fail-on", "regression", environ=environ)
+            assert (done.code, done.err) == (1, LOST)
+
+
+def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_command: str) -> None:
+    ##= man/spec/diff.md#reading-a-revision
+    ##% `duvet diff` MUST treat a revision without the project or its configuration as empty, and fail when a clone
+    ##% lacks a part of the revision.
+    now = commit(folder)
+    git(folder, "rm", "--quiet", "--cached", "-r", ".duvet")
+    git(folder, "commit", "--quiet", "--message=without")
+    without = git(folder, "rev-parse", "HEAD")
+    commit(folder)
+    inner = run(duvet_command, make(folder / "new", KETTLE), "diff", "main", "--fail-on", "regression", environ=ENVIRON)
+    for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
+        assert (done.code, done.err.endswith("so everything is new\nPASS\n")) == (0, True)
+        assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
+    said = f"there was no configuration in {without[:12]} (HEAD~1), so everything is new\n"
+    assert diff("HEAD~1").err == said
+    assert diff("HEAD~2").out.startswith(f"Compared with {now[:12]} (HEAD~2){NOTHING}")
+
+
+def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
+    make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"})
+    commit(folder)
+    (folder / "src" / "b.rs").unlink()
+    done = diff("--fail-on", "regression")
+    assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
+    assert "Nothing has changed." in done.out
+
+
+NOW = {
+    "spec.md": """\
+# Kettle
+
+## Heating
+
+The kettle MUST boil milk. It SHOULD whistle when done. It MUST NOT `rm -rf` | <b>boast</b> to @everyone.
+
+The spout MAY drip.
+
+## Pouring
+
+Tea SHALL be poured by hand.
+""",
+    "src/a.rs": "",
+    "src/other/b.rs": "// more\n\n" + SOURCE + "\n//= spec.md#heating\n//# It SHOULD whistle when done.\n",
+}
+THEN = {
+    "spec.md": SPECIFICATION + "\nA lid MUST stay on.\n",
+    "src/c.rs": "//= spec.md#pouring\n//= type=todo\n//# A lid MUST stay on.\n",
+}
+
+
+def test_nothing_has_changed(folder: Path, diff: Run) -> None:
+    head = git(folder, "rev-parse", "--short=12", "HEAD")
+    same = "1 of 3 applicable requirements done (33 %), 0 excepted\n"
+    before = files(folder)
+    assert diff() == Done(0, f"Compared with {head} (HEAD){NOTHING}\nthen: {same}now:  {same}", "")
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("format", ["text", "json", "markdown"])
+def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Snapshot) -> None:
+    make(folder, THEN)
+    commit(folder)
+    make(folder, NOW)
+    (folder / "src" / "c.rs").unlink()
+    done = diff("--format", format)
+    said = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
+    assert (done.code, done.err) == (0, said)
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "diff"
+    snapshot.assert_match(done.out, f"every_change.{format}")
+    assert diff("--format", format) == done == diff("--format", format, "--no-cache")
+
+
+def test_a_moved_file(folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
+    (folder / "src" / "a.rs").unlink()
+    make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
+    done = diff("--fail-on", "regression", "--fail-on", "new")
+    assert (done.code, done.err, "Nothing has changed." in done.out) == (0, "PASS\n", True)
+
+
+def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str) -> None:
+    commit(folder)
+    git(folder, "tag", "v1.0")
+    git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
+    lines = re.findall(r"^ *(duvet .*)", diff("--help").out.partition("Examples:")[2], re.MULTILINE)
+    assert [shell(duvet_command, folder, line, **ENVIRON).code for line in lines] == [0] * 4
+    assert shell(duvet_command, folder, "duvet diff --fail-on regression | true", **ENVIRON) == Done(0, "", "PASS\n")
+    assert (folder / "comment.md").read_text().startswith("### duvet: no coverage lost\n")
+
+
+@pytest.mark.parametrize(
+    ("revision", "hint"),
+    [
+        ("mian", "did you mean main?"),
+        ("feature/stem", "did you mean feature/steam?"),
+        ("0123456789", ""),
+        ("", ""),
+        ("HEAD:spec.md", ""),
+        ("--all", ""),
+        ("a\x1b[31mb", ""),
+    ],
+)
+def test_an_unknown_revision(revision: str, hint: str, folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#output
+    ##% `duvet diff` MUST say when git or a commit to compare with is missing, and suggest names for an unknown
+    ##% revision.
+    git(folder, "branch", "feature/steam")
+    git(folder, "tag", "v1.0")
+    shown = revision.replace("\x1b", "\\u{1b}")
+    assert diff("--", revision) == failed(f'there is no revision "{shown}"', hint=hint)
+
+
+def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
+    commit(folder)
+    git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{folder}", "w")
+    hint = "this clone lacks earlier commits: `git fetch --unshallow` brings them"
+    done = run(duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
+    assert done == failed('there is no revision "HEAD~1"', hint=hint)
+    assert run(duvet_command, tmp_path / "w", "diff", environ=ENVIRON).code == 0
+
+
+def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
+    make(folder, {"src/a.rs": SOURCE + "\n"})
+    commit(folder)
+    git(folder, "config", "uploadpack.allowFilter", "true")
+    git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
+    git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
+    hint = "get it with git, for example by `git checkout`; duvet fetches nothing"
+    lacking = failed("this clone lacks it [DUV010]", "HEAD~1:src/a.rs", hint)
+    diff = partial(run, duvet_command, tmp_path / "w", "diff", "HEAD~1", environ=ENVIRON)
+    assert diff() == lacking == diff()
+    git(tmp_path / "w", "show", "HEAD~1:src/a.rs")
+    assert diff().code == 0
+
+
+def test_a_gate_against_nothing(folder: Path, diff: Run) -> None:
+    git(folder, "remote", "add", "origin", str(folder))
+    hint = "name a BASE that the gate is to hold against; in CI, it may have to be fetched first"
+    assert diff("--fail-on", "regression") == failed("the default branch of origin is not known here", hint=hint)
+    assert (diff().code, diff("HEAD", "--fail-on", "regression").code) == (0, 0)
+
+
+def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str) -> None:
+    folder = make(tmp_path / "kettle", KETTLE)
+    diff = partial(run, duvet_command, folder, "diff")
+    nowhere = failed("not a git repository (or any of the parent directories): .git", "<project>")
+    assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
+    git(folder, "init", "--quiet")
+    for args in ((), ("main",)):
+        assert diff(*args, environ=ENVIRON) == failed(
+            "there is no commit to compare with", hint="commit something first"
+        )
+    done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
+    assert done == failed("git was not found", hint="install git: earlier revisions are read with it")
+    os.remove(folder / ".duvet" / "config.toml")
+    hint = "write one with `duvet init`"
+    assert diff() == failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)
+
+
+def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
+    make(folder, {".duvet/config.toml": "[[source]]\npattrn = 1\n"})
+    began = commit(folder)[:12]
+    git(folder, "branch", "broken")
+    git(folder, "switch", "--quiet", "--create=more")
+    make(folder, KETTLE)
+    commit(folder)
+    git(folder, "switch", "--quiet", "main")
+    make(folder, {"other.md": "# Other\n"})
+    commit(folder)
+    git(folder, "switch", "--quiet", "more")
+    for revision, name in (("broken", "broken"), ("main", began)):
+        done = diff(revision)
+        assert (done.code, done.out) == (1, "")
+        assert re.findall(r"(?m)^ --> .*", done.err) == [f" --> {name}:.duvet/config.toml:{line}:1" for line in (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("texts", "code", "verdict"),
+    [
+        ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), LOST),
+        ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "FAIL: 1 citation went stale\n"),
+        ({"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}, (0, 1), "FAIL: 1 new requirement without a citation\n"),
+        (
+            {
+                "spec.md": SPECIFICATION + "\nIt MUST be red.\n",
+                "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n",
+            },
+            (0, 0),
+            "PASS\n",
+        ),
+    ],
+)
+def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
+    ##= man/spec/diff.md#gates
+    ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
+    ##% new requirement with `--fail-on new`, and for no difference otherwise.
+    make(folder, {"src/c.rs": "//= spec.md#pouring\n"})
+    commit(folder)
+    make(folder, texts)
+    regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
+    assert (diff().code, diff(*regression).code, diff(*new).code) == (0, *code)
+    done = diff(*regression, *new)
+    assert (done.code, done.err.splitlines()[-1] + "\n") == (max(code), verdict)
+    if max(code):
+        assert diff("-q", *regression, *new) == done._replace(err=verdict)
+    assert diff("-q", *(regression if code[1] else new)).err == ""
+
+
+def test_annotations_on_github(folder: Path, diff: Run) -> None:
+    ##= man/spec/problems.md#formats
+    ##% When the environment variable `GITHUB_ACTIONS` is `true` and no format is requested, duvet MUST also write
+    ##% problems and failures of gates as workflow commands, unless standard output is taken.
+    make(folder, {"spec.md": SPECIFICATION.replace("boil water.", "boil all water. It MUST sing.")})
+    environ = {**ENVIRON, "GITHUB_ACTIONS": "true"}
+    done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
+    stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
+    assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
+        "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
+        f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
+        f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"
+        "::error file=spec.md,line=5,title=DUV069 requirement-uncited::this requirement is new, and nothing cites it"
+        "%0Ahelp: spec.md#heating: It MUST sing.\n"
+    )
+    assert "::error" not in diff("--fail-on", "regression", "--format", "json", environ=environ).out
+    assert "::error" not in diff(environ=environ).out + diff("--fail-on", "regression").out

@@ -1,0 +1,143 @@
+"""What holds for many commands: examples of the help, projects that are wrong or absent, and answers from the cache."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import CONFIG, KETTLE, SOURCE, make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.cli.running import Done, Run, examples, failed, files, runner
+from tests.conftest import ROOT
+from tests.unit.knowledge.pages.made import TRACE
+from tests.unit.project.made import FILES as WRONG
+from tests.unit.queries.made import FILES as QUERIES
+from tests.unit.search.made import FILES as SEARCH
+
+CITED = "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
+RFC = {
+    ".duvet/config.toml": """
+    '$schema' = "duvet-cli/config/v1"
+    source = [{ pattern = "src/*.rs" }, { pattern = "tests/*.rs" }]
+    specification = [{ source = "rfc9114.txt", format = "ietf" }]
+    """,
+    "rfc9114.txt": "RFC 9114\n\n4.1.  Messages\n\n   A client MUST send only a single request on a given stream.\n",
+    "src/lib.rs": "fn f() {}\n" * 40 + CITED + "fn f() {}\n" * 50,
+    "tests/requests.rs": "\n" * 9,
+}
+RANKED = {
+    **QUERIES,
+    ".duvet/config.toml": QUERIES[".duvet/config.toml"] + "[[specification]]\nsource = 'rfc9114.md'\n",
+    "rfc9114.md": "# RFC 9114\n\nIt MUST work.\n",
+}
+PROJECTS = {
+    "cite": RFC,
+    "completion": KETTLE,
+    "prioritize": RANKED,
+    "prompt": RFC,
+    "report": KETTLE,
+    "search": SEARCH,
+    "show": RFC,
+    "uncited": RANKED,
+    "validate": {**WRONG, "src/heating.rs": "", "docs/x": ""},
+}
+"""For each command a project that has what its examples name."""
+EXAMPLES = [words for command in PROJECTS for words in examples(command) if words[0] != "report" or "--format" in words]
+
+
+@pytest.mark.parametrize("words", EXAMPLES, ids=" ".join)
+def test_examples(words: list[str], duvet_command: str, tmp_path: Path) -> None:
+    folder = make(tmp_path / "project", PROJECTS[words[0]])
+    if words[0] == "cite" and "tests/requests.rs:7" not in words:
+        make(folder, {"src/lib.rs": "fn f() {}\n" * 91})
+    args = words[: min(words.index(sign) if sign in words else len(words) for sign in "<>")]
+    done = runner(duvet_command, folder)(*args)
+    if args[0] == "validate":
+        assert done.code in (0, 1)
+    elif args[0] == "report":
+        assert done == Done(0, "", done.err)
+        assert files(folder)[args[-1]].decode() == (ROOT / "tests/gold/problems/none.sarif").read_text()
+    else:
+        assert done.code == ("--fail-on" in args) and (done.out or args[0] == "prioritize")
+        assert "error" not in done.err.lower()
+
+
+@pytest.mark.parametrize(
+    "line", ["uncited", "prioritize", "search pot", "show tea", "validate", "config", "mcp --print-config claude"]
+)
+def test_a_folder_without_a_configuration(line: str, duvet_command: str, tmp_path: Path) -> None:
+    hint = "write one with `duvet init`"
+    wanted = failed("no configuration in this folder [DUV010]", ".duvet/config.toml", hint)
+    done = runner(duvet_command, tmp_path)(*line.split())
+    assert (done.code, done.out, done.err.startswith(wanted.err)) == (1, "", True)
+
+
+@pytest.mark.parametrize("line", ["uncited", "prioritize", "search pot"])
+def test_a_project_without_requirements(line: str, duvet: Run, kettle: Path) -> None:
+    def without(hint: str) -> Done:
+        return failed("the project has no requirements", hint=hint)
+
+    make(kettle, {"spec.md": "# Kettle\n", "src/a.rs": ""})
+    none = "no sentence of its specifications has a keyword of RFC 2119, such as MUST"
+    assert duvet(*line.split()) == without(none)
+    make(kettle, {".duvet/config.toml": CONFIG.partition("[[specification]]")[0]})
+    assert duvet(*line.split()) == without("name a specification in the configuration, as `[[specification]]`")
+    make(kettle, {"src/a.rs": SOURCE})
+    (kettle / "spec.md").unlink()
+    assert duvet(*line.split()) == without("2 errors in the project; `duvet validate` lists what is wrong")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["uncited", "prioritize", "prioritize --prompt", "search leaves", "show tea.md#brewing", "prompt review_citations"],
+)
+def test_errors_in_the_project_are_counted(line: str, tea: Run, tmp_path: Path) -> None:
+    code, out, err = tea(*line.split())
+    make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
+    done = tea(*line.split())
+    said = "1 error in the project, so not everything counts; `duvet validate` lists what is wrong\n"
+    assert (done.code, done.err) == (code, said + err) and code == 0
+    if line.startswith("prompt"):
+        assert "- src/wrong.rs:1, `tea.md#brewing`: " in done.out
+    elif not line.startswith("show"):
+        assert done.out == out
+
+
+QUESTIONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
+    "uncited": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fit.\n"}),
+    "prioritize": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fit.\n"}),
+    "prompt review_citations": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fall.\n"}),
+    "search server --format json": (SEARCH, {"tea.md": SEARCH["tea.md"].replace("pour", "serve")}),
+    "search --semantic 'throw away messages' --format json": (
+        SEARCH,
+        {"tea.md": SEARCH["tea.md"].replace("pour", "throw away messages")},
+    ),
+    "show src/pot.rs": (TEA_PROJECT, {"src/pot.rs": TEA_PROJECT["src/pot.rs"] + "\n//= tea.md#sugar\n"}),
+    "pages": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "# Cups\n"}),
+    "pages show kettle": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "# Cups\n"}),
+    "pages check": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "[[cups]]\n"}),
+}
+"""Questions, each in a project, and an edit that changes the answer."""
+
+
+@pytest.mark.parametrize("line", QUESTIONS)
+def test_answers_follow_the_files_and_write_nothing_but_the_cache(
+    line: str, duvet_command: str, tmp_path: Path
+) -> None:
+    ##= man/spec/trace.md#reports
+    ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and
+    ##% the cache.
+    texts, edit = QUESTIONS[line]
+    folder = make(tmp_path / "project", texts)
+    duvet, args = runner(duvet_command, folder), shlex.split(line)
+    before = files(folder)
+    fresh = duvet("--no-cache", *args)
+    assert fresh.code == 0 and not (folder / ".duvet/cache").exists()
+    assert [duvet(*args) for _ in range(3)] == [fresh] * 3
+    assert (folder / ".duvet/cache").exists()
+    assert files(folder) == before
+    make(folder, edit)
+    changed = duvet(*args)
+    assert changed == duvet("--no-cache", *args) != fresh

@@ -1,0 +1,246 @@
+"""`duvet mcp`: `--check`, `--describe`, `--print-config`, and what the configuration of the service makes of the server."""
+
+from __future__ import annotations
+
+import json
+import socket
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.commands.mcp import CLIENTS
+from tests.cli.made import make
+from tests.cli.running import Done, Run, refuses, run
+from tests.conftest import ROOT
+from tests.unit.server.http.command import Command
+from tests.unit.server.wire import Wire, hello
+from tests.unit.tools.made import FILES
+
+PROJECT = FILES
+GOOD = """
+server:
+  name: pot
+  title: The pot
+  version: "3"
+  mode: http
+  port: 8999
+toolPacks:
+  introspect: {}
+providers:
+  local: { baseUrl: "http://127.0.0.1:9/v1", defaultModel: small }
+routing:
+  brief: { model: local }
+workflows:
+  audit:
+    description: Counts
+    steps: [{ id: count, tool: coverage_summary }]
+"""
+
+
+def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
+    ##= man/spec/service.md#calls
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
+    assert duvet("mcp", "--check").out.splitlines()[:2] == [
+        "configuration  none (defaults)",
+        "server         duvet 0.1.0, stdio",
+    ]
+    assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet("mcp", "--check")
+    make(folder, {"duvet.config.yaml": GOOD})
+    done = duvet("mcp", "--check")
+    lines = done.out.splitlines()
+    assert (done.code, done.err) == (0, "")
+    assert lines[:2] == ["configuration  duvet.config.yaml (found)", "server         pot 3, http at 127.0.0.1:8999"]
+    assert lines[3:] == [
+        "pack           introspect: duvet_server_info, duvet_health",
+        "pack           workflows: workflow.audit",
+        "provider       local: openai",
+        "routing        brief: local",
+    ]
+
+
+PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("server: { mode: htp }", "server.mode: unknown variant `htp`"),
+        ("server: { mode: http, host: 999.1.1.1 }", "999.1.1.1"),
+        ("workflows: { a: { description: x, steps: [{ id: s, tool: no_tool }] } }", "duvet.config.yaml:1:"),
+        *(
+            (PROVIDER.format(url), "duvet.config.yaml:1:")
+            for url in ("ftp://example.org", "http://example.org/v1", "'https://u:p@example.org'")
+        ),
+    ],
+)
+def test_what_is_wrong(duvet: Run, folder: Path, text: str, message: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
+    ##% or in `-` and `_`.
+    make(folder, {"duvet.config.yaml": text})
+    code, _, err = duvet("mcp", "--check")
+    assert (code, message in err, "Traceback" in err) == (1, True, False), err
+    assert ("providers.a.baseUrl" in err) is ("baseUrl" in text)
+
+
+def test_where_it_would_listen(duvet: Run, duvet_command: str, folder: Path) -> None:
+    assert "http at 127.0.0.1:9999" in duvet("mcp", "--check", "--http", "9999").out
+    open_to_all = duvet("mcp", "--check", "--http", "0.0.0.0:9999")
+    assert (open_to_all.code, "no token is set" in open_to_all.err) == (1, True)
+    environ = {"DUVET_READER_TOKEN": "secret"}
+    allowed = run(duvet_command, folder, "mcp", "--check", "--http", "0.0.0.0:9999", environ=environ)
+    assert (allowed.code, "http at 0.0.0.0:9999" in allowed.out, "secret" in allowed.out) == (0, True, False)
+    make(folder, {".duvet/config.toml": "x = {"})
+    done = duvet("mcp", "--check")
+    assert (done.code, ".duvet/config.toml:1:" in done.err) == (1, True)
+
+
+MISNAMED = """
+toolPacks:
+  trase: {}
+  trace:
+    enabled: true
+    tools:
+      get_sektion: false
+      get_section: true
+      zzz: true
+  workflows:
+    tools: { workflow.awdit: false }
+workflows:
+  audit:
+    description: Counts
+    steps: [{ id: count, tool: coverage_summary }]
+"""
+TOLD = """\
+error: toolPacks.trase: there is no pack "trase" [DUV005]
+ --> duvet.config.yaml:3:3
+  = help: did you mean trace?
+
+error: toolPacks.trace.tools.get_sektion: the pack trace has no tool "get_sektion" [DUV005]
+ --> duvet.config.yaml:7:7
+  = help: did you mean get_section?
+
+error: toolPacks.trace.tools.zzz: the pack trace has no tool "zzz" [DUV005]
+ --> duvet.config.yaml:9:7
+  = help: there are validate_citation, search_requirements, get_requirement_status, list_uncited_requirements, \
+list_invalid_citations, get_citation_context, resolve_spec_id, get_prioritized_requirements, validate_citations, \
+get_requirement, get_section, suggest_citation, coverage_summary
+
+error: toolPacks.workflows.tools."workflow.awdit": the pack workflows has no tool "workflow.awdit" [DUV005]
+ --> duvet.config.yaml:11:14
+  = help: did you mean workflow.audit?
+
+error: there is no pack "introspekt"
+  = help: did you mean introspect?
+
+encountered 5 errors
+"""
+
+
+def test_every_name_that_means_nothing_has_its_place(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.yaml": MISNAMED})
+    done = duvet("mcp", "--check", "--pack", "introspekt")
+    assert done == Done(1, "", TOLD)
+
+
+def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
+    ##= man/spec/service.md#workflows
+    ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
+    bad = "\n  bad:\n    description: x\n    steps: [{ id: s, tool: coverage_sumary }]\n"
+    make(folder, {"duvet.config.yaml": GOOD.rstrip() + bad})
+    tools = json.loads(duvet("tools", "--format", "json").out)
+    assert [row["name"] for row in tools if row["pack"] == "workflows"] == ["workflow.audit"]
+    done = duvet("mcp", "--check")
+    assert done.code == 1
+    assert 'workflows.bad.steps[0].tool: there is no tool "coverage_sumary"' in done.err
+    health = json.loads(duvet("call", "duvet_health").out)
+    assert (health["status"], health["problems"]) == (
+        "degraded",
+        ["the workflow bad is faulty: `duvet mcp --check` says why"],
+    )
+    assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
+
+
+def test_the_server_starts_as_it_is_configured(duvet_command: str, folder: Path) -> None:
+    make(folder, {"duvet.config.yaml": GOOD.replace("mode: http\n  port: 8999", "mode: stdio")})
+    wire = Wire(duvet_command, folder)
+    try:
+        hello = wire.greet()["result"]
+        assert hello["serverInfo"]["name"] == "pot"
+        names = [tool["name"] for tool in wire.ask("tools/list", {})["result"]["tools"]]
+        assert names[-3:] == ["duvet_server_info", "duvet_health", "workflow.audit"]
+        for name in ("workflow.audit", "workflow_audit"):
+            ##= man/spec/service.md#workflows
+            ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may
+            ##% call every tool in it.
+            result = wire.ask("tools/call", {"name": name, "arguments": {}})["result"]
+            assert result["structuredContent"]["status"] == "success"
+    finally:
+        wire.kill()
+
+
+def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
+    """`--stdio` and `--http` say otherwise."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
+    with Command(duvet_command, folder, address=None) as command:
+        assert command.first == f"duvet mcp: serving http://127.0.0.1:{port}/mcp\n"
+    done = run(duvet_command, folder, "mcp", "--stdio")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert run(duvet_command, folder, "mcp", "--stdio", "--http", "0").code == 2
+
+
+def test_a_configuration_that_is_wrong_serves_nothing(duvet: Run, folder: Path) -> None:
+    make(folder, {"duvet.config.json": '{"server": {"port": 0}, "serfer": {}}'})
+    for message in ("server.port", "did you mean `server`?"):
+        refuses(duvet, "mcp", 1, message)
+
+
+def test_the_description_is_pinned(duvet: Run, folder: Path, snapshot: Snapshot) -> None:
+    make(folder, {"duvet.config.yaml": GOOD})
+    described: dict[str, Any] = json.loads(duvet("mcp", "--describe").out)
+    described["instructions"] = described["instructions"].splitlines()[0]
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "server"
+    snapshot.assert_match(json.dumps(described, indent=1, ensure_ascii=False) + "\n", "describe.json")
+
+
+KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "codex": "mcp_servers"}
+
+
+def parsed(client: str, text: str) -> dict[str, Any]:
+    """The server in what is printed for a client, which has nothing else in it."""
+    read = tomllib.loads(text) if client == "codex" else json.loads(text)
+    assert list(read) == [KEYS[client]]
+    assert list(read[KEYS[client]]) == ["duvet"]
+    server: dict[str, Any] = read[KEYS[client]]["duvet"]
+    return server
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##% `duvet mcp --print-config` MUST print a configuration with which a client can start the server for this project
+    ##% from any folder.
+    folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
+    done = run(duvet_command, folder, "mcp", "--print-config", client)
+    said = f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n"
+    assert (done.code, done.err) == (0, said)
+    server = parsed(client, done.out)
+    more = {"type": "stdio"} if client == "vscode" else {}
+    assert server == {**more, "command": duvet_command, "args": ["-C", str(folder), "mcp"]}
+    started = run(*[server["command"], Path("/"), *server["args"]], input=json.dumps(hello()).encode() + b"\n")
+    assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
+
+
+def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
+    (folder / ".duvet/config.toml").rename(folder / "other.toml")
+    options = ["--config-path", "other.toml", "--offline", "--allow-http"]
+    done = duvet("-q", "mcp", "--print-config", "cursor", *options)
+    assert (done.code, done.err) == (0, "")
+    assert parsed("cursor", done.out)["args"] == ["-C", str(folder), "mcp", *options]
+    assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done

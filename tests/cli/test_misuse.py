@@ -1,0 +1,148 @@
+"""Command lines that are refused: each fails with a message that says why, and prints no result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import KETTLE, make
+from tests.cli.running import refuses, runner
+from tests.cli.test_pages import PROJECT as PAGES
+from tests.cli.test_recipe import LOOK
+from tests.cli.test_workflow import CONFIG
+from tests.unit.project.made import FILES as WRONG
+from tests.unit.queries.made import FILES as QUERIES
+from tests.unit.tools.made import FILES
+
+TOOLS = {
+    **FILES,
+    "recipes/look.yaml": LOOK,
+    "duvet.config.yaml": CONFIG.format(url="http://127.0.0.1:9").replace("apiKey: $POT_KEY, ", ""),
+}
+Refused = list[tuple[str, int, str]]
+ABOUT_REQUIREMENTS: Refused = [
+    ("uncited --spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
+    ("uncited --section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
+    ("uncited --section tea#lid", 1, 'error: there is no section "lid" in tea.md\n'),
+    ("uncited --untested --todo", 2, "Error: --untested and --todo can't be used together\n"),
+    ("uncited --fail-on shall", 2, "Error: Invalid value for '--fail-on': 'shall' is not one of"),
+    ("uncited --limit -1", 2, "Error: Invalid value for '--limit': -1 is not in the range x>=0.\n"),
+    ("uncited tea", 2, "Error: Got unexpected extra argument (tea)\n"),
+    ("prioritize --spec tee", 1, 'error: there is no specification "tee"\n  = help: did you mean tea?\n'),
+    ("prioritize --section brew", 1, 'error: there is no section "brew"\n  = help: did you mean brewing?\n'),
+    ("prioritize --level shall", 2, "Error: Invalid value for '--level': 'shall' is not one of"),
+    ("prioritize tea", 2, "Error: Got unexpected extra argument (tea)\n"),
+    (
+        "prioritize --prompt write-tests",
+        1,
+        'error: there is no prompt "write-tests"\n  = help: did you mean write_test?\n',
+    ),
+    ("prioritize --prompt --explain", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
+    ("prioritize --prompt --format json", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
+    ("prompt --arg spec=tea", 2, "Error: --arg needs the NAME of a prompt\n"),
+    ("prompt system --format json", 2, "Error: a prompt is no list: --format goes without NAME\n"),
+    ("prompt triage_uncited --arg spec", 2, "Error: --arg takes NAME=VALUE\n"),
+    ("prompt triage_uncited --arg spec=a --arg spec=b", 2, "Error: --arg gives the same NAME twice\n"),
+    ("prompt triage_uncited --arg specs=a", 2, 'has no argument "specs"\ndid you mean spec?\n'),
+    ("prompt explain_section", 2, 'Error: the prompt explain_section needs the argument "section"\n'),
+    ("prompt triage_uncited --arg level=x", 2, 'Error: there is no level "x"\ngive one of must, should, may, none'),
+    ("prompt triage_uncited --arg spec=tee", 1, 'error: there is no specification "tee"\n  = help: did you mean'),
+    ("prompt write-test", 1, 'error: there is no prompt "write-test"\n  = help: did you mean write_test?\n'),
+]
+OF_TOOLS: Refused = [
+    ("call search_requirements", 2, 'query is missing\nWords, "a phrase", an id, file:line or spec#section'),
+    ("call search_requirements --qwery a", 2, 'search_requirements has no argument "qwery"\ndid you mean query?'),
+    ("call search_requirements lid", 2, '"lid" belongs to no argument\n`duvet tools search_requirements` shows'),
+    ("call search_requirements --query", 2, "--query needs a value"),
+    ("call list_uncited_requirements --limit many", 2, "limit: expected int, got str"),
+    ("call list_uncited_requirements --limit 05", 2, "limit: expected int, got str"),
+    ("call list_uncited_requirements --limit 1e400", 2, "limit: expected int"),
+    ("call list_uncited_requirements --level must", 2, "give one of MUST, SHOULD, MAY, unspecified"),
+    ("call --json { coverage_summary", 2, "--json is not JSON"),
+    ("call --json [] coverage_summary", 2, "--json is no object"),
+    ("call coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),
+    ("call get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
+    ("call --pack nothing coverage_summary", 1, 'there is no pack "nothing"'),
+    ("recipe run look", 2, "the variable only is missing"),
+    ("recipe run look --dry-run", 2, "the variable only is missing"),
+    ("recipe run look --var only", 2, '--var takes NAME=VALUE, not "only"'),
+    ("recipe run look --var mots=1", 2, 'look has no variable "mots"\ndid you mean most?'),
+    ("recipe run look --var only=x --var most=few", 2, "the variable most has to be a whole number"),
+    ("recipe run look --json []", 2, "--json is no object"),
+    ("recipe run look --json '{\"mots\": 1}'", 2, 'recipe look has no variable "mots"'),
+    ("recipe run", 2, "`run` needs the NAME of one recipe"),
+    ("recipe run a b", 2, "`run` needs the NAME of one recipe"),
+    ("recipe run look --format sarif", 2, "`run` is written as text, json"),
+    ("recipe list look", 2, "`list` takes no name"),
+    ("recipe show look --dry-run", 2, "--var, --json and --dry-run go with `run`"),
+    ("recipe run look --output a.yaml", 2, "--output goes with `show`"),
+    ("recipe run lok", 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
+    ("recipe show nothing", 1, 'there is no recipe "nothing"'),
+    ("recipe validate nothing.yaml", 1, "No such file or directory"),
+    ("workflow run", 2, "`run` needs the NAME of a workflow"),
+    ("workflow show", 2, "`show` needs the NAME of a workflow"),
+    ("workflow list --var a=1", 2, "only `run` is told anything"),
+    ("workflow run audit --var most", 2, "--var takes NAME=VALUE"),
+    ("workflow run audit --var most=x", 2, "most: expected int, got str"),
+    ("workflow run audit --var moist=1", 2, 'workflow.audit has no argument "moist"'),
+    ("workflow run audti", 1, "did you mean audit?"),
+    ("workflow walk", 2, "'walk'"),
+]
+OF_FILES: Refused = [
+    ("pages show", 2, "Error: `show` takes the slug of a page\n"),
+    ("pages list x", 2, "Error: only `show` takes a slug\n"),
+    ("pages show x --format csv", 2, "Error: `show` writes text, json, markdown\n"),
+    ("pages list --output x", 2, "Error: --output goes with `check`\n"),
+]
+OF_VALIDATE: Refused = [
+    ("validate -", 2, "\nError: `-` and --stdin-path belong together\n"),
+    ("validate --stdin-path a.rs src", 2, "\nError: `-` and --stdin-path belong together\n"),
+    ("validate --stdin-path '' -", 2, "\nError: `-` and --stdin-path belong together\n"),
+    ("validate --fix --stdin-path src/a.rs -", 2, "\nError: standard input can't be mended; --diff shows how to\n"),
+    (
+        "validate --diff --format json",
+        2,
+        "\nError: only one result can go to standard output; give the others a file\n",
+    ),
+]
+OTHERS: Refused = [
+    ("completion tcsh", 2, "'tcsh' is not one of 'bash', 'zsh', 'fish'.\n"),
+    ("report --format xml", 2, "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'.\n"),
+    (
+        "report --jsn",
+        2,
+        "Usage: duvet report [OPTIONS]\nTry 'duvet report --help' for help.\n\nError: No such option '--jsn'.",
+    ),
+    ("mcp --print-config emacs", 2, "'emacs' is not one of 'claude', 'vscode', 'cursor', 'codex'"),
+    (
+        "report --require-tests true --require-tests spec.md --require-tests false",
+        2,
+        "Error: the argument '--require-tests <REQUIRE_TESTS>' cannot be used multiple times\n",
+    ),
+    ("show", 2, "the following required arguments were not provided:\n  <REF>"),
+    ("show kettle --format csv", 2, "csv"),
+    ("cite 5bfbf88b", 2, "--at"),
+    ("cite --at a:1", 2, "<REF>"),
+    ("cite 5bfbf88b --at a:1 --type spec", 2, "spec"),
+]
+CASES = [
+    (project, *case)
+    for project, cases in (
+        (QUERIES, ABOUT_REQUIREMENTS),
+        (TOOLS, OF_TOOLS),
+        (PAGES, OF_FILES),
+        (WRONG, OF_VALIDATE),
+        (KETTLE, OTHERS),
+    )
+    for case in cases
+]
+
+
+@pytest.mark.parametrize(("project", "line", "code", "message"), CASES, ids=[case[1] for case in CASES])
+def test_what_is_refused(
+    project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
+) -> None:
+    ##= man/spec/service.md#calls
+    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
+    refuses(runner(duvet_command, make(tmp_path / "project", project)), line, code, message)

@@ -1,0 +1,325 @@
+"""The gates of `duvet report`: the committed snapshot, code and tests for all or for targets, and what is not applicable."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.running import Done, Run, failed, files, run
+from tests.histories import ENVIRON, history
+
+SNAPSHOT = ".duvet/snapshot.txt"
+HALF = {"src/a.rs": SOURCE.partition("\n\n")[0]}
+"""Code without a test."""
+WITHOUT_SNAPSHOT = {".duvet/config.toml": CONFIG.partition("[report.snapshot]")[0]}
+MISSING = failed(
+    "Could not read report snapshot. This is required to enforce CI checks. [DUV060]",
+    SNAPSHOT,
+    "No such file or directory (os error 2); run `duvet report` and commit .duvet/snapshot.txt",
+)
+DIFFERENCE = """\
+
+Differences detected in .duvet/snapshot.txt:
+
+@@ -1,7 +1,7 @@
+ SPECIFICATION: [Kettle](spec.md)
+   SECTION: [Heating](#heating)
+-    TEXT[!MUST,implementation,test]: The kettle MUST boil water.
++    TEXT[!MUST,implementation]: The kettle MUST boil water.
+     TEXT[!SHOULD]: It SHOULD whistle when done.
+ 
+   SECTION: [Pouring](#pouring)
+     TEXT[!MAY]: The spout MAY drip.
+"""
+DIFFERS = failed(
+    "Report snapshot does not match with CI mode enabled. [DUV061]",
+    SNAPSHOT,
+    "if the change is meant, run `duvet report` and commit .duvet/snapshot.txt",
+)
+
+
+def codes(done: Done) -> list[str]:
+    """The codes of its errors."""
+    return re.findall(r"^error: .*\[(DUV\d+)\]$", done.err, re.MULTILINE)
+
+
+def owed(code: str, message: str, line: int, shown: str, hint: str) -> str:
+    """The problem that a requirement is."""
+    margin = " " * len(str(line))
+    return (
+        f"error: {message} [{code}]\n{margin}--> spec.md:{line}\n{margin} |\n{line} | {shown}\n"
+        f"{margin} | {'^' * len(shown)}\n{margin} = help: {hint}\n\n"
+    )
+
+
+def ended(problems: list[str]) -> Done:
+    """The outcome with these problems."""
+    count = f"encountered {len(problems)} errors\n" if problems else ""
+    return Done(1 if problems else 0, "", "".join(problems) + count)
+
+
+def test_a_snapshot_is_compared(reported: Path, duvet: Run) -> None:
+    before = files(reported)
+    assert duvet("-q", "report", "--ci") == Done(0, "", "")
+    assert files(reported) == before
+    make(reported, HALF)
+    assert duvet("-q", "report", "--ci") == DIFFERS._replace(err=DIFFERENCE + DIFFERS.err)
+    after = files(reported)
+    assert after[SNAPSHOT] == before[SNAPSHOT]
+    assert after[".duvet/reports/report.json"] != before[".duvet/reports/report.json"]
+    (reported / SNAPSHOT).unlink()
+    assert duvet("-q", "report", "--ci") == MISSING
+    assert files(reported).keys() == before.keys() - {SNAPSHOT}
+
+
+@pytest.mark.parametrize(
+    ("ci", "args", "code"),
+    [
+        (None, "", 0),
+        ("false", "", 0),
+        ("0", "", 0),
+        ("true", "", 1),
+        ("1", "", 1),
+        ("False", "", 1),
+        ("", "", 1),
+        ("true", "--ci false", 0),
+        ("true", "--ci=false", 0),
+        ("false", "--ci", 1),
+        ("false", "--ci true", 1),
+        (None, "--ci --require-tests false --require-citations false", 1),
+    ],
+)
+def test_when_a_snapshot_is_checked(ci: str | None, args: str, code: int, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci`, or when the environment variable `CI` is true, `duvet report` MUST compare a configured snapshot
+    ##% instead of writing it.
+    environ = {} if ci is None else {"CI": ci}
+    assert duvet("-q", "report", *args.split(), environ=environ) == (MISSING if code else Done(0, "", ""))
+    assert (kettle / SNAPSHOT).exists() == (code == 0)
+    # Without a snapshot, the environment alone asks for no requirements.
+    make(kettle, WITHOUT_SNAPSHOT)
+    if "--ci" not in args:
+        assert duvet("-q", "report", environ=environ) == Done(0, "", "")
+
+
+NOT_CITED = owed(
+    "DUV062",
+    "Specification requirements missing citation.",
+    11,
+    "The spout MAY drip.",
+    "spec.md#pouring: The spout MAY drip.",
+)
+NOT_TESTED = owed(
+    "DUV063",
+    "Citation missing test.",
+    5,
+    "The kettle MUST boil water.",
+    "spec.md#heating: The kettle MUST boil water.",
+)
+
+
+@pytest.mark.parametrize(
+    ("args", "problems"),
+    [
+        ("", [NOT_TESTED, NOT_CITED]),
+        ("--require-tests=false", [NOT_CITED]),
+        ("--require-citations false --require-tests false", []),
+    ],
+)
+def test_without_a_snapshot(args: str, problems: list[str], kettle: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#snapshots-and-coverage
+    ##% With `--ci` and no snapshot, `duvet report` MUST list the lines of specifications that lack code, or have code
+    ##% but no test, except for what `--require-citations false` or `--require-tests false` waives.
+    lines = SPECIFICATION.replace(". It SHOULD", ".\n\nIt should")
+    make(kettle, {**WITHOUT_SNAPSHOT, **HALF, "spec.md": lines})
+    assert duvet("-q", "report", "--ci", *args.split()) == ended(problems)
+    assert (kettle / ".duvet/reports/report.json").exists()
+
+
+def offender(code: str, what: str, line: int, text: str, target: str) -> str:
+    """What is said of a requirement of a target."""
+    shown = SPECIFICATION.splitlines()[line - 1]
+    return owed(code, f"this requirement is not {what}", line, shown, f"spec.md#{target}: {text}")
+
+
+WHISTLE, DRIP = "It SHOULD whistle when done.", "The spout MAY drip."
+NO_WHISTLE = offender("DUV062", "implemented: uncited", 5, WHISTLE, "heating")
+NO_DRIP = offender("DUV062", "implemented: uncited", 9, DRIP, "pouring")
+NO_WHISTLE_TEST = offender("DUV063", "tested: uncited", 5, WHISTLE, "heating")
+NO_DRIP_TEST = offender("DUV063", "tested: uncited", 9, DRIP, "pouring")
+NO_BOIL_TEST = offender("DUV063", "tested: missing test", 5, "The kettle MUST boil water.", "heating")
+
+
+@pytest.mark.parametrize(
+    ("args", "offenders"),
+    [
+        ("--require-citations spec.md", [NO_WHISTLE, NO_DRIP]),
+        ("--require-citations=./spec.md", [NO_WHISTLE, NO_DRIP]),
+        ("--require-citations Kettle#pouring", [NO_DRIP]),
+        ("--require-citations spec.md#pouring --require-citations spec.md#heating", [NO_WHISTLE, NO_DRIP]),
+        ("--require-citations spec.md --require-citations spec.md#pouring", [NO_WHISTLE, NO_DRIP]),
+        ("--require-citations spec.md#kettle", []),
+        ("--require-tests spec.md#heating", [NO_BOIL_TEST, NO_WHISTLE_TEST]),
+        (
+            "--require-tests spec.md --require-citations spec.md#pouring",
+            [NO_BOIL_TEST, NO_WHISTLE_TEST, NO_DRIP, NO_DRIP_TEST],
+        ),
+        ("--require-citations --require-tests false", []),
+    ],
+)
+def test_every_offender_of_a_target(args: str, offenders: list[str], reported: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
+    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
+    ##= man/spec/gates.md#gates-for-targets
+    ##% duvet MUST list each offender with its target and its place in the specification.
+    make(reported, HALF)
+    assert duvet("-q", "report", *args.split()) == ended(offenders)
+    # Now the snapshot has what is there.
+    assert duvet("-q", "report", "--ci", *args.split()) == ended(offenders)
+
+
+def test_targets_beside_a_snapshot_that_differs(reported: Path, duvet: Run) -> None:
+    before = files(make(reported, HALF))
+    done = duvet("-q", "report", "--ci", "--require-tests", "spec.md#heating", "--require-citations", "spec.md#pouring")
+    assert (done.code, codes(done)) == (1, ["DUV061", "DUV063", "DUV063", "DUV062"])
+    assert files(reported)[SNAPSHOT] == before[SNAPSHOT]
+
+
+@pytest.mark.parametrize(
+    ("args", "found"),
+    [
+        ("", ["DUV062"]),
+        ("--require-citations false", []),
+        ("--require-citations spec.md", ["DUV062", "DUV062"]),
+        ("--require-citations false --require-citations spec.md#pouring", ["DUV062"]),
+        ("--require-tests spec.md#pouring", ["DUV062", "DUV063"]),
+    ],
+)
+def test_targets_with_ci_and_without_a_snapshot(args: str, found: list[str], kettle: Path, duvet: Run) -> None:
+    """What is on a line with something that is implemented passes by lines, and not by requirements."""
+    make(kettle, WITHOUT_SNAPSHOT)
+    assert codes(duvet("-q", "report", "--ci", *args.split())) == found
+
+
+UNKNOWN = """\
+error: there is no section "purring" in spec.md, which --require-citations names [DUV064]
+  = help: did you mean pouring?
+
+error: there is no specification "speck.md", which --require-tests names [DUV064]
+  = help: did you mean spec?
+
+encountered 2 errors
+"""
+
+
+def test_targets_that_are_unknown(duvet: Run) -> None:
+    ##= man/spec/gates.md#gates-for-targets
+    ##% duvet MUST refuse an unknown target, and SHOULD suggest similar names.
+    args = ("--require-citations", "spec.md#purring", "--require-tests", "speck.md")
+    assert duvet("-q", "report", *args) == Done(1, "", UNKNOWN)
+
+
+def test_lcov_is_not_about_targets(reported: Path, duvet: Run) -> None:
+    duvet("-q", "report", "--lcov", "one")
+    duvet("-q", "report", "--lcov", "other", "--require-citations", "spec.md#heating")
+    found = files(reported)
+    assert found["one/compliance.0.lcov"] == found["other/compliance.0.lcov"]
+
+
+EXTENDED = CONFIG.replace("https://awslabs.github.io/duvet/config/v0.4.json", "duvet-cli/config/v1")
+ENTRY = """\
+[[not-applicable]]
+target = "spec.md#pouring"
+reason = "It has no spout"
+owner = "the foundry"
+expiry = {day}
+"""
+PAST, FUTURE = "2001-12-31", "9999-12-31"
+SUMMARY = """\
+                                             needs        in      not                   not
+specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted  applicable
+Kettle          1/1     0/1  0/0   1/2  50%      0         0        1         0           1
+
+not applicable: 1 requirement of spec.md#pouring: It has no spout (the foundry, until 9999-12-31)
+PASS: 1 of 2 applicable requirements done (50 %), 0 excepted, 1 not applicable
+"""
+EXPIRED = """\
+error: this expired on 2001-12-31, and the requirements of spec.md#pouring are owed again [DUV080]
+  --> .duvet/config.toml:14:10
+   |
+14 | expiry = 2001-12-31
+   |          ^^^^^^^^^^
+   = help: give it a later date, or remove it
+
+encountered 1 errors
+"""
+EXPIRED_SUMMARY = """\
+                                             needs        in      not
+specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
+Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
+
+expired: 1 requirement of spec.md#pouring: It has no spout (the foundry, expired 2001-12-31)
+FAIL: 1 problem, 2 requirements not cited
+"""
+
+
+def configured(folder: Path, config: str) -> Path:
+    return make(folder, {".duvet/config.toml": config})
+
+
+def summary(done: Done) -> str:
+    """The table and what follows it."""
+    return done.err[done.err.rindex(" " * 45 + "needs") :]
+
+
+def test_what_is_not_applicable_is_in_every_report(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
+    entry = ENTRY.format(day=FUTURE)
+    configured(kettle, EXTENDED + entry)
+    first, again = duvet("report"), duvet("report")
+    assert (first.code, summary(first)) == (again.code, summary(again)) == (0, SUMMARY)
+    assert "nothing has changed" in again.err
+    assert duvet("-q", "report", "--ci") == Done(0, "", "")
+    for name in ("a", "b"):
+        assert duvet("report", "--json-v2", f"{name}.json", "--blob-link", f"https://host/{name}").code == 0
+    assert duvet("merge", "--input", "a.json", "--input", "b.json", "--output", "all.json").code == 0
+    found = files(kettle)
+    assert found["all.json"].count(b'"reason": "It has no spout"') == found["a.json"].count(b'"reason"') == 1
+    configured(kettle, EXTENDED + entry.replace("no spout", "a lid"))
+    done = duvet("-q", "report", "--ci")
+    assert (done.code, done.err.count("-  REASON: It has no spout\n+  REASON: It has a lid\n")) == (1, 1)
+
+
+def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
+    ##% and require its requirements again.
+    configured(kettle, EXTENDED + ENTRY.format(day=PAST))
+    assert duvet("-q", "report") == Done(1, "", EXPIRED)
+    assert summary(duvet("report")) == EXPIRED_SUMMARY
+    assert not (kettle / ".duvet/reports/report.json").exists()
+    assert '<strong class="fail">expired</strong>' in (kettle / ".duvet/reports/report.html").read_text()
+
+
+@pytest.mark.parametrize(("day", "code"), [(FUTURE, "DUV062"), (PAST, "DUV080")])
+def test_gates_do_not_ask_for_what_is_not_applicable(day: str, code: str, kettle: Path, duvet: Run) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
+    configured(kettle, EXTENDED.partition("[report.snapshot]")[0] + ENTRY.format(day=day))
+    done = duvet("-q", "report", "--ci", "--require-citations", "spec.md")
+    assert (codes(done), "spec.md#pouring: The spout" in done.err) == ([code], False)
+
+
+@pytest.mark.parametrize(("day", "words"), [(FUTURE, "1 of 2"), (PAST, "1 of 3")])
+def test_an_earlier_revision_is_held_against_this_day(day: str, words: str, duvet_command: str, tmp_path: Path) -> None:
+    config = {".duvet/config.toml": EXTENDED + ENTRY.format(day=day)}
+    folder = history(tmp_path / "kettle", {**KETTLE, **config})
+    for _ in range(2):
+        done = run(duvet_command, folder, "diff", environ=ENVIRON)
+        assert (done.code, done.out.count(f"{words} applicable requirements done")) == (0, 2)

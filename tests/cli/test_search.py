@@ -1,0 +1,215 @@
+"""`duvet search`: what is found, in which formats, and where nothing is found or a search isn't possible."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.reports.tables import ListFormat
+from duvet.words import MAX_QUERY_CHARACTERS
+from tests.cli.made import make
+from tests.cli.running import Done, Run, environment, failed
+from tests.cli.terminals import shown
+from tests.conftest import ROOT
+from tests.unit.search.made import FILES
+
+PROJECT = FILES
+USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
+SQLITE = """\
+import importlib.util, sys
+class Connection:
+    serialize = deserialize = close = lambda _: None
+    def execute(self, *_):
+        raise OperationalError("no such module: fts5")
+class OperationalError(Exception):
+    pass
+Error, sqlite_version = OperationalError, "3.0.0"
+def connect(_):
+    return Connection()
+"""
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+from duvet.cli import run_command_line
+sys.exit(run_command_line(["search", "--semantic", "water"]))
+"""
+
+
+@pytest.fixture
+def gold(snapshot: Snapshot) -> Snapshot:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "search"
+    return snapshot
+
+
+@pytest.mark.parametrize("format", ListFormat)
+def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST exit with 0 if it finds something, and with 1 otherwise.
+    done = duvet("search", "server", "--format", format)
+    assert (done.code, done.err) == (0, "")
+    gold.assert_match(done.out, f"{format}.txt")
+    done = duvet("search", "coffee", "--format", format)
+    assert (done.code, done.err) == (1, "nothing found\n")
+    gold.assert_match(done.out, f"nothing_{format}.txt")
+    done = duvet("search", "--semantic", "throw away messages", "--limit", "2", "--format", format)
+    assert (done.code, done.err) == (0, "2 of 9 shown\n")
+    if format in (ListFormat.JSON, ListFormat.JSONL):
+        rows = json.loads(done.out if format == ListFormat.JSON else f"[{','.join(done.out.splitlines())}]")
+        keys = sorted(json.loads(duvet("search", "pot", "--format", "json").out)[0])
+        assert [sorted(row) for row in rows] == [keys] * 2
+    else:
+        gold.assert_match(done.out, f"semantic_{format}.txt")
+
+
+def test_some_of_many(duvet: Run) -> None:
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
+    done = duvet("search", "must", "--limit", "2")
+    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
+    assert duvet("search", "must", "--limit", "0").err == ""
+    done = duvet("search", "boil", "cups", "--limit", "1")
+    assert (done.code, done.err) == (0, "nothing has all words; these have some\n1 of 2 shown\n")
+    assert duvet("-q", "search", "boil", "cups", "--limit", "1") == Done(0, done.out, "")
+
+
+@pytest.mark.parametrize(
+    ("args", "done"),
+    [
+        (
+            ("the", "of", "The"),
+            Done(
+                1,
+                "",
+                'words as common as these don\'t count: the, of; put them in "…" to find them as a phrase\nnothing found\n',
+            ),
+        ),
+        *(
+            (
+                ("--", query),
+                Done(2, "", f"{USAGE}the query has no word in it\ngive a word, an id, file:line or spec#section\n"),
+            )
+            for query in ("", "*** (", "-- -")
+        ),
+        (
+            ("--raw", "pot AND"),
+            Done(
+                2,
+                "",
+                f'{USAGE}the query is not one of FTS5: fts5: syntax error near ""\n'
+                'words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without'
+                " --raw\n",
+            ),
+        ),
+        (("pot", "--spec", "retri"), failed('there is no specification "retri"', hint="did you mean retry?")),
+    ],
+)
+def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `--semantic`.
+    assert duvet("search", *args) == done
+
+
+def test_raw_queries_drive_no_terminal_and_have_no_meaning(duvet: Run) -> None:
+    wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
+    assert wrong in duvet("search", "--raw", "\x1b").err
+    done = duvet("search", "--raw", "--semantic", "text: pot")
+    assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
+
+
+def test_a_query_that_is_too_long(duvet: Run) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
+    done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
+    assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        (SQLITE, "no such module: fts5"),
+        (SQLITE.replace("serialize = ", "", 1), "it can't hand out its bytes"),
+        ("raise ImportError('No module named _sqlite3')", "No module named _sqlite3"),
+    ],
+)
+def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
+    make(tmp_path, {"modules/sqlite3.py": module})
+    done = failed(
+        f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
+    )
+    for query in ("pot", "tea.md#serving"):
+        assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
+
+
+def test_without_the_extra_for_meaning(folder: Path) -> None:
+    command = [sys.executable, "-c", WITHOUT_NUMPY]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: search by meaning needs the extra `semantic`\n")
+    assert "pip install 'duvet-cli[semantic]'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("rettry", "; did you mean retry?"),
+        ("D586E4D0", "; did you mean d587e4d0eaaf?"),
+        ("tea.md#bruwing", '; there is no section "bruwing" in tea.md; did you mean brewing?'),
+        ("src/sever.rs:3", '; nothing is called "src/sever.rs:3"; did you mean src/server.rs?'),
+        (
+            "src/server.rs:90",
+            "; no annotation belongs to src/server.rs:90; near are src/server.rs:1, src/server.rs:5, src/server.rs:10",
+        ),
+        ("d587e4d0eaab", '; there is no requirement "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
+        ("zzz", ""),
+        ("zzz rettry", ""),
+    ],
+)
+def test_what_is_near_where_nothing_is_found(query: str, hint: str, duvet: Run) -> None:
+    assert duvet("search", query) == Done(1, "", f"nothing found{hint}\n")
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_on_a_terminal(columns: int, duvet_command: str, folder: Path, gold: Snapshot) -> None:
+    coloured = shown(duvet_command, folder, "search", "server", columns=columns)
+    gold.assert_match(coloured, f"terminal_{columns}.txt")
+    plain = re.sub(r"\x1b\[1;33m|(?<=server)\x1b\[0m", "**", coloured)
+    dumb = shown(duvet_command, folder, "search", "server", columns=columns, NO_COLOR="1")
+    if columns > 100:
+        assert dumb == re.sub(r"\x1b\[\d*m", "", plain)
+    assert "\x1b" not in dumb and dumb.count("**server**") == 4
+    assert shown(duvet_command, folder, "search", "coffee") == ""
+
+
+NARROW = """\
+id
+  level  status
+  section
+  text
+035b57d7f4bd
+  MAY    not started
+  tea#serving
+  **Cups** MAY be
+  warmed.
+"""
+
+
+def test_on_a_terminal_that_is_too_narrow(duvet_command: str, folder: Path) -> None:
+    assert shown(duvet_command, folder, "--color", "never", "search", "cups", columns=5) == NARROW
+
+
+def test_a_pipe_gets_plain_lines_and_colours_only_on_request(duvet: Run) -> None:
+    asked = ("search", "cups", "--format", "plain")
+    coloured = "\tMAY\tnot started\ttea#serving\t\x1b[1;33mCups\x1b[0m MAY be warmed.\n"
+    assert duvet("--color", "always", *asked).out.endswith(coloured)
+    assert duvet(*asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(coloured)
+    plain = "\tMAY\tnot started\ttea#serving\t**Cups** MAY be warmed.\n"
+    assert duvet("--color", "never", *asked, environ={"CLICOLOR_FORCE": "1"}).out.endswith(plain)
+    assert duvet("search", "server must") == duvet("search", "server", "must", "--format", "plain")

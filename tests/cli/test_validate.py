@@ -1,0 +1,249 @@
+"""`duvet validate`: which files are checked, what it says, and what it fixes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.commands.validate import find_rule_page
+from duvet.errors import NotFoundError
+from duvet.reports.problems import ProblemFormat
+from tests.cli.made import make
+from tests.cli.running import NOBODY, Done, Run, failed, files, refuses, run, shell
+from tests.conftest import ROOT
+from tests.unit.project.made import BROKEN, FILES, FIXED, RIGHT
+
+PROJECT = FILES
+RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
+ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
+SKIPPED = "not checked, because no pattern matches it: "
+NO_FILES = "checked 0 annotations in 0 files: no problems\n"
+
+
+@pytest.fixture
+def gold(snapshot: Snapshot) -> Snapshot:
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
+    return snapshot
+
+
+@pytest.mark.parametrize("format", ProblemFormat)
+def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/validate.md#exit-code
+    ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
+    before = files(folder)
+    done = duvet("validate", "--format", format, "--output", "-")
+    gold.assert_match(done.out, f"all.{format}.txt")
+    assert (done.code, done.err) == (1, ALL_COUNT)
+    assert (folder / ".duvet/cache/validate").exists() and files(folder) == before
+    assert duvet("validate", "--format", format, "--output", "-") == done
+    assert duvet("--no-cache", "validate", "--format", format, "--output", "-") == done
+
+
+def test_warnings(folder: Path, duvet: Run) -> None:
+    (folder / "src/right.py").write_text(RIGHT + RIGHT)
+    for strict, code, noun in (((), 0, "warning"), (("--strict",), 1, "error")):
+        done = duvet("validate", *strict, "src/right.py")
+        assert (done.code, done.err.splitlines()[-1]) == (code, f"checked 2 annotations in 1 file: 1 {noun}")
+
+
+@pytest.mark.parametrize("edit", ["src/right.py", "tea.md", ".duvet/config.toml", "src/new.py"])
+def test_what_is_known_is_forgotten_when_anything_changes(edit: str, folder: Path, duvet: Run) -> None:
+    duvet("validate")
+    path = folder / edit
+    text = path.read_text() if path.exists() else "##= tea.md#gone\n"
+    path.write_text(text.replace("boil", "cook").replace("src/**/*.py", "*.py"))
+    assert duvet("validate") == duvet("--no-cache", "validate")
+
+
+def test_the_page_of_a_rule(duvet: Run) -> None:
+    page = (ROOT / "templates/rules/DUV091.md").read_text(encoding="utf-8")
+    for name in ("DUV091", "duv091", "citation-repeated", " Citation-Repeated "):
+        assert find_rule_page(name) == page
+    assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
+    assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")
+    refuses(duvet, "validate --explain DUV999", 1, 'error: there is no rule "DUV999"\n')
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("Quote-not-fond", "did you mean quote-not-found"), ("../DUV050", "did you mean DUV050"), ("", "")],
+)
+def test_there_is_no_such_rule(name: str, hint: str) -> None:
+    ##= man/spec/problems.md#rules
+    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
+    with pytest.raises(NotFoundError) as raised:
+        find_rule_page(name)
+    assert raised.value.message == f'there is no rule "{name}"'
+    assert raised.value.hint.partition(" or ")[0].rstrip("?") == hint
+
+
+NAMES = [f"{number:02}.txt" for number in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "said"),
+    [
+        (("src/right.py",), 0, RIGHT_COUNT),
+        (("src/right.py", "./src/right.py", "src\\right.py"), 0, RIGHT_COUNT),
+        (("README.md", "src/right.py", "tea.md"), 0, f"{SKIPPED}README.md, tea.md\n{RIGHT_COUNT}"),
+        (("README.md",), 0, f"{SKIPPED}README.md\n{NO_FILES}"),
+        (("src/right.py", *NAMES), 0, f"{SKIPPED}{', '.join(NAMES[:10])} and 2 more\n{RIGHT_COUNT}"),
+        (("src",), 1, "checked 15 annotations in 3 files: 11 errors, 5 warnings\n"),
+        ((".duvet/exceptions",), 1, "checked 1 annotation in 1 file: 1 error\n"),
+        ((".",), 1, ALL_COUNT),
+    ],
+)
+def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
+    ##% the project.
+    ##= man/spec/trace.md#reports
+    ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
+    make(folder, dict.fromkeys(NAMES, ""))
+    done = duvet("validate", *names)
+    assert (done.code, done.out, done.err[-len(said) :]) == (code, "", said)
+    quiet = duvet("-q", "validate", *names)
+    assert (quiet.code, "checked" in quiet.err, "warning:" in quiet.err) == (code, False, False)
+
+
+def test_a_path_that_does_not_exist(duvet: Run) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    done = failed("there is no such file or folder [DUV010]", "src/gone.rs", "paths begin in the working directory")
+    counted = done._replace(err=f"{done.err}checked 1 annotation in 1 file: 1 error\n")
+    assert duvet("validate", "src/gone.rs", "src/right.py") == counted
+
+
+def test_the_configuration_counts_whatever_is_named(folder: Path, duvet: Run) -> None:
+    config = folder / ".duvet/config.toml"
+    config.write_text(FILES[".duvet/config.toml"] + "[[specification]]\nsource = 'gone.md'\n")
+    done = duvet("validate", "src/right.py")
+    assert (done.code, done.err.count("error: "), "--> .duvet/config.toml:" in done.err) == (1, 1, True)
+    config.write_text("nonsense")
+    done = duvet("validate", "--format", "json", "src/right.py")
+    assert (done.code, [one["code"] for one in json.loads(done.out)["problems"]]) == (1, ["DUV001"])
+
+
+COOKED = RIGHT.replace("boil", "cook").encode()
+
+
+@pytest.mark.parametrize("path", ["src/right.py", "./src/right.py", "src/new/file.py"])
+def test_standard_input(path: str, folder: Path, duvet: Run) -> None:
+    ##= man/spec/validate.md#choosing-files
+    ##% With `-`, `duvet validate` MUST check standard input as the content of the file that `--stdin-path` names.
+    before = files(folder)
+    args = ("validate", "--stdin-path", path, "-")
+    assert duvet(*args, input=RIGHT.encode()) == Done(0, "", RIGHT_COUNT)
+    done = duvet(*args, input=b"\n" + COOKED)
+    assert (done.code, done.err.splitlines()[:4]) == (
+        1,
+        [
+            'error: could not find text in section "brewing" of tea.md [DUV050]',
+            f" --> {path.removeprefix('./')}:3:5",
+            "  |",
+            "3 | ##% The water MUST cook before the leaves are put into the pot.",
+        ],
+    )
+    shown = duvet(*args, "--diff", input=COOKED)
+    assert shown.out.splitlines()[-3:-1] == [f"-{COOKED.decode().splitlines()[1]}", f"+{RIGHT.splitlines()[1]}"]
+    assert files(folder) == before
+
+
+def test_standard_input_for_a_file_elsewhere(folder: Path, tmp_path: Path, duvet: Run) -> None:
+    """Patterns may lead out of the project, and call files by the way there."""
+    make(tmp_path, {"other/a.py": RIGHT})
+    config = folder / ".duvet/config.toml"
+    config.write_text(config.read_text() + "[[source]]\nlanguage = 'python'\npattern = '../other/*.py'\n")
+    for path in ("../other/a.py", str(tmp_path / "other/a.py")):
+        done = duvet("validate", "--stdin-path", path, "--diff", "-", input=COOKED)
+        assert (done.code, done.out.splitlines()[:2]) == (1, ["--- a/../other/a.py", "+++ b/../other/a.py"])
+    assert duvet("validate", "../other/a.py") == Done(0, "", RIGHT_COUNT)
+
+
+@pytest.mark.parametrize(
+    ("data", "path", "codes", "said"),
+    [
+        (b"", "src/right.py", [], "checked 0 annotations in 1 file: no problems\n"),
+        (b"\xff\x00\xfe", "src/right.py", ["DUV011"], "checked 0 annotations in 1 file: 1 error\n"),
+        (RIGHT.encode(), "notes.txt", [], f"{SKIPPED}notes.txt\n{NO_FILES}"),
+        (b"\xef\xbb\xbf# Tea\r\n" + RIGHT.replace("\n", "\r\n").encode(), "src/right.py", [], RIGHT_COUNT),
+    ],
+)
+def test_odd_standard_input(data: bytes, path: str, codes: list[str], said: str, duvet: Run) -> None:
+    done = duvet("validate", "--stdin-path", path, "--format", "json", "-", input=data)
+    assert [one["code"] for one in json.loads(done.out)["problems"]] == codes
+    assert (done.code, done.err) == (len(codes), said)
+
+
+def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
+    ##= man/spec/show.md#references
+    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
+    done = shell(duvet_command, folder, "duvet validate --stdin-path src/right.py - <&-")
+    assert (done.code, done.out, done.err.startswith("error: standard input is closed")) == (1, "", True)
+    for name in ("src/right.py", str(folder / "src/right.py")):
+        assert run(duvet_command, folder.parent, "-C", "project", "validate", name) == Done(0, "", RIGHT_COUNT)
+
+
+def test_what_would_be_done_and_colours(folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% With `--diff`, `duvet validate` MUST print the fixes as a unified diff and write nothing.
+    before = files(folder)
+    done = duvet("validate", "--diff", "src/broken.rs")
+    assert files(folder) == before
+    assert (done.code, duvet("validate", "--diff", "--fix", "src/broken.rs")) == (1, done)
+    gold.assert_match(done.out, "diff.txt")
+    gold.assert_match(duvet("--color", "always", "validate", "src/broken.rs").err, "colours.txt")
+    assert done.err == duvet("validate", "src/broken.rs").err
+
+
+def test_the_difference_is_one_for_patch(folder: Path, duvet: Run) -> None:
+    if shutil.which("patch") is None:
+        pytest.skip("no patch")
+    (folder / "src/broken.rs").write_bytes(b"//= tea.md#srving\r\n//# Everybody SHOULD wait")
+    done = duvet("validate", "--diff")
+    assert done.out.endswith(" //# Everybody SHOULD wait\n\\ No newline at end of file\n")
+    command = ["patch", "--binary", "-p1"]
+    subprocess.run(command, cwd=folder, input=done.out.encode(), check=True, stdout=subprocess.DEVNULL)
+    assert (folder / "src/broken.rs").read_bytes() == b"//= tea.md#serving\r\n//# Everybody SHOULD wait"
+
+
+def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
+    ##= man/spec/validate.md#fixes
+    ##% `duvet validate --fix` MUST report the problems that remain.
+    before = files(folder)
+    assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
+    assert files(folder) == before
+    done = duvet("validate", "--fix", "src")
+    gold.assert_match(done.err, "fix.txt")
+    assert (done.code, done.out) == (1, "")
+    assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
+    again = duvet("validate", "--fix", "src")
+    assert again.err == done.err.removeprefix("mended 8 citations in 1 file\n") == duvet("validate", "src").err
+    assert files(folder)["src/broken.rs"] == FIXED.encode()
+
+
+def test_only_what_is_named_is_fixed(folder: Path, duvet: Run) -> None:
+    make(folder, {"src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait\n"})
+    said = "mended 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
+    assert duvet("validate", "--fix", "src/deep") == Done(0, "", said)
+    assert files(folder)["src/broken.rs"] == BROKEN.encode()
+
+
+@pytest.mark.parametrize("denied", ["src/a.rs", "src"])
+def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_command: str) -> None:
+    wrong = "//= spec.md#heating\n//# The kettle MUST boil the water.\n"
+    path = make(public, {"src/a.rs": wrong}) / "src/a.rs"
+    os.chown(path, *((65534, 65534) if NOBODY else (-1, -1)))
+    (public / denied).chmod(0o555)
+    code, _, err = run(duvet_command, public, "validate", "--fix", before=NOBODY)
+    (public / denied).chmod(0o755)
+    assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("mended")) == (1, True, True, False)
+    assert (path.read_text(), [one.name for one in path.parent.iterdir()]) == (wrong, ["a.rs"])
+    again = run(duvet_command, public, "validate", "--fix", before=NOBODY)
+    assert again.err.startswith("mended 1 citation in 1 file\n")

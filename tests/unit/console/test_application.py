@@ -1,0 +1,58 @@
+"""What a server is made of is made again only where its configuration says something else."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.console.application import make_application
+from duvet.console.command import TerminalSettings
+from duvet.server.application import Application
+from tests.cli.made import make
+from tests.unit.tools.made import FILES
+
+CONFIG = "duvet.config.json"
+_NOTHING_GIVEN = {
+    "config_path": None,
+    "offline": False,
+    "allow_http": (),
+    "source_patterns": (),
+    "spec_patterns": (),
+    "spec_path": None,
+}
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def assembly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Application]:
+    make(tmp_path, {**FILES, CONFIG: _of_size(1)})
+    monkeypatch.chdir(tmp_path)
+    with click.Context(click.Command("mcp"), obj=TerminalSettings({})):
+        yield make_application(_NOTHING_GIVEN, mode="stdio")
+
+
+def _of_size(size: int) -> str:
+    return f'{{"server": {{"pageSize": {size}}}}}'
+
+
+async def test_an_edit_of_something_else_leaves_it_as_it_is(assembly: Application, tmp_path: Path) -> None:
+    desk = assembly.make_dispatcher(())
+    house = desk.environment
+    for number in range(3):
+        make(tmp_path, {"src/more.rs": f"// {number}", CONFIG: _of_size(1) + "\n" * number})
+        assert (await assembly.live.context()).page_size == 1
+    assert desk.environment is house
+
+
+async def test_what_was_in_force_before_is_not_kept(assembly: Application, tmp_path: Path) -> None:
+    assembly.make_dispatcher(())
+    for size in range(1, 12):
+        make(tmp_path, {CONFIG: _of_size(size)})
+        assert (await assembly.live.context()).page_size == size
+    gc.collect()
+    # The one that it began with, and the one that is in force.
+    assert sum(isinstance(one, Application) for one in gc.get_objects()) == 2

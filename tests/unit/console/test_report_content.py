@@ -1,0 +1,150 @@
+"""What the page of a project shows, from the files on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+import pytest
+
+from duvet.console.command import TerminalSettings
+from duvet.console.report_run import make_report_data
+from duvet.console.streams import render_bytes
+from duvet.project.project import Options, Project
+from duvet.queries.citations import CommentStyle
+from duvet.queries.revisions import SnapshotChange, SnapshotDiff
+from duvet.reports import json_v1
+from duvet.reports.html.anchors import ReportData
+from duvet.reports.snapshot import render_snapshot
+from duvet.sources.glob import parse_legacy_pattern
+from duvet.version import VERSION
+from tests.cli.made import KETTLE, make
+from tests.histories import commit, git, history
+
+EXTENDED = """\
+'$schema' = "duvet-cli/config/v1"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "spec.md"
+[report.html]
+title = "Kettle <2>"
+logo = "ACME"
+spec-text = "full"
+snippet-lines = 1
+embed-json = true
+[report.snapshot]
+enabled = true
+"""
+OURS = {**KETTLE, ".duvet/config.toml": EXTENDED}
+
+
+def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> ReportData:  # noqa: B008 - frozen
+    """The page of a project, with a snapshot unless something is wrong."""
+    project = Project(str(folder), options)
+    finished = project.finished()
+    snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
+    with click.Context(
+        click.Command("report"), obj=TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
+    ):
+        return make_report_data(project, finished, (), snapshot)
+
+
+def test_without_wishes(tmp_path: Path) -> None:
+    # Entries of requirement files have no code.
+    todo = 'target = "spec.md#pouring"\n\n[[todo]]\nquote = "The spout MAY drip."\n'
+    found = page(make(tmp_path, {**KETTLE, ".duvet/todos/a.toml": todo}))
+    assert (found.title, found.logo, found.whole_text, found.embedded, found.since) == ("", "", False, None, None)
+    assert (found.version, found.commit, found.config_path) == (VERSION, "", ".duvet/config.toml")
+    assert [one.path for one in found.catalogue.citations] == [".duvet/todos/a.toml", "src/a.rs", "src/a.rs"]
+    assert found.snippets == {1: "fn boil() {}", 2: "fn boils() {}"}
+    assert found.comments == (CommentStyle(label="src/**/*.rs", meta="//=", content="//#"),)
+
+
+def test_all_wishes(tmp_path: Path) -> None:
+    folder = make(tmp_path, {**OURS, "src/a.rs": KETTLE["src/a.rs"].replace("{}", "{\n}")})
+    found = page(folder)
+    assert (found.title, found.logo, found.whole_text) == ("Kettle <2>", "ACME", True)
+    assert found.snippets == {0: "fn boil() {", 1: "fn boils() {"}
+    assert found.embedded == render_bytes(lambda out: json_v1.render_json_v1(Project(str(folder)).finished(), out))
+    assert page(folder, wrong=True).embedded is None
+
+
+def test_without_a_configuration(tmp_path: Path) -> None:
+    folder = make(
+        tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"}
+    )
+    found = page(folder, Options(sources=(parse_legacy_pattern("(*=,*#)*.c"),)))
+    assert found.comments == (CommentStyle(label="*.c", meta="*=", content="*#", first="/*", last="*/"),)
+    assert (found.snippets, found.config_path) == ({0: "x;"}, "")
+
+
+def test_what_is_next(tmp_path: Path) -> None:
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
+    ##% each.
+    found = page(make(tmp_path / "a", KETTLE)).next
+    assert [(row.rank, row.level, row.reason) for row in found] == [
+        (1, "SHOULD", "SHOULD, not started: nothing refers to it"),
+        (2, "MAY", "MAY, not started: nothing refers to it"),
+    ]
+    sentences = "".join(f"It MUST do {number}.\n" for number in range(12))
+    many = page(make(tmp_path / "b", {**KETTLE, "spec.md": f"# Kettle\n\n## Heating\n\n{sentences}"}), wrong=True).next
+    assert [(row.rank, row.text) for row in many] == [(rank, f"It MUST do {rank - 1}.") for rank in range(1, 11)]
+
+
+def test_since_the_commit(tmp_path: Path) -> None:
+    folder = history(tmp_path, {f"deep/{name}": text for name, text in KETTLE.items()}) / "deep"
+    assert page(folder).since is None
+    finished = Project(str(folder)).finished()
+    snapshot = render_bytes(lambda out: render_snapshot(finished, out))
+    (folder / ".duvet/snapshot.txt").write_bytes(snapshot)
+    assert page(folder).since is None
+    name = commit(folder)
+    found = page(folder)
+    assert (found.since, found.commit) == (SnapshotDiff(), name)
+    (folder / "src/a.rs").write_text(KETTLE["src/a.rs"].partition("\n\n")[0])
+    (folder / ".duvet/snapshot.txt").write_bytes(b"whatever is written today")
+    change = SnapshotChange(
+        specification="spec.md",
+        section="heating",
+        text="The kettle MUST boil water.",
+        before="implementation, test",
+        after="implementation",
+    )
+    assert page(folder).since == SnapshotDiff(lost=(change,))
+    assert page(folder, wrong=True).since is None
+    git(folder, "rm", "--quiet", "--cached", ".duvet/snapshot.txt")
+    git(folder, "commit", "--quiet", "--message=x")
+    assert page(folder).since is None
+
+
+def test_code_from_outside(tmp_path: Path) -> None:
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT show anything of a file outside of the project, even through links.
+    secret = KETTLE["src/a.rs"].partition("\n\n")[0]
+    make(tmp_path / "other", {"b.rs": secret, "deep/c.rs": secret})
+    config = KETTLE[".duvet/config.toml"] + '[[source]]\npattern = "../other/b.rs"\n'
+    folder = make(tmp_path / "kettle", {**KETTLE, ".duvet/config.toml": config, "real/d.rs": secret})
+    (folder / "src/deep").symlink_to(tmp_path / "other/deep")
+    (folder / "src/c.rs").symlink_to(tmp_path / "other/b.rs")
+    (folder / "src/inside").symlink_to(folder / "real")
+    (folder / "src/d.rs").symlink_to(folder / "real/d.rs")
+    found = page(folder)
+    assert {found.catalogue.citations[number].id: code for number, code in found.snippets.items()} == {
+        "src/a.rs:1": "fn boil() {}",
+        "src/a.rs:5": "fn boils() {}",
+        "src/d.rs:1": "fn boil() {}",
+        "src/inside/d.rs:1": "fn boil() {}",
+    }
+
+
+@pytest.mark.parametrize("now", [None, b"\xff", "fn gone".encode("utf-16")])
+def test_a_source_that_is_gone_meanwhile(tmp_path: Path, now: bytes | None) -> None:
+    project = Project(str(make(tmp_path, KETTLE)))
+    finished = project.finished()
+    (tmp_path / "src/a.rs").unlink()
+    if now is not None:
+        (tmp_path / "src/a.rs").write_bytes(now)
+    assert make_report_data(project, finished, (), None).snippets == {}

@@ -1,0 +1,339 @@
+"""A project as a program uses it: its configuration, what is read of it, and files that can't be read."""
+
+from __future__ import annotations
+
+import doctest
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import duvet.project.project
+from duvet import (
+    DiskTree,
+    Finished,
+    Kind,
+    Level,
+    MemoryTree,
+    Options,
+    Place,
+    Problem,
+    ProblemsError,
+    Progress,
+    Project,
+    Severity,
+    SourceRule,
+    Status,
+    Tree,
+    UnreadableError,
+)
+from duvet.errors import DuvetError
+from duvet.specs.requirement_files import read_requirement_file
+from tests.cli.made import CONFIG as KETTLE_CONFIG
+from tests.cli.made import KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.running import files
+from tests.made import CONFIG, FILES, TEA, in_memory, written
+
+
+@pytest.mark.parametrize("kind", ["disk", "memory"])
+def test_a_whole_project(kind: str, tmp_path: Path) -> None:
+    tree = MemoryTree(FILES) if kind == "memory" else None
+    project = Project(str(written(tmp_path)), tree=tree, environ={"COMMIT": "abc"})
+    trace = project.trace
+    shown = [(one.path, one.line, one.kind, one.quote, one.blob_link) for one in trace.annotations]
+    warm, blue = "The pot MUST be warm.", "It MAY be blue."
+    assert shown == [
+        (".duvet/exceptions/tea.toml", 2, Kind.EXCEPTION, blue, None),
+        (".duvet/requirements/tea/cup.toml", 8, Kind.SPEC, "A cup SHOULD be ☕.", None),
+        (".duvet/requirements/tea/tea.toml", 8, Kind.SPEC, warm, None),
+        (".duvet/requirements/tea/tea.toml", 14, Kind.SPEC, blue, None),
+        ("lib/a.rs", 1, Kind.TEST, warm, "https://host/abc"),
+        ("more/a/todo.toml", 1, Kind.TODO, "A cup SHOULD", None),
+        ("src/a.rs", 1, Kind.CITATION, warm, "https://host/abc"),
+    ]
+    assert [(one.section.id, one.level, one.text, one.status) for one in project.requirements] == [
+        ("tea", Level.MUST, warm, Status.DONE),
+        ("tea", Level.MAY, blue, Status.DONE),
+        ("cup", Level.SHOULD, "A cup SHOULD be ☕.", Status.NOT_STARTED),
+    ]
+    assert (trace.problems, [match is None for match in trace.match_of]) == ((), [False] * 7)
+    # The example in the documentation runs, too.
+    results = doctest.testmod(duvet.project.project)
+    assert (results.failed, results.attempted) == (0, 5)
+
+
+def test_reading_prints_and_writes_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path, {**KETTLE, "src/b.rs": "//# stray\n\n//= nothing.md#here\n"})
+    before = files(tmp_path)
+    project = Project(str(tmp_path))
+    assert project.finished().requirements
+    found = [(requirement.status.words, requirement.text) for requirement in project.requirements]
+    assert found == [
+        ("done", "The kettle MUST boil water."),
+        ("not started", "It SHOULD whistle when done."),
+        ("not started", "The spout MAY drip."),
+    ]
+    assert [problem.code for problem in project.trace.problems] == ["DUV027", "DUV040"]
+    assert (files(tmp_path), capfd.readouterr()) == (before, ("", ""))
+
+
+REQUIREMENTS = "target = 'spec.md#heating'\n[[todo]]\nquote = 'The kettle'\n"
+PIECES = [
+    *"#[]{}'\"=\n\t\\*\r\0é日",
+    "//=",
+    "//#",
+    "type=",
+    " MUST ",
+    "spec.md#heating",
+    "\ufeff",
+    "```\n",
+    "    ",
+    "1. ",
+]
+
+
+def changed(text: str) -> st.SearchStrategy[bytes]:
+    """The text with something else in place of a part of it."""
+    cuts = st.tuples(st.integers(0, len(text)), st.integers(0, 30))
+    inserted = st.lists(st.sampled_from(PIECES), max_size=6).map("".join) | st.text(max_size=8)
+    return st.builds(
+        lambda cut, insert: (text[: cut[0]] + insert + text[sum(cut) :]).encode(errors="surrogatepass"), cuts, inserted
+    )
+
+
+@settings(deadline=None)
+@given(
+    changed(KETTLE_CONFIG) | st.just(KETTLE_CONFIG.encode()),
+    changed(SPECIFICATION) | st.binary(max_size=30),
+    changed(SOURCE) | st.binary(max_size=30),
+    changed(REQUIREMENTS) | st.binary(max_size=30),
+)
+def test_any_input_is_read_or_refused(config: bytes, specification: bytes, source: bytes, requirements: bytes) -> None:
+    inputs = (config, specification, source, requirements)
+    project = Project("/w", tree=MemoryTree(dict(zip([*KETTLE, ".duvet/todos/a.toml"], inputs, strict=True))))
+    try:
+        for requirement in project.requirements:
+            assert requirement.status.words and requirement.id
+        assert list(project.trace.problems) == sorted(project.trace.problems, key=lambda one: one.sort_key)
+    except DuvetError as error:
+        assert error.message
+
+
+def test_what_is_extracted_equals_what_the_next_run_reads(tmp_path: Path) -> None:
+    first = Project(str(written(tmp_path)))
+    assert {
+        path: read_requirement_file(path, data)[0] for path, data in first.extraction.files.items()
+    } == first.extraction.annotations
+    trace = first.trace
+    written(tmp_path, first.extraction.files)
+    assert Project(str(tmp_path)).trace == trace
+    written(tmp_path, {".duvet/config.toml": CONFIG.replace(b'[[specification]]\nsource = "tea.md"\n', b"")})
+    again = Project(str(tmp_path))
+    assert (again.extraction.files, again.trace) == ({}, trace)
+
+
+def test_a_trace_with_problems_is_still_a_trace() -> None:
+    wrong = b"//= tea.md#tea\n//# no such words\n\n//= tea.md#nowhere\n\n//= level=x\n\n\n\n//# stray\n"
+    project = in_memory({**FILES, "src/b.rs": wrong, "src/c.rs": b"\xff", "more/b.toml": b"[[spec]]\n"})
+    trace = project.trace
+    assert [(one.code, one.path, one.place.line, one.severity) for one in trace.problems] == [
+        ("DUV032", "more/b.toml", 1, Severity.ERROR),
+        ("DUV032", "more/b.toml", 1, Severity.ERROR),
+        ("DUV050", "src/b.rs", 2, Severity.ERROR),
+        ("DUV043", "src/b.rs", 4, Severity.ERROR),
+        ("DUV023", "src/b.rs", 6, Severity.ERROR),
+        ("DUV025", "src/b.rs", 6, Severity.ERROR),
+        ("DUV027", "src/b.rs", 10, Severity.WARNING),
+        ("DUV011", "src/c.rs", 1, Severity.ERROR),
+    ]
+    unmatched = [one for one, match in zip(trace.annotations, trace.match_of, strict=True) if match is None]
+    assert [(one.path, one.line) for one in unmatched] == [("src/b.rs", 1), ("src/b.rs", 4)]
+    assert project.requirements == in_memory(FILES).requirements
+
+
+def test_patterns_that_mean_nothing_are_told_at_their_places() -> None:
+    config = CONFIG.replace(b"lib/*.rs", b"lib/***").replace(b"more/**/*", b"more/[")
+    problems = in_memory({**FILES, ".duvet/config.toml": config}).trace.problems
+    assert [(one.code, one.path, one.place) for one in problems] == [
+        ("DUV006", ".duvet/config.toml", Place(4, 24, 9)),
+        ("DUV006", ".duvet/config.toml", Place(8, 11, 13)),
+    ]
+
+
+def test_requirement_files_that_cant_be_read(tmp_path: Path) -> None:
+    root = written(tmp_path, {**FILES, "more/b.toml/c.toml": b"\xff", "more/d.toml": b"["})
+    (root / "more/gone.toml").symlink_to("nothing")
+    assert [(one.code, one.path) for one in Project(str(root)).trace.problems] == [
+        ("DUV012", "more/b.toml"),
+        ("DUV011", "more/b.toml/c.toml"),
+        ("DUV030", "more/d.toml"),
+        ("DUV010", "more/gone.toml"),
+    ]
+
+
+def test_progress_is_reported_step_by_step() -> None:
+    class Steps(Progress):
+        def end(self, outcome: str) -> None:
+            steps.append(outcome)
+
+    steps: list[str] = []
+    Project(tree=MemoryTree(FILES), progress=Steps()).finished()
+    assert steps == [
+        "Extracted requirements from 1 specifications",
+        "Scanned 6 sources",
+        "Parsed 7 annotations",
+        "Loaded 1 specifications",
+        "Mapped 2 sections",
+        "Matched 8 references",
+        "Sorted 8 references",
+    ]
+
+
+SCHEMA = b"'$schema' = 'duvet-cli/config/v1'\n"
+
+
+@pytest.mark.parametrize("spelling", ["./{0}", ".//x/../{0}", "{1}/{0}", "../{2}/{0}", "{1}/../{2}/./{0}"])
+def test_one_configuration_has_one_name(tmp_path: Path, spelling: str) -> None:
+    root = written(tmp_path / "project")
+    path = spelling.format(".duvet/config.toml", root, "project")
+    project = Project(str(root), Options(config_path=path))
+    assert project.config is not None
+    assert (project.config.path, project.downloads) == (".duvet/config.toml", ".duvet/specifications")
+    assert project.trace == Project(str(root)).trace
+
+
+def test_a_configuration_elsewhere(tmp_path: Path) -> None:
+    root = written(tmp_path / "project")
+    (root / ".duvet/config.toml").rename(tmp_path / "other.toml")
+    for name in ("../other.toml", f"{tmp_path}/other.toml"):
+        project = Project(str(root), Options(config_path=name))
+        folder = name.removesuffix("other.toml") + "requirements/tea"
+        assert sorted(project.extraction.files) == [f"{folder}/cup.toml", f"{folder}/tea.toml"]
+        assert [one.kind for one in project.trace.annotations] == [Kind.EXCEPTION, Kind.TEST, Kind.TODO, Kind.CITATION]
+        assert project.trace.problems == ()
+
+
+def test_the_root_of_all_no_configuration_and_links_that_are_given() -> None:
+    project = Project("/", Options(config_path="/p/config.toml"), tree=MemoryTree({"/p/config.toml": SCHEMA}))
+    assert (project.root, project.downloads, project.trace.problems) == ("/", "/p/specifications", ())
+    project = in_memory({"a.rs": b"//= tea.md#tea\n"})
+    assert (project.config, project.trace.annotations, project.requirements) == (None, (), ())
+    assert project.finished() == Finished(project.trace, (), project.root)
+    project = in_memory(FILES)
+    links = [(one.blob_link, one.issue_link) for one in (project.finished(), project.finished("b", ""))]
+    assert links == [("https://html", "https://issues"), ("b", "")]
+
+
+def test_patterns_beside_the_configuration() -> None:
+    options = Options(sources=(SourceRule(("other/*.c",), "*=", "*#"),), requirements=("r/*.toml", "r/a.*"))
+    files = {
+        "tea.md": TEA,
+        "other/a.c": b" *= tea.md#tea\n",
+        "r/a.toml": b"[[spec]]\ntarget = 'tea.md#cup'\nquote = 'be \xe2\x98\x95.'\n",
+    }
+    without = in_memory(files, options)
+    assert [(one.path, one.kind) for one in without.trace.annotations] == [
+        ("other/a.c", Kind.CITATION),
+        ("r/a.toml", Kind.SPEC),
+    ]
+    both = in_memory({**FILES, **files}, options)
+    assert len(both.trace.annotations) == len(in_memory(FILES).trace.annotations) + 2
+    assert both.trace.problems == without.trace.problems == ()
+
+
+def test_a_wrong_configuration_is_raised_with_all_that_is_wrong() -> None:
+    project = in_memory({".duvet/config.toml": b"'$schema' = 'x'\ncolour = 1\n"})
+    for ask in (lambda: project.trace, lambda: project.requirements, project.finished, lambda: project.downloads):
+        with pytest.raises(ProblemsError) as caught:
+            ask()
+        assert [(one.code, one.place.line) for one in caught.value.problems] == [("DUV005", 1), ("DUV002", 2)]
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("no.toml", "no.toml: No such file or directory (os error 2)"),
+        (".duvet", ".duvet: Is a directory (os error 21)"),
+        ("", ".: Is a directory (os error 21)"),
+    ],
+)
+def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: str) -> None:
+    trees: list[Tree | None] = [None, MemoryTree(FILES)]
+    for tree in trees:
+        project = Project(str(written(tmp_path)), Options(config_path=named), tree=tree)
+        with pytest.raises(UnreadableError) as caught:
+            _ = project.trace
+        assert str(caught.value) == message
+    (tmp_path / ".duvet/config.toml").unlink()
+    (tmp_path / ".duvet/config.toml").symlink_to("nothing")
+    with pytest.raises(UnreadableError):
+        _ = Project(str(tmp_path)).trace
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError) as caught:
+        _ = Project(str(tmp_path / "nowhere")).trace
+    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: there is no such folder"
+
+
+def test_a_named_folder_stays_when_the_process_goes_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path / "a", {".duvet/config.toml": SCHEMA})
+    monkeypatch.chdir(tmp_path)
+    project = Project("a")
+    monkeypatch.chdir("/")
+    assert project.config is not None
+    tree = DiskTree(str(tmp_path))
+    assert Project(tree=tree).disk is tree
+
+
+LISTED = {
+    ".duvet/config.toml": b"""\
+'$schema' = "duvet-cli/config/v1"
+source = [{ pattern = "src/*.rs" }]
+specification = [{ source = "tea.md" }, { source = "https://host/milk" }]
+""",
+    "tea.md": b"# Tea\n\nThe pot MUST be warm.\n",
+    ".duvet/specifications/host/milk.txt": b"1.  Milk\n\n   Milk MAY be added.\n",
+    ".duvet/todos/tea.toml": b"target = 'tea.md#tea'\n[[todo]]\nquote = 'The pot MUST be warm.'\n",
+    "src/a.rs": b"//= tea.md#tea\n//# The pot MUST be wrm.\n",
+}
+
+
+class Vanishing(MemoryTree):
+    """Lists a file that can be read only so often."""
+
+    def __init__(self, path: str, times: int) -> None:
+        super().__init__(LISTED)
+        self.left = Counter({path: times})
+        self.path = path
+
+    def read(self, path: str) -> bytes:
+        if path == self.path:
+            self.left[path] -= 1
+            if self.left[path] < 0:
+                raise UnreadableError("No such file or directory (os error 2)", path=path)
+        return super().read(path)
+
+
+def problems_of(path: str, times: int) -> tuple[Problem, ...]:
+    try:
+        return Project(tree=Vanishing(path, times)).trace.problems
+    except ProblemsError as error:
+        return error.problems
+
+
+@pytest.mark.parametrize("path", [path for path in LISTED if path != ".duvet/config.toml"])
+def test_a_file_that_goes_away_before_it_is_read(path: str) -> None:
+    found = [problem for problem in problems_of(path, 0) if problem.code == "DUV010"]
+    assert [path in f"{problem.path}: {problem.message}" for problem in found] == [True]
+    with pytest.raises(UnreadableError, match=r"\.duvet/config\.toml: No such file"):
+        problems_of(".duvet/config.toml", 0)
+
+
+@pytest.mark.parametrize("path", LISTED)
+def test_a_file_that_goes_away_once_it_has_been_read(path: str) -> None:
+    assert [(problem.code, problem.path, problem.place.line) for problem in problems_of(path, 1)] == [
+        ("DUV051", "src/a.rs", 1 if path == "src/a.rs" else 2)
+    ]
