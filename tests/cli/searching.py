@@ -10,7 +10,7 @@ from pytest_snapshot.plugin import Snapshot
 from tests.cli.made import make
 from tests.cli.running import Run, runner
 from tests.conftest import ROOT
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from tests.cli.examples import examples
 from tests.cli.made import make
 from tests.cli.running import Done, Run, files
 from tests.cli.searching import find, gold, tea
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 
 __all__ = ["find", "gold", "tea"]  # fixtures, which tests ask for by name
 

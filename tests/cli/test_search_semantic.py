@@ -14,7 +14,7 @@ from duvet.reports.tables import ListFormat
 from tests.cli.made import make
 from tests.cli.running import Run, environment, files
 from tests.cli.searching import find, gold, tea
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 
 __all__ = ["find", "gold", "tea"]  # fixtures, which tests ask for by name
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from duvet.model import Place, Problem
+from tests.unit.reports.html_pages import page, tree
 from tests.unit.reports.made import finished
-from tests.unit.reports.made_pages import page, tree
-from tests.unit.reports.test_html_size import elements, many
+from tests.unit.reports.test_html_render import elements, many
 
 
 def test_most_elements_are_made_later() -> None:

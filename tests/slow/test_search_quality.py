@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.search.quality import Scores, read, scores, systems
+from tests.unit.queries.search_quality import Scores, read, scores, systems
 
 
 @pytest.fixture(scope="module")

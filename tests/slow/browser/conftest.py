@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and pages for the browser."""
+"""A browser for the tests of the HTML report, and reports for the browser."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from tests.chromium import chromium_program
 from tests.slow.browser.reports import Report, Reports
-from tests.unit.reports.made_states import FILES
+from tests.unit.reports.made import STATES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from tests.slow.browser.visits import Visits
+    from tests.slow.browser.pages import Visits
 
 
 def lacking(what: str) -> None:
@@ -46,7 +46,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visits]:
     """Opens pages; what must not happen during a visit fails the test."""
-    from tests.slow.browser.visits import Visits
+    from tests.slow.browser.pages import Visits
 
     with Visits(browser) as visits:
         yield visits
@@ -62,7 +62,7 @@ def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Rep
 @pytest.fixture(scope="session")
 def states(reports: Reports) -> Report:
     """A small project with a requirement in each state."""
-    return reports.of("states", FILES)
+    return reports.of("states", STATES)
 
 
 @pytest.fixture(scope="session")

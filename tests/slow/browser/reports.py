@@ -1,4 +1,4 @@
-"""Pages as the command writes them, each made once."""
+"""HTML reports as the command writes them, each written once."""
 
 from __future__ import annotations
 
@@ -85,3 +85,18 @@ class Reports:
 
     def _report(self, folder: Path, *args: str, **environ: str) -> Report:
         return Report(self._command, folder, *args, **environ)
+
+
+SMALL_CONFIG = """\
+'$schema' = "duvet-cli/config/v1"
+source = [{ language = "rust" }]
+specification = [{ source = "tea.md" }]
+"""
+TEA = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\nThe lid SHOULD be shut.\n"
+CITED = "//= tea.md#pot\n//# The pot MUST be warm.\n"
+TESTED = "//= tea.md#pot\n//= type=test\n//# The pot MUST be warm.\n"
+PASSING = {".duvet/config.toml": SMALL_CONFIG, "tea.md": TEA, "src/a.rs": f"{CITED}{TESTED}"}
+FAILING = PASSING | {"src/b.rs": "//= tea.md#pot\n//# The pot MUST be cold.\n"}
+NO_REQUIREMENTS = PASSING | {"tea.md": "# Tea\n\n## Pot\n\nPots are warm.\n", "src/a.rs": "fn brew() {}\n"}
+NO_SPECIFICATION = {".duvet/config.toml": "'$schema' = \"duvet-cli/config/v1\"\n", "src/a.rs": "fn brew() {}\n"}
+NO_SECTIONS = PASSING | {"tea.md": "The pot MUST be warm.\n", "src/a.rs": "fn brew() {}\n"}

@@ -1,8 +1,12 @@
-"""A project with requirements in every state that sources can give them, and its catalogue."""
+"""Projects in memory: one with requirements in every state, one with numbered sections, and one to search in."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from struct import unpack
+
 from duvet.project.project import Project
+from duvet.queries.embeddings import Embedder, VectorSpace, find_embedder
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.files import MemoryTree
 
@@ -150,20 +154,110 @@ A.1.  Rim
    Six MUST be.
 """
 
+SEARCH_CONFIG = """\
+'$schema' = "https://awslabs.github.io/duvet/config/v0.4.json"
+[[source]]
+pattern = "src/**/*.rs"
+[[specification]]
+source = "tea.md"
+[[specification]]
+source = "retry.md"
+"""
+SEARCH_TEA = """\
+# Tea
+
+## Brewing
+
+The server MUST warm the pot before the leaves are added.
+A server SHOULD NOT boil the water twice.
+The kettle MUST NOT be left without water.
+
+## Serving
+
+Cups MAY be warmed.
+The server MUST pour within five minutes.
+"""
+RETRY = """\
+# Retry tokens
+
+## Validation
+
+A server MUST validate each token that it is sent.
+The connection error MUST be of type INVALID_TOKEN.
+An error of the connection SHOULD be logged.
+
+## Retry packets
+
+Clients MUST discard a packet with an empty token.
+"""
+SOURCE = """\
+//= tea.md#brewing
+//# The server MUST warm the pot before the leaves are added.
+fn warm() {}
+
+//= tea.md#brewing
+//= type=test
+//# The server MUST warm the pot before the leaves are added.
+fn warms() {}
+
+//= retry.md#validation
+//= type=todo
+//# An error of the connection SHOULD be logged.
+"""
+SEARCH_FILES = {
+    ".duvet/config.toml": SEARCH_CONFIG,
+    "tea.md": SEARCH_TEA,
+    "retry.md": RETRY,
+    "src/server.rs": SOURCE,
+}
+
+EMBEDDED_TEXTS = (
+    "A client MUST discard a packet that holds an empty token.",
+    "The kettle is filled with fresh water and set on the stove.",
+    "A certificate that has expired MUST be refused.",
+    "Logs are rotated each night.",
+    "",
+    "--- *** ---",
+)
+
+
+def make_catalogue(files: Mapping[str, str]) -> Catalogue:
+    """The catalogue of a project of these files."""
+    return Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
+
 
 def catalogue_of_files(**changed: str) -> Catalogue:
-    """The catalogue of the project with some files changed."""
-    tree = MemoryTree({path: text.encode() for path, text in {**FILES, **changed}.items()})
-    return Project(tree=tree).catalogue
+    """The catalogue of the project with requirements in every state, with some files changed."""
+    return make_catalogue({**FILES, **changed})
 
 
 def numbered_catalogue() -> Catalogue:
-    """That of a project whose only specification has numbered sections."""
+    """The catalogue of a project whose only specification has numbered sections."""
     config = f'\'$schema\' = "duvet-cli/config/v1"\nspecification = [{{ source = "{RFC}" }}]\n'
-    tree = MemoryTree({".duvet/config.toml": config.encode(), RFC_FILE: NUMBERED.encode()})
-    return Project(tree=tree).catalogue
+    return make_catalogue({".duvet/config.toml": config, RFC_FILE: NUMBERED})
 
 
 def texts(catalogue: Catalogue, indexes: list[int] | tuple[int, ...]) -> list[str]:
     """The sentences of these requirements."""
     return [catalogue.requirements[index].text for index in indexes]
+
+
+def embedder() -> Embedder:
+    """The installed model."""
+    found = find_embedder(True)
+    assert found is not None
+    return found
+
+
+def unpacked(space: VectorSpace, rows: bytes) -> list[list[float]]:
+    """The vectors of rows."""
+    size = space.width + 4
+    vectors = []
+    for at in range(0, len(rows), size):
+        *numbers, scale = unpack(f"<{space.width}bf", rows[at : at + size])
+        vectors.append([number * scale for number in numbers])
+    return vectors
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))

@@ -1,4 +1,4 @@
-"""Text in cells"""
+"""Text in cells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
+
+TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
 
 
 def test_nothing_drives_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""The overview of the page"""
+"""The overview of the HTML report."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from duvet.reports.html.anchors import ReportData
 from duvet.trace.coverage import compute_totals, judge_run
 from duvet.trace.records import Finished, State
 from tests.conftest import ROOT
-from tests.unit.reports.made import finished
-from tests.unit.reports.made_not_owed import not_owed
-from tests.unit.reports.made_pages import page_of, written
-from tests.unit.reports.made_states import FILES
+from tests.unit.reports.html_pages import page, page_of, write_specifications, written
+from tests.unit.reports.made import STATES, finished, not_applicable
 
 ISSUES = "https://git.example/o/r/issues"
 WRONG = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4))
@@ -64,7 +62,7 @@ def test_all_of_it(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
-    report = finished(FILES, None, ISSUES)
+    report = finished(STATES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
         lost=(
@@ -80,27 +78,25 @@ def test_all_of_it(snapshot: Snapshot) -> None:
 
 
 def test_nothing_has_changed() -> None:
-    shown = overview(page_of(finished(FILES), since=SnapshotDiff()))
+    shown = overview(page_of(finished(STATES), since=SnapshotDiff()))
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
-    assert "What changed" not in overview(page_of(finished(FILES)))
+    assert "What changed" not in overview(page_of(finished(STATES)))
 
 
 @pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
 def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    report = finished(FILES)
+    report = finished(STATES)
     outcome = judge_run(compute_totals(report.requirements)[-1], problems)
     name = "pass" if outcome.passed else "fail"
     begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
     assert overview(page_of(report, problems=problems)).startswith(begin)
 
 
-@pytest.mark.parametrize("report", [finished(FILES), not_owed()])
+@pytest.mark.parametrize("report", [finished(STATES), not_applicable()])
 def test_numbers_lead_to_what_they_count(report: Finished) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    shown = written(page_of(report))
+    shown = page(report)
     table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
     numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
     assert numbers == [(counted(shown, query), query) for _, query in numbers]
@@ -114,19 +110,15 @@ def test_numbers_lead_to_what_they_count(report: Finished) -> None:
 
 
 def test_a_feature_leads_to_its_requirements() -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
-    shown = written(page_of(finished(files)))
+    files = STATES | {"src/a.rs": STATES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
+    shown = page(finished(files))
     assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
     assert shown.count("<i class=f>the cutlery</i>") == 1
 
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
 def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
-    texts = {f"s{index}.md": f"# S{index}\n\nIt MUST work.\n\nIt MAY shine.\n" for index in range(number)}
-    tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
-    files = {".duvet/config.toml": FILES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}
+    files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
     table = overview(page_of(finished(files))).partition("<tbody>")[2].partition("</table>")[0]
     assert table.count("<tr") == rows
 

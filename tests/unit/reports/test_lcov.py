@@ -1,4 +1,4 @@
-"""LCOV"""
+"""LCOV."""
 
 from __future__ import annotations
 

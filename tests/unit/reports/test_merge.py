@@ -1,4 +1,4 @@
-"""Merging reports"""
+"""Merging reports."""
 
 from __future__ import annotations
 
@@ -43,8 +43,6 @@ FOUND = replace(SPECIFICATION, url="https://a")
 SECTION = SectionRecord(source=SPAN, short_name="a", long_name="A")
 REQUIREMENT = RequirementRecord(source=HERE, origin=TARGET, level="MUST")
 CITE = CiteRecord(source=HERE, target=TARGET, type="CITATION")
-
-
 ENTRY = NotApplicableRecord(target="a", reason="b", requirements=3)
 
 

@@ -1,4 +1,4 @@
-"""Problems in the terminal"""
+"""Problems in the terminal."""
 
 from __future__ import annotations
 
@@ -82,16 +82,10 @@ def test_colours(snapshot: Snapshot) -> None:
     snapshot.assert_match(shown((PROBLEMS[0], PROBLEMS[6]), colour=True), "colours.txt")
 
 
-def test_one_error_is_counted_in_upstreams_words() -> None:
+def test_errors_and_warnings_are_counted() -> None:
+    warning = Problem("DUV051", "odd", severity=Severity.WARNING)
     assert shown([Problem("DUV050", "wrong")]) == "error: wrong [DUV050]\n\nencountered 1 errors\n"
-
-
-def test_warnings_alone_are_no_errors() -> None:
-    problem = Problem("DUV051", "odd", severity=Severity.WARNING)
-    assert shown([problem]) == "warning: odd [DUV051]\n\n1 warning\n"
-
-
-def test_nothing_is_said_of_nothing() -> None:
+    assert shown([warning]) == "warning: odd [DUV051]\n\n1 warning\n"
     assert shown([], colour=True) == ""
 
 
@@ -117,8 +111,6 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
     st.text("ab日本", max_size=200),
 )
 def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% duvet MUST show a problem with its line and a mark under the part that is wrong.
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
     _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")

@@ -14,7 +14,7 @@ from duvet.queries.embeddings import Embedder
 from duvet.store.location import open_store
 from duvet.store.protocol import Store
 from duvet.store.records import SPACE_KEY, FileKind, GraphNode, IngestedFile, Relation
-from tests.unit.search.vectors.made import embedder
+from tests.unit.queries.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
 
 DAY = 86_400.0

@@ -1,0 +1,589 @@
+"""What the views show: numbers, text, code, pages, and hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import html5lib
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.golden_projects import requirements_of
+from tests.made import written
+from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
+from tests.slow.browser.reports import (
+    CITED,
+    FAILING,
+    NO_REQUIREMENTS,
+    NO_SECTIONS,
+    NO_SPECIFICATION,
+    PASSING,
+    SMALL_CONFIG,
+    TEA,
+    Report,
+    Reports,
+)
+from tests.unit.knowledge.pages.made import TRACE
+from tests.unit.reports.made import EXTENDED, STATES
+from tests.unit.reports.test_html_notes import NOTES
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "code", "words"),
+    [
+        ("passing", PASSING, 0, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
+        ("failing", FAILING, 1, "FAIL: 1 problem, 1 requirement not cited"),
+        ("no requirements", NO_REQUIREMENTS, 0, "PASS: no requirements"),
+        ("no specification", NO_SPECIFICATION, 0, "PASS: no requirements"),
+    ],
+)
+def test_the_verdict_is_that_of_the_run(
+    name: str, files: Mapping[str, str], code: int, words: str, visit: Visits, reports: Reports
+) -> None:
+    report = reports.of(name, files)
+    assert (report.done.code, report.done.err.splitlines()[-1]) == (code, words)
+    verdict = visit(report.url).locator("#overview .verdict")
+    expect(verdict).to_have_text(words)
+    expect(verdict).to_have_class(f"verdict {'fail' if code else 'pass'}")
+
+
+SLUGS = {
+    "uncited": "not started",
+    "to-do": "not started",
+    "missing-implementation": "in progress",
+    "partial": "in progress",
+    "missing-test": "needs tests",
+    "exception": "excepted",
+    "implied": "done",
+    "complete": "done",
+}
+"""What the terminal and JSON call the states of the page."""
+
+
+class Number(NamedTuple):
+    """A number of the overview and what it counts."""
+
+    specification: str
+    level: str
+    status: str
+    amount: int
+    href: str
+
+
+def numbers(page: Page) -> list[Number]:
+    """Every number of the table of totals that leads to its requirements."""
+    links: list[list[str]] = page.locator('#overview table a[href^="#requirements?"]').evaluate_all(
+        "links => links.map(link => [link.getAttribute('href'), link.textContent])"
+    )
+    return [_number(href, text) for href, text in links if text.strip().isdigit()]
+
+
+def _number(href: str, text: str) -> Number:
+    asked = {name: values[0] for name, values in parse_qs(href.partition("?")[2]).items()}
+    return Number(asked.get("spec", ""), asked.get("level", ""), asked.get("status", ""), int(text), href)
+
+
+def counted(report: Report) -> Counter[tuple[str, str, str]]:
+    """How many requirements there are by specification, level and status, going by the bytes of the JSON report."""
+    found = requirements_of(report.json)
+    return Counter(
+        (path, one.level or "OTHER", "excepted" if one.excepted else one.status) for (path, _, _), one in found.items()
+    )
+
+
+ROW = re.compile(r"^(.+?) +[-\d/ ]+ (\d+)/(\d+) +\d+% +(\d+) +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
+OWED = ("complete", "implied", "missing-test", "missing-implementation", "partial", "to-do", "uncited")
+
+
+@pytest.mark.parametrize("project", ["states", "s2n"])
+def test_the_totals_are_those_of_the_other_reports_and_lead_to_their_requirements(
+    project: str, visit: Visits, request: pytest.FixtureRequest
+) -> None:
+    report: Report = request.getfixturevalue(project)
+    page = visit(report.url)
+    names, found = locators(page), numbers(page)
+    by_level: Counter[tuple[str, str, str]] = Counter()
+    sums: dict[str, Counter[str]] = {}
+    for one in found:
+        if one.specification and one.status in SLUGS and one.level:
+            by_level[names[one.specification], one.level, SLUGS[one.status]] += one.amount
+        elif one.specification and one.status in SLUGS:
+            sums.setdefault(one.specification, Counter())[SLUGS[one.status]] += one.amount
+    assert +by_level == counted(report)
+    table = [[int(cell) for cell in row[1:]] for row in ROW.findall(report.done.err)]
+    statuses = ("done", "needs tests", "in progress", "not started", "excepted")
+    assert [[counts[status] for status in statuses] for counts in sums.values()] == [
+        [done, *rest] for done, _, *rest in table[: len(sums)]
+    ]
+    assert len(found) > 8
+    for one in found:
+        go(page, one.href)
+        expect(page.locator("#count")).to_have_text(re.compile(rf"^{one.amount}\b"))
+        if one.amount <= 100:
+            expect(page.locator("#requirements tbody tr")).to_have_count(one.amount)
+
+
+def test_exceptions_are_neither_complete_nor_applicable(visit: Visits, states: Report) -> None:
+    page = visit(states.url)
+    expect(page.locator("#overview")).to_contain_text("2 of 9 applicable requirements done (22 %), 1 excepted")
+    found = Counter({one.status: one.amount for one in numbers(page) if not one.level})
+    assert (found["complete"], found["implied"], found["exception"]) == (1, 1, 1)
+    assert (found["complete,implied"], found[",".join(OWED)]) == (2, 9)
+    # The legend explains every state.
+    legend = page.locator("dl.legend")
+    signs = [text.split()[0] for text in legend.locator("dt").all_text_contents()]
+    assert set("✗…◑◔◐∅⇒✓•") <= set(signs)
+    assert len([text for text in legend.locator("dd").all_text_contents() if text.strip()]) == len(signs)
+
+
+def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: Reports) -> None:
+    asked = STATES | {"src/a.rs": STATES["src/a.rs"].replace("tracking-issue=7", "tracking-issue=tea & milk, #7+1")}
+    page = visit(reports.of("asked", asked).url)
+    links = page.locator("#overview .counts a.n")
+    expect(links).to_have_count(4)
+    for href in attributes(links, "href"):
+        go(page, href)
+        expect(page.locator("#count")).to_have_text("1 of 10 requirements")
+
+
+RUNS = """pre => {
+  const runs = []
+  const walk = (node, marked) => {
+    for (const child of node.childNodes)
+      if (child.nodeType === Node.TEXT_NODE) runs.push([marked, child.data])
+      else walk(child, marked || child.matches("a, mark"))
+  }
+  walk(pre, false)
+  return runs
+}"""
+Line = list[tuple[bool, str]]
+"""The pieces of a line: whether something refers to them, and what they say."""
+
+
+def lines_of(runs: list[tuple[bool, str]]) -> list[Line]:
+    """Lines of pieces, as few as there can be."""
+    letters = [(bool(marked), letter) for marked, text in runs for letter in text]
+    lines: list[list[tuple[bool, str]]] = [[]]
+    for letter in letters:
+        if letter[1] == "\n":
+            lines.append([])
+        else:
+            lines[-1].append(letter)
+    return [
+        [(marked, "".join(letter for _, letter in run)) for marked, run in groupby(line, key=lambda one: one[0])]
+        for line in lines
+    ]
+
+
+def text_of(section: dict[str, Any]) -> list[Line]:
+    """The same lines, of a section of the JSON report, without blanks at the very end."""
+    lines = [
+        [(False, line)] if isinstance(line, str) else [(bool(ids), text) for ids, _, text in line]
+        for line in section["lines"]
+    ]
+    while lines and lines[-1] and not lines[-1][-1][1].strip():
+        lines[-1].pop()
+    return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])
+
+
+LETTERS = """\
+# Letters
+
+## Wide
+
+The größte Tür MUST be\tzu and the
+e\N{COMBINING ACUTE ACCENT}tude MUST be played. 試験は MUST pass 試験 well.
+\tA tab MUST stand, and <b>&amp;</b> MUST stay.
+
+## Twice
+
+A cup MUST be clean.
+A cup MUST be clean.
+
+## Around
+
+Nobody MUST shout, and nobody MUST run.
+Neither matters.
+"""
+TWO = """\
+target = "letters.md#around"
+
+[[spec]]
+level = "MUST"
+quote = "shout, and nobody MUST run."
+
+[[spec]]
+level = "MUST"
+quote = "Nobody MUST shout, and nobody"
+"""
+CODE = """\
+//= letters.md#wide
+//# The größte Tür MUST be zu
+
+//= letters.md#wide
+//# 試験は MUST pass 試験 well.
+
+//= letters.md#twice
+//# A cup MUST be clean.
+
+//= letters.md#around
+//# Neither matters.
+"""
+FILES = {
+    ".duvet/config.toml": """\
+'$schema' = "duvet-cli/config/v1"
+source = [{ language = "rust" }]
+specification = [{ source = "letters.md" }]
+requirement = [{ pattern = "more/*.toml" }]
+""",
+    "letters.md": LETTERS,
+    "more/two.toml": TWO,
+    "src/a.rs": CODE,
+}
+
+
+def shown(page: Page, specification: str) -> dict[str, list[Line]]:
+    """The text of each section that is in the page, by its anchor."""
+    go(page, f"#{specification}")
+    parts = page.locator(f'[id="{specification}"] section.part')
+    found: list[tuple[str, list[tuple[bool, str]]]] = parts.evaluate_all(
+        f"parts => parts.map(part => [part.dataset.id ?? part.id, [...part.querySelectorAll('pre:not(li pre)')]"
+        f".flatMap({RUNS})])"
+    )
+    return {id.removeprefix(f"{specification}/"): lines_of(runs) for id, runs in found}
+
+
+def assert_text_is_that_of_json(page: Page, report: Report) -> dict[str, dict[str, list[Line]]]:
+    """Each section on the page is as in the JSON report, and each that is cited is on the page."""
+    found = {}
+    for specification, locator in locators(page).items():
+        sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}
+        found[specification] = parts = shown(page, specification)
+        assert views(page) == [specification]
+        assert parts == {id: sections[id] for id in parts}
+        cited = {id for id, lines in sections.items() if any(marked for line in lines for marked, _ in line)}
+        assert cited <= parts.keys()
+    return found
+
+
+def test_the_text_of_a_real_project_is_that_of_its_sources(visit: Visits, s2n: Report) -> None:
+    found = assert_text_is_that_of_json(visit(s2n.url), s2n)
+    assert sum(map(len, found.values())) > 100
+
+
+def signs(page: Page, section: str) -> list[list[str]]:
+    """What is marked in a section: the class of each, and its text."""
+    found: list[list[str]] = page.locator(f'section.part[id$="/{section}"] > pre :is(a, mark)').evaluate_all(
+        "marks => marks.map(mark => [mark.className.replace(' g', ''), mark.textContent])"
+    )
+    return found
+
+
+def test_letters_of_all_kinds_keep_their_places(visit: Visits, reports: Reports) -> None:
+    report = reports.of("letters", FILES)
+    page = visit(report.url)
+    ((_, parts),) = assert_text_is_that_of_json(page, report).items()
+    assert ["".join(text for _, text in line) for line in parts["wide"]] == LETTERS.splitlines()[4:7]
+    # A quote that stands twice in its section is one requirement.
+    assert [text for _, text in signs(page, "twice")] == ["A cup MUST be clean."]
+    # Text of two requirements names both.
+    around = page.locator('section.part[id$="/around"]')
+    ids = [id.rpartition("/")[2] for id in attributes(around.locator("ul.requirements > li"), "id")]
+    named = [ids.split() for ids in attributes(around.locator("pre [data-r]"), "data-r")]
+    assert len(ids) == 3 and max(map(len, named)) > 1 and {id for some in named for id in some} <= set(ids)
+
+
+def test_what_is_marked_in_the_text(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea")
+    # A quote that stands in two sections is two requirements.
+    items = page.locator("ul.requirements > li", has_text="The pot MUST be warm.")
+    assert [id.split("/")[1] for id in attributes(items, "id")] == ["pot", "milk"]
+    # What a partial requirement lacks looks uncited.
+    assert signs(page, "cup")[:3] == [["s3", "A cup MUST be clean"], ["s0", " and"], ["s0", "MUST be dry."]]
+    go(page, "#manners")
+    assert signs(page, "guests") == [["s8", "Guests say thank you."]]
+    assert "no requirement" in page.locator('[id="manners/guests/cited"]').inner_text()
+
+
+def test_sections_without_citations_are_left_out_unless_all_are_wanted(visit: Visits, reports: Reports) -> None:
+    titles = "#manners section.part h3 a:first-child"
+    page = visit(f"{reports.of('states', STATES).url}#manners")
+    expect(page.locator("#manners .left-out")).to_contain_text("2 sections without citations")
+    assert page.locator(titles).all_inner_texts() == ["Guests"]
+    expect(page.locator("#tea .left-out")).to_have_count(0)
+    full = STATES | {".duvet/config.toml": f'{EXTENDED}\n[report.html]\nspec-text = "full"\n'}
+    page = visit(f"{reports.of('full', full).url}#manners")
+    assert page.locator(titles).all_inner_texts() == ["Manners", "Hosts", "Guests"]
+    expect(page.locator("#manners")).to_contain_text("Nobody reads this.")
+    expect(page.locator("#manners .left-out")).to_have_count(0)
+
+
+PATHS = {
+    "src/plain.rs": "src/plain.rs",
+    "src/two words.rs": "src/two%20words.rs",
+    "src/#1.rs": "src/%231.rs",
+    "src/what?.rs": "src/what%3F.rs",
+    "src/100%.rs": "src/100%25.rs",
+    "src/größe.rs": "src/gr%C3%B6%C3%9Fe.rs",
+    "src/back\\slash.rs": "src/back%5Cslash.rs",
+    "src/deep/er/a.rs": "src/deep/er/a.rs",
+}
+
+
+def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, reports: Reports) -> None:
+    config = SMALL_CONFIG + '\n[report.html]\nblob-link = "https://host/a b/tree"\n'
+    files = {".duvet/config.toml": config, "tea.md": TEA, **dict.fromkeys(PATHS, CITED)}
+    page = visit(f"{reports.of('linked', files).url}#tea")
+    page.locator("article pre a").first.click()
+    links = page.locator("#panel .references li :is(a, code):first-child")
+    found = dict(zip(links.all_text_contents(), attributes(links, "href"), strict=True))
+    assert found == {f"{path}:1": f"https://host/a b/tree/{quoted}#L1" for path, quoted in PATHS.items()}
+    go(page, "#sources")
+    links = page.locator("#sources .file :is(h3, h4) a")
+    assert sorted(attributes(links, "href")) == sorted(f"https://host/a b/tree/{quoted}" for quoted in PATHS.values())
+
+
+SNIPPETS: dict[str, str | bytes] = {
+    ".duvet/config.toml": SMALL_CONFIG,
+    "tea.md": TEA,
+    "src/a_code.rs": f"{CITED}    fn warm() {{\n        <b>heat()</b>;\n    }}\n",
+    "src/b_last.rs": CITED,
+    "src/c_tabs.rs": f"{CITED}\tif cold {{\n\t\theat();\n\t}}\n",
+    "src/d_minified.rs": f"{CITED}{'x' * 9_000}\n",
+    "src/e_bytes.rs": CITED.encode() + b"let caf\xe9 = 1;\n",
+    "src/f_long.rs": CITED + "".join(f"line{number}();\n" for number in range(9)),
+}
+
+
+@pytest.mark.parametrize("lines", [6, 0])
+def test_code_is_dedented_cut_and_literal(lines: int, visit: Visits, reports: Reports) -> None:
+    config = SMALL_CONFIG if lines else f"{SMALL_CONFIG}\n[report.html]\nsnippet-lines = 0\n"
+    page = visit(f"{reports.of(f'snippets {lines}', {**SNIPPETS, '.duvet/config.toml': config}).url}#tea")
+    page.locator("article pre a").first.click()
+    found: list[str] = page.locator("#panel .references li").evaluate_all(
+        "all => all.map(one => one.querySelector('pre')?.textContent ?? '')"
+    )
+    long = "\n".join(f"line{number}();" for number in range(lines))
+    expected = ["fn warm() {\n    <b>heat()</b>;\n}", "", "if cold {\n\theat();\n}", "x" * 159 + "…", long]
+    assert found == (expected if lines else [""] * 5)
+
+
+def test_code_outside_of_the_project_is_not_shown(duvet_command: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.rs"
+    secret.write_text(f"{CITED}let password = 'hunter2';\n")
+    folder = written(tmp_path / "project", {name: text.encode() for name, text in PASSING.items()})
+    (folder / "src" / "link.rs").symlink_to(secret)
+    page = Report(duvet_command, folder).html
+    assert "src/link.rs:1" in page
+    assert "hunter2" not in page and "password" not in page
+
+
+def test_pages_and_the_ways_between_them(visit: Visits, reports: Reports, axe: str) -> None:
+    hostile = "# <img src=x onerror=alert(1)>\n\n<script>alert(1)</script> </noscript> [a](javascript:alert(1))\n"
+    report = reports.of("noted", {**TRACE, **NOTES, "docs/hostile.md": hostile})
+    page = visit(report.url)
+    page.click("nav.views a[href='#pages']")
+    assert views(page) == ["pages"]
+    expect(page.locator("#pages article h3")).to_have_text(["hostile", "Kettle", "Cups & saucers"])
+    page.click("article[id='pages/kettle'] >> text=the *cups*")
+    assert (views(page), address(page)) == (["pages"], "#pages/cups")
+    page = visit(f"{report.url}#pages/cups")
+    assert views(page) == ["pages"]
+    expect(page.locator("#notice")).to_be_hidden()
+    # A requirement leads to the page that explains it.
+    page = visit(f"{report.url}#spec/brewing/38574ef4fa26")
+    page.click("#panel >> text=Kettle")
+    assert (views(page), address(page)) == (["pages"], "#pages/kettle")
+    page.evaluate(axe)
+    found = page.evaluate("axe.run(document, {runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']})")
+    assert [one["id"] for one in found["violations"]] == []
+    page = visit(report.url, java_script_enabled=False)
+    expect(page.locator("article[id='pages/kettle']")).to_contain_text("Linked from: Cups & saucers")
+
+
+ATTACKS = (
+    "</script><script>alert(1)</script>",
+    "</noscript><img src=x onerror=alert(2)>",
+    "<!-- <script> <!--",
+    "]]>",
+    '"><img src=x onerror=alert(3)>',
+    "'><svg onload=alert(4)>",
+    "</pre></section></main><h1>mine</h1>",
+    "javascript:alert(5)",
+    "{{ 7 * 7 }} {% raw %}",
+    "&lt;b&gt; &amp;amp;",
+    "\u2028\u2029",
+    "\u202ereversed\u202c",
+    "</title></style><script>alert(6)</script>",
+)
+NAME = "<img src=x onerror=alert(7)> & 'quotes' \"too\".rs"
+ALL = " ".join(ATTACKS)
+LONG = "x" * 10_000
+SENTENCES = "\n\n".join(f"Number {number} MUST be {attack} shown." for number, attack in enumerate(ATTACKS))
+SPECIFICATION = f"# Title {ATTACKS[0]}\n\n## Section `{ATTACKS[1]}`\n\n{SENTENCES}\n\nThe long one MUST be {LONG}.\n"
+TARGET = "spec.md#section-noscript-img-src-x-onerror-alert-2"
+
+
+def toml(text: str) -> str:
+    """A string of TOML that holds no quotes of its own kind."""
+    escapes = {'"': '\\"', "\\": "\\\\"}
+    return '"' + "".join(escapes.get(letter, letter) for letter in text) + '"'
+
+
+def code(anchor: str) -> str:
+    """Comments that say everything that a comment can say."""
+    quotes = [f"Number {number} MUST be {attack} shown." for number, attack in enumerate(ATTACKS)]
+    cited = [f'//= {anchor}\n//# {quote}\nfn f() {{ "{ALL}" }}\n' for quote in quotes if "\u2028" not in quote]
+    todo = f"//= {anchor}\n//= type=todo\n//= feature={ALL}\n//= tracking-issue=javascript:alert(8)\n//# {quotes[0]}\n"
+    exception = f"//= {anchor}\n//= type=exception\n//= reason={ATTACKS[4]}\n//# {quotes[3]}\n"
+    wrong = f"//= {anchor}\n//# {ATTACKS[4]} stands nowhere\n"
+    return "\ufeff" + "".join([*cited, todo, exception, wrong]).replace("\n", "\r\n") + "\0"
+
+
+def hostile_files(anchor: str) -> dict[str, str]:
+    """A project that wishes its readers ill."""
+    return {
+        ".duvet/config.toml": f"""\
+'$schema' = "duvet-cli/config/v1"
+source = [{{ language = "rust", blob-link = "javascript:alert(9)//" }}]
+specification = [{{ source = "spec.md" }}]
+requirement = [{{ pattern = "more/*.toml" }}]
+
+[report.html]
+title = {toml(ATTACKS[4])}
+issue-link = "javascript:alert(10)"
+embed-json = true
+""",
+        "spec.md": SPECIFICATION,
+        f"src/{NAME}": code(anchor),
+        "more/a.toml": f"target = '{anchor}'\n[[todo]]\nquote = 'Number 1 MUST be'\ntags = [{toml(ATTACKS[1])}]\n"
+        f"feature = {toml(ATTACKS[0])}\ntracking-issue = 'https://host/{toml(ATTACKS[1])[1:-1]}'\n",
+    }
+
+
+def harm(page: Page) -> list[str]:
+    """What stands on the page that nobody of us has put there."""
+    found: list[str] = page.locator("body").evaluate(
+        """body => [...body.querySelectorAll("img, svg:not([class]), h1 ~ h1, iframe, [onerror], [onload]")]
+          .concat([...body.querySelectorAll("a[href]")].filter(link => !/^(#|https?:)/.test(link.getAttribute("href"))))
+          .map(one => one.outerHTML.slice(0, 100))"""
+    )
+    return found
+
+
+def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: Reports) -> None:
+    # A name that is not UTF-8 does not stop the report.
+    files = {**hostile_files(TARGET), "src/\udcff.rs": f"//= {TARGET}\n//# ]]>\n"}
+    report = reports.of("hostile", files)
+    page = visit(report.url)
+    expect(page.locator("h1")).to_have_count(1)
+    expect(page.locator("h1")).to_contain_text(ATTACKS[4])
+    for fragment in ("#requirements?", "#sources", "#problems", "#overview", "#spec"):
+        go(page, fragment)
+        assert (fragment, harm(page)) == (fragment, [])
+    text = "\n".join(page.locator("article pre").all_text_contents())
+    assert SENTENCES in text and f"The long one MUST be {LONG}." in text
+    links = page.locator("article pre a")
+    assert links.count() > 10
+    for number in range(links.count()):
+        links.nth(number).evaluate("link => link.click()")
+        expect(page.locator("#panel")).to_be_visible()
+        assert harm(page) == []
+    page.evaluate("id => { location.hash = id }", links.first.get_attribute("href"))
+    expect(page.locator("#panel")).to_contain_text(ATTACKS[0])
+    page = visit(report.url, java_script_enabled=False)
+    assert harm(page) == []
+    assert f"src/{NAME}" in page.locator("#sources .file h4").all_text_contents()
+    expect(page.locator("article .references small").first).to_be_visible()
+    for scripting in (True, False):
+        parser = html5lib.HTMLParser()
+        parser.parse(report.html, scripting=scripting)
+        assert parser.errors == []
+
+
+MARKDOWN = """\
+# Guide
+
+| MUST | be |
+|---|---|
+| a cell MUST be a cell | `code` |
+
+## Same
+
+<div>HTML MUST stay <b>literal</b></div>
+
+### Nested
+
+```python
+assert "code MUST stay code"
+```
+
+#### Deeper
+
+> A quote MUST be quoted.
+
+## Same
+
+1. An item MUST be numbered.
+   - A nested item MUST be nested.
+
+## Same
+"""
+MANY = 5_000
+
+
+def with_text(text: str) -> dict[str, str]:
+    return PASSING | {"tea.md": text, "src/a.rs": "fn brew() {}\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "count"),
+    [
+        ("no specification", NO_SPECIFICATION, 0),
+        ("no requirements", NO_REQUIREMENTS, 0),
+        ("no sections", NO_SECTIONS, 0),
+        ("one requirement", with_text("# Tea\n\n## Pot\n\nThe pot MUST be warm.\n"), 1),
+        ("an empty text", with_text(""), 0),
+    ],
+)
+def test_small_projects_have_all_views(
+    name: str, files: Mapping[str, str], count: int, visit: Visits, reports: Reports
+) -> None:
+    page = visit(reports.of(name, files).url)
+    for fragment in ("#sources", "#problems", "#overview", "#requirements?"):
+        go(page, fragment)
+        expect(page.locator(f"{fragment.rstrip('?')} h2")).to_be_visible()
+    expect(page.locator("#requirements tbody tr")).to_have_count(count)
+
+
+def test_thousands_of_requirements_of_one_specification(visit: Visits, reports: Reports) -> None:
+    text = "# Tea\n" + "".join(
+        f"\n## Part {part}\n\n" + "".join(f"Pot {part}.{one} MUST be warm.\n" for one in range(100))
+        for part in range(MANY // 100)
+    )
+    page = visit(reports.of("thousands", with_text(text)).url)
+    assert count_elements(page) <= 20_000
+    go(page, "#requirements?")
+    expect(page.locator("#count")).to_have_text(re.compile("^5,?000 requirements"))
+    go(page, "#tea")
+    expect(page.locator("article ul.requirements > li")).to_have_count(MANY)
+    go(page, "#requirements?q=Pot%2049.99%20MUST")
+    expect(page.locator("#requirements tbody tr")).to_have_count(1)
+
+
+def test_a_section_of_a_million_letters_and_markdown_of_all_kinds(visit: Visits, reports: Reports) -> None:
+    line = "The kettle sings while the water is heated and nobody listens to it at all.\n"
+    text = f"# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\n{line * 14_000}\nThe lid MUST be shut.\n"
+    report = reports.of("a million", with_text(text))
+    assert "pot" in assert_text_is_that_of_json(visit(report.url), report)["tea"]
+    report = reports.of("markdown", with_text(MARKDOWN))
+    page = visit(report.url)
+    (parts,) = assert_text_is_that_of_json(page, report).values()
+    assert {"guide", "same", "nested", "deeper"} <= parts.keys()
+    assert page.locator("section.part h3 a:first-child").all_inner_texts().count("Same") >= 2

@@ -1,0 +1,119 @@
+"""HTML reports, hostile ones too, and parsers of them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from io import BytesIO
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import html5lib
+
+from duvet.model import Note, Place, Problem
+from duvet.reports.html import render
+from duvet.reports.html.anchors import ReportData
+from duvet.trace.catalogue import build_catalogue
+from duvet.trace.records import Finished
+from tests.unit.reports.made import CONFIG, STATES, finished
+
+EVIL = """<img src=x onerror=alert(1)></script></style></pre><!--]]>"'&lt;{{ 1 }}{% raw %}\u2028\u202e"""
+EVIL_SPEC = f"""\
+# Tea {EVIL}
+
+{EVIL}
+
+## Pot {EVIL} {{#pot}}
+
+The pot {EVIL} MUST be warm.
+"""
+EVIL_COMMENTS = f"""\
+//= tea.md#pot
+//= reason={EVIL}
+//= feature={EVIL}
+//= tracking-issue={EVIL}
+//# The pot {EVIL} MUST be warm.
+
+//= tea.md#pot
+//= type=exception
+//= reason={EVIL}
+//# The pot
+"""
+EVIL_PROBLEM = Problem(EVIL, EVIL, EVIL, Place(1, 1), EVIL, EVIL, notes=(Note(Place(1), EVIL),))
+
+
+def evil(blob_link: str | None = None) -> Finished:
+    """The trace of a project whose every text is hostile."""
+    files = {".duvet/config.toml": CONFIG, "tea.md": EVIL_SPEC, f"src/{EVIL.replace('/', '')}.rs": EVIL_COMMENTS}
+    return finished(files, blob_link, blob_link)
+
+
+def page_of(report: Finished, **given: Any) -> ReportData:
+    """The page of a trace with these fields."""
+    return ReportData(finished=report, catalogue=build_catalogue(report.trace, report.requirements, ()), **given)
+
+
+def written(page: ReportData) -> str:
+    """A page as HTML."""
+    out = BytesIO()
+    render.render_html(page, out)
+    return out.getvalue().decode()
+
+
+def page(report: Finished, **given: Any) -> str:
+    """The page of a trace as HTML."""
+    return written(page_of(report, **given))
+
+
+_SHELL = re.compile(
+    r"(?s)(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
+)
+
+
+def without_shell(text: str) -> str:
+    """A page less its styles and scripts."""
+    return _SHELL.sub("", text)
+
+
+def tree(text: str, *, scripting: bool = False) -> Element:
+    """The elements that a browser makes of a page; what is held back is text where it runs scripts."""
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    found: Element = parser.parse(text, scripting=scripting)
+    assert [error for _, error, _ in parser.errors] == []
+    return found
+
+
+class Parsed(HTMLParser):
+    """The tags of a page, and the text between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    def handle_comment(self, data: str) -> None:
+        raise AssertionError(data)
+
+    def values(self, attribute: str) -> list[str]:
+        return [value for _, found in self.tags if (value := found.get(attribute)) is not None]
+
+
+def requirement_marks(parsed: Parsed) -> list[str | None]:
+    """The class of each requirement that is listed below its section."""
+    found = [attributes for tag, attributes in parsed.tags if tag == "li"]
+    return [one["class"] for one in found if re.search("/[0-9a-f]{12}$", one.get("id") or "")]
+
+
+def write_specifications(number: int, text: str) -> dict[str, str]:
+    """The files of a project with so many specifications."""
+    texts = {f"s{index}.md": text.format(index) for index in range(number)}
+    tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
+    return {".duvet/config.toml": STATES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}

@@ -1,0 +1,237 @@
+"""Specifications in the HTML report: their text, their requirements, citations and sources."""
+
+from __future__ import annotations
+
+import re
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from tests.unit.reports.html_pages import page, tree
+from tests.unit.reports.made import COMMENTS, CONFIG, MANNERS, STATES, STATES_TEA, finished
+
+MANY = """\
+# Many
+
+Both MUST be. Both MUST be here. Tabs	MUST keep ☕ columns.
+Both MUST be.
+  漢字 SHOULD e\u0301 stay.
+"""
+MANY_FILES = {
+    ".duvet/config.toml": CONFIG.replace("tea.md", "many.md"),
+    "many.md": MANY,
+    "src/a.rs": "//= many.md#many\n//# Both MUST be.\n",
+    "more/b.toml": 'target = "many.md#many"\n\n[[spec]]\nlevel = "MAY"\nquote = "be here. Tabs"\n',
+}
+
+
+def texts(files: dict[str, str]) -> list[Element]:
+    """What stands between the lines of HTML, with its marks."""
+    articles = tree(page(finished(files)), scripting=True).iter("article")
+    return [text for article in articles for text in article.iter("pre")]
+
+
+def parts(text: str) -> list[str]:
+    return [part.partition("\n")[2].strip() for part in re.split(r"(?m)^#+ ", text) if part]
+
+
+def test_the_text_is_that_of_the_specification() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+    ##% requirement to its details.
+    with_returns = {path: text.replace("\n", "\r\n") for path, text in MANY_FILES.items()}
+    found = [["".join(one.itertext()) for one in texts(files)] for files in (STATES, MANY_FILES, with_returns)]
+    assert found == [[*parts(STATES_TEA), parts(MANNERS)[-1]], parts(MANY), parts(MANY)]
+
+
+def test_links_begin_requirements_and_marks_go_on() -> None:
+    be, here, across, tabs, kanji = (one.id[:12] for one in finished(MANY_FILES).requirements)
+    (text,) = texts(MANY_FILES)
+    found = [(one.tag, one.get("class"), (one.get("href") or "")[-12:], one.get("data-r"), one.text) for one in text]
+    assert found == [
+        ("a", "s4 g", be, None, "Both MUST be."),
+        ("a", "s0", here, None, "Both MUST "),
+        ("a", "s0", across, f"{here} {across}", "be here."),
+        ("mark", "s0", "", None, " "),
+        ("a", "s0", tabs, f"{tabs} {across}", "Tabs"),
+        ("mark", "s0", "", None, "\tMUST keep ☕ columns."),
+        ("a", "s0 g", kanji, None, "漢字 SHOULD e\u0301 stay."),
+    ]
+
+
+def test_sections_that_are_left_out_are_counted() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications with
+    ##% `spec-text = "full"`.
+    shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
+    assert '<p class="left-out">2 sections without citations are not embedded.</p>' in shown
+    assert "not embedded" not in whole
+    assert [len(list(tree(one).iter("pre"))) for one in (shown, whole)] == [5, 6]
+
+
+def test_a_specification_of_the_web_can_be_read_there() -> None:
+    url = "https://example.com/manners.txt"
+    files = {
+        ".duvet/config.toml": CONFIG,
+        "tea.md": STATES_TEA,
+        ".duvet/specifications/example.com/manners.txt": "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n",
+        "src/a.rs": f"//= {url}#section-2\n//# Guests stay.\n",
+    }
+    (left_out,) = re.findall('<p class="left-out">(.*?)</p>', page(finished(files)))
+    assert left_out == f'1 section without citations is not embedded: <a href="{url}">read the specification</a>'
+
+
+BLOB = "https://git.example/o/r/blob/main"
+HALF = """\
+//= tea.md#pot
+//# The pot MUST be warm.
+
+//= tea.md#pot
+//= type=test
+//# The pot
+
+//= tea.md#cup
+//# A cup
+
+//= tea.md#cup
+//= type=test
+//# A cup MUST be clean and
+//# MUST be dry.
+
+//= tea.md#milk
+//= type=exception
+//# The pot MUST be warm.
+"""
+
+
+def words(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+ITEM = r"(?m)^(?:<ul class=cited>)?<li id=[^>]*>(.*?)(?:<noscript>.*)?$"
+
+
+def test_requirements_below_their_section() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
+    more = COMMENTS + "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
+    assert [words(one) for one in re.findall(ITEM, page(finished(STATES | {"src/a.rs": more})))] == [
+        "… to do MAY Pots come first. 1 to do",
+        "✓ complete MUST The pot MUST be warm. 2 implementations, 1 test",
+        "◐ missing test SHOULD It SHOULD be round. 1 implementation",
+        "◑ missing implementation MAY It MAY be &lt;b&gt;brown&lt;/b&gt;. 1 test, 1 to do",
+        "⇒ implied MUST The lid MUST NOT be lost. 1 implication",
+        "◔ partial MUST A cup MUST be clean and MUST be dry. 1 implementation",
+        "∅ exception MAY A saucer MAY be used. 2 exceptions",
+        "… to do SHOULD A spoon SHOULD be silver ☕. 1 to do",
+        "✗ uncited MAY Sugar is OPTIONAL.",
+        "✗ uncited MUST The pot MUST be warm.",
+        "• cited 2 references to text that is no requirement",
+    ]
+
+
+def test_the_first_reference_is_linked_without_scripts_too() -> None:
+    found = [re.findall('href="(http[^"]*)"', one) for one in re.findall(ITEM, page(finished(STATES, BLOB)))]
+    assert found[:2] == [[f"{BLOB}/more/b.toml#L12"], [f"{BLOB}/src/a.rs#L1"]]
+    assert found[8:] == [[], [], []]
+
+
+def test_all_requirements_worst_first() -> None:
+    rows = [
+        [words(cell) for cell in row.split("<td")] for row in re.findall("(?m)^<tr class=s.*", page(finished(STATES)))
+    ]
+    assert [" ".join(cell.partition(">")[2] for cell in (row[1], row[2], row[5], row[6])) for row in rows] == [
+        "✗ uncited MUST 0 0",
+        "✗ uncited MAY 0 0",
+        "… to do SHOULD 0 0",
+        "… to do MAY 0 0",
+        "◑ missing implementation MAY 0 1",
+        "◔ partial MUST 1 0",
+        "◐ missing test SHOULD 1 0",
+        "∅ exception MAY 0 0",
+        "⇒ implied MUST 1 0",
+        "✓ complete MUST 1 1",
+    ]
+
+
+def test_references_with_all_that_they_say() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
+    ##% list the citations of each file.
+    lists = re.findall(r"(?s)<noscript>(<dl.*?)</noscript>", page(finished(STATES, BLOB, "https://git.example/i")))
+    assert [re.sub(r"\s+", " ", words(one.replace("<", " <"))).strip() for one in lists] == [
+        "to do more/b.toml:12 feature later issue https://git.example/42 tagged order, style",
+        "implementation src/a.rs:1 test src/a.rs:4",
+        "implementation src/a.rs:8",
+        "test src/a.rs:11",
+        "implication src/a.rs:15",
+        "implementation src/a.rs:19",
+        "exception more/b.toml:7 we have none src/a.rs:22 saucers are out of fashion",
+        "to do src/a.rs:27 feature cutlery issue 7",
+        "implementation src/a.rs:33 exception src/a.rs:36 no reason given",
+    ]
+
+
+def test_what_a_requirement_lacks() -> None:
+    assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": HALF}))) == [
+        "implemented but only tested in part",
+        "tested but only implemented in part",
+        "excepted without a reason",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("src/a b.rs", "src/a%20b.rs"),
+        ("src/a#b?c.rs", "src/a%23b%3Fc.rs"),
+        ("src/100%.rs", "src/100%25.rs"),
+        ("src/é/☕.rs", "src/%C3%A9/%E2%98%95.rs"),
+        ('src/"<a>&amp;.rs', "src/%22%3Ca%3E%26amp%3B.rs"),
+    ],
+)
+def test_links_to_files_of_any_name(path: str, url: str) -> None:
+    source = "//= tea.md#milk\n//# The pot MUST be warm.\n"
+    shown = tree(page(finished({".duvet/config.toml": CONFIG, "tea.md": STATES_TEA, path: source}, BLOB)))
+    links = [link for one in shown.iter("a") if (link := one.get("href", "")).startswith("http")]
+    assert links == [f"{BLOB}/{url}#L1", f"{BLOB}/{url}#L1", f"{BLOB}/{url}"]
+    assert path in "".join(shown.itertext())
+
+
+def test_citations_without_a_link_and_with_code() -> None:
+    shown = page(finished(STATES), snippets={0: "if a < b:\n    c()"})
+    assert "<li><code>src/a.rs:1</code>\n" in shown
+    assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
+
+
+def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
+    more = {"src/a\nb\r.rs": "//= tea.md#milk\n//# The pot MUST be warm.\n"}
+    listed = page(finished(STATES | more)).partition('id="sources"')[2]
+    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in listed
+
+
+def test_every_citation_below_its_file() -> None:
+    more = {
+        "src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n",
+        "src/a.rs": "//= tea.md#pot\n//# It MAY\n\n//= manners.md#guests\n",
+    }
+    shown = page(finished(STATES | more, BLOB))
+    lines = shown.partition('id="sources"')[2].partition("<noscript>\n")[2].partition("</noscript>")[0].splitlines()
+    assert [words(line.replace("<li", " | <li")) for line in lines] == [
+        "more/",
+        "more/b.toml | 7 exception, Tea &amp; &lt;biscuits&gt;, Cup | 12 to do, Tea &amp; &lt;biscuits&gt;, Pot",
+        "src/",
+        "src/a.rs | 1 implementation, Tea &amp; &lt;biscuits&gt;, Pot | 4 implementation, Manners, Guests",
+        "src/b/",
+        'src/b/c.rs | 1 test: missing section "nowhere" in tea.md',
+    ]
+    assert re.findall('href="([^"]*)"', "".join(lines)) == [
+        f"{BLOB}/more/b.toml",
+        "#tea/cup/e2e4b096135e",
+        "#tea/pot/9e9a9eef85e1",
+        f"{BLOB}/src/a.rs",
+        "#tea/pot/6bcade1957a7",
+        "#manners/guests/cited",
+        f"{BLOB}/src/b/c.rs",
+    ]
