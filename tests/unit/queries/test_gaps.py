@@ -19,10 +19,10 @@ from duvet.queries.gaps import (
     select_requirements,
 )
 from duvet.trace.records import Status
-from tests.unit.queries.made import CONFIG, catalogue_of_files, numbered_catalogue, texts
+from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
-NUMBERED_CATALOGUE = numbered_catalogue()
+NUMBERED_CATALOGUE = make_catalogue(NUMBERED_FILES)
 ALL = RequirementFilter()
 TEA = RequirementFilter(specifications=("tea",))
 

@@ -24,7 +24,7 @@ from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import Status
 from duvet.tree.cache import Cache
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
-from tests.unit.queries.made import SEARCH_CONFIG, SEARCH_FILES, embedder, make_catalogue, numbered_catalogue, texts
+from tests.unit.queries.made import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
 
 SPEECH = {
     "retry token": '"retry" "token"',
@@ -253,7 +253,7 @@ def test_raw_that_is_none(query: str) -> None:
 
 
 def test_a_project_without_requirements() -> None:
-    config = SEARCH_CONFIG.replace("tea.md", "retry.md")
+    config = SEARCH_FILES[".duvet/config.toml"].replace("tea.md", "retry.md")
     empty = make_catalogue({".duvet/config.toml": config, "retry.md": "# Nothing\n"})
     assert search("pot", catalogue=empty) == SearchAnswer((), 0)
 
@@ -357,7 +357,7 @@ def test_named(query: str) -> None:
 def test_a_numbered_section_names_those_below_it_too(query: str, words: str) -> None:
     ##= man/spec/queries.md#filters
     ##% A filter for a numbered section MUST include the sections below it.
-    numbered = numbered_catalogue()
+    numbered = make_catalogue(NUMBERED_FILES)
     assert texts(numbered, find_named_requirements(numbered, query)) == [f"{word} MUST be." for word in words.split()]
 
 

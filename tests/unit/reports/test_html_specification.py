@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from tests.unit.reports.html_pages import page, tree
-from tests.unit.reports.made import COMMENTS, CONFIG, MANNERS, STATES, STATES_TEA, finished
+from tests.unit.reports.made import CONFIG, STATES, finished
 
 MANY = """\
 # Many
@@ -41,7 +41,7 @@ def test_the_text_is_that_of_the_specification() -> None:
     ##% requirement to its details.
     with_returns = {path: text.replace("\n", "\r\n") for path, text in MANY_FILES.items()}
     found = [["".join(one.itertext()) for one in texts(files)] for files in (STATES, MANY_FILES, with_returns)]
-    assert found == [[*parts(STATES_TEA), parts(MANNERS)[-1]], parts(MANY), parts(MANY)]
+    assert found == [[*parts(STATES["tea.md"]), parts(STATES["manners.md"])[-1]], parts(MANY), parts(MANY)]
 
 
 def test_links_begin_requirements_and_marks_go_on() -> None:
@@ -73,7 +73,7 @@ def test_a_specification_of_the_web_can_be_read_there() -> None:
     url = "https://example.com/manners.txt"
     files = {
         ".duvet/config.toml": CONFIG,
-        "tea.md": STATES_TEA,
+        "tea.md": STATES["tea.md"],
         ".duvet/specifications/example.com/manners.txt": "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n",
         "src/a.rs": f"//= {url}#section-2\n//# Guests stay.\n",
     }
@@ -115,7 +115,10 @@ def test_requirements_below_their_section() -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
     ##% its section and in a table that starts with the least finished.
-    more = COMMENTS + "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
+    more = (
+        STATES["src/a.rs"]
+        + "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
+    )
     assert [words(one) for one in re.findall(ITEM, page(finished(STATES | {"src/a.rs": more})))] == [
         "… to do MAY Pots come first. 1 to do",
         "✓ complete MUST The pot MUST be warm. 2 implementations, 1 test",
@@ -193,7 +196,7 @@ def test_what_a_requirement_lacks() -> None:
 )
 def test_links_to_files_of_any_name(path: str, url: str) -> None:
     source = "//= tea.md#milk\n//# The pot MUST be warm.\n"
-    shown = tree(page(finished({".duvet/config.toml": CONFIG, "tea.md": STATES_TEA, path: source}, BLOB)))
+    shown = tree(page(finished({".duvet/config.toml": CONFIG, "tea.md": STATES["tea.md"], path: source}, BLOB)))
     links = [link for one in shown.iter("a") if (link := one.get("href", "")).startswith("http")]
     assert links == [f"{BLOB}/{url}#L1", f"{BLOB}/{url}#L1", f"{BLOB}/{url}"]
     assert path in "".join(shown.itertext())
