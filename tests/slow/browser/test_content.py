@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -10,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
 
-import html5lib
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.golden_projects import requirements_of
-from tests.made import written
+from tests.made import read_files, written
 from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
 from tests.slow.browser.reports import (
     CITED,
@@ -30,6 +30,7 @@ from tests.slow.browser.reports import (
     Reports,
 )
 from tests.unit.knowledge.pages.made import TRACE
+from tests.unit.reports.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
 from tests.unit.reports.made import EXTENDED, STATES
 from tests.unit.reports.test_html_notes import NOTES
 
@@ -192,62 +193,6 @@ def text_of(section: dict[str, Any]) -> list[Line]:
     return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])
 
 
-LETTERS = """\
-# Letters
-
-## Wide
-
-The größte Tür MUST be\tzu and the
-e\N{COMBINING ACUTE ACCENT}tude MUST be played. 試験は MUST pass 試験 well.
-\tA tab MUST stand, and <b>&amp;</b> MUST stay.
-
-## Twice
-
-A cup MUST be clean.
-A cup MUST be clean.
-
-## Around
-
-Nobody MUST shout, and nobody MUST run.
-Neither matters.
-"""
-TWO = """\
-target = "letters.md#around"
-
-[[spec]]
-level = "MUST"
-quote = "shout, and nobody MUST run."
-
-[[spec]]
-level = "MUST"
-quote = "Nobody MUST shout, and nobody"
-"""
-CODE = """\
-//= letters.md#wide
-//# The größte Tür MUST be zu
-
-//= letters.md#wide
-//# 試験は MUST pass 試験 well.
-
-//= letters.md#twice
-//# A cup MUST be clean.
-
-//= letters.md#around
-//# Neither matters.
-"""
-FILES = {
-    ".duvet/config.toml": """\
-'$schema' = "duvet-cli/config/v1"
-source = [{ language = "rust" }]
-specification = [{ source = "letters.md" }]
-requirement = [{ pattern = "more/*.toml" }]
-""",
-    "letters.md": LETTERS,
-    "more/two.toml": TWO,
-    "src/a.rs": CODE,
-}
-
-
 def shown(page: Page, specification: str) -> dict[str, list[Line]]:
     """The text of each section that is in the page, by its anchor."""
     go(page, f"#{specification}")
@@ -285,11 +230,19 @@ def signs(page: Page, section: str) -> list[list[str]]:
     return found
 
 
-def test_letters_of_all_kinds_keep_their_places(visit: Visits, reports: Reports) -> None:
-    report = reports.of("letters", FILES)
+def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_places(
+    visit: Visits, reports: Reports
+) -> None:
+    line = "The kettle sings while the water is heated and nobody listens to it at all.\n"
+    files = read_files(Path(__file__).with_name("projects") / "letters")
+    long = f"# Long\n\n## Pot\n\nThe pot MUST be warm.\n\n{line * 14_000}\nThe lid MUST be shut.\n"
+    report = reports.of("letters", files | {"long.md": long})
     page = visit(report.url)
-    ((_, parts),) = assert_text_is_that_of_json(page, report).items()
-    assert ["".join(text for _, text in line) for line in parts["wide"]] == LETTERS.splitlines()[4:7]
+    parts = assert_text_is_that_of_json(page, report)
+    assert {"guide", "same", "nested", "deeper"} <= parts["guide"].keys() and "pot" in parts["long"]
+    assert page.locator("#guide section.part h3 a:first-child").all_text_contents().count("Same") >= 2
+    lines = ["".join(text for _, text in line) for line in parts["letters"]["wide"]]
+    assert lines == files["letters.md"].splitlines()[4:7]
     # A quote that stands twice in its section is one requirement.
     assert [text for _, text in signs(page, "twice")] == ["A cup MUST be clean."]
     # Text of two requirements names both.
@@ -407,64 +360,26 @@ def test_pages_and_the_ways_between_them(visit: Visits, reports: Reports, axe: s
     expect(page.locator("article[id='pages/kettle']")).to_contain_text("Linked from: Cups & saucers")
 
 
-ATTACKS = (
-    "</script><script>alert(1)</script>",
-    "</noscript><img src=x onerror=alert(2)>",
-    "<!-- <script> <!--",
-    "]]>",
-    '"><img src=x onerror=alert(3)>',
-    "'><svg onload=alert(4)>",
-    "</pre></section></main><h1>mine</h1>",
-    "javascript:alert(5)",
-    "{{ 7 * 7 }} {% raw %}",
-    "&lt;b&gt; &amp;amp;",
-    "\u2028\u2029",
-    "\u202ereversed\u202c",
-    "</title></style><script>alert(6)</script>",
-)
-NAME = "<img src=x onerror=alert(7)> & 'quotes' \"too\".rs"
-ALL = " ".join(ATTACKS)
+HOSTILE_NAME = "<img src=x onerror=alert(7)> & 'quotes' \"too\".rs"
 LONG = "x" * 10_000
-SENTENCES = "\n\n".join(f"Number {number} MUST be {attack} shown." for number, attack in enumerate(ATTACKS))
-SPECIFICATION = f"# Title {ATTACKS[0]}\n\n## Section `{ATTACKS[1]}`\n\n{SENTENCES}\n\nThe long one MUST be {LONG}.\n"
-TARGET = "spec.md#section-noscript-img-src-x-onerror-alert-2"
 
 
-def toml(text: str) -> str:
-    """A string of TOML that holds no quotes of its own kind."""
-    escapes = {'"': '\\"', "\\": "\\\\"}
-    return '"' + "".join(escapes.get(letter, letter) for letter in text) + '"'
-
-
-def code(anchor: str) -> str:
-    """Comments that say everything that a comment can say."""
-    quotes = [f"Number {number} MUST be {attack} shown." for number, attack in enumerate(ATTACKS)]
-    cited = [f'//= {anchor}\n//# {quote}\nfn f() {{ "{ALL}" }}\n' for quote in quotes if "\u2028" not in quote]
-    todo = f"//= {anchor}\n//= type=todo\n//= feature={ALL}\n//= tracking-issue=javascript:alert(8)\n//# {quotes[0]}\n"
-    exception = f"//= {anchor}\n//= type=exception\n//= reason={ATTACKS[4]}\n//# {quotes[3]}\n"
-    wrong = f"//= {anchor}\n//# {ATTACKS[4]} stands nowhere\n"
-    return "\ufeff" + "".join([*cited, todo, exception, wrong]).replace("\n", "\r\n") + "\0"
-
-
-def hostile_files(anchor: str) -> dict[str, str]:
-    """A project that wishes its readers ill."""
-    return {
-        ".duvet/config.toml": f"""\
+def hostile_files() -> dict[str, str]:
+    """The hostile project of the unit tests, with a hostile configuration and names of files."""
+    config = f"""\
 '$schema' = "duvet-cli/config/v1"
 source = [{{ language = "rust", blob-link = "javascript:alert(9)//" }}]
-specification = [{{ source = "spec.md" }}]
-requirement = [{{ pattern = "more/*.toml" }}]
-
+specification = [{{ source = "tea.md" }}]
 [report.html]
-title = {toml(ATTACKS[4])}
+title = {json.dumps(EVIL)}
 issue-link = "javascript:alert(10)"
 embed-json = true
-""",
-        "spec.md": SPECIFICATION,
-        f"src/{NAME}": code(anchor),
-        "more/a.toml": f"target = '{anchor}'\n[[todo]]\nquote = 'Number 1 MUST be'\ntags = [{toml(ATTACKS[1])}]\n"
-        f"feature = {toml(ATTACKS[0])}\ntracking-issue = 'https://host/{toml(ATTACKS[1])[1:-1]}'\n",
-    }
+"""
+    code = EVIL_COMMENTS.replace(f"reason={EVIL}", "type=todo", 1)
+    code = "\ufeff\n" + code.replace("\n", "\r\n") + "\0"
+    # A name that is not UTF-8 does not stop the report.
+    names = {f"src/{HOSTILE_NAME}": code, "src/\udcff.rs": EVIL_COMMENTS}
+    return {".duvet/config.toml": config, "tea.md": f"{EVIL_SPEC}\nThe long one MUST be {LONG}.\n", **names}
 
 
 def harm(page: Page) -> list[str]:
@@ -478,63 +393,29 @@ def harm(page: Page) -> list[str]:
 
 
 def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: Reports) -> None:
-    # A name that is not UTF-8 does not stop the report.
-    files = {**hostile_files(TARGET), "src/\udcff.rs": f"//= {TARGET}\n//# ]]>\n"}
-    report = reports.of("hostile", files)
+    report = reports.of("hostile", hostile_files())
     page = visit(report.url)
-    expect(page.locator("h1")).to_have_count(1)
-    expect(page.locator("h1")).to_contain_text(ATTACKS[4])
-    for fragment in ("#requirements?", "#sources", "#problems", "#overview", "#spec"):
+    assert page.locator("h1").all_text_contents() == [EVIL]
+    for fragment in ("#requirements?", "#sources", "#problems", "#overview", "#tea"):
         go(page, fragment)
         assert (fragment, harm(page)) == (fragment, [])
     text = "\n".join(page.locator("article pre").all_text_contents())
-    assert SENTENCES in text and f"The long one MUST be {LONG}." in text
+    assert f"The pot {EVIL} MUST be warm." in text and f"The long one MUST be {LONG}." in text
     links = page.locator("article pre a")
-    assert links.count() > 10
     for number in range(links.count()):
         links.nth(number).evaluate("link => link.click()")
         expect(page.locator("#panel")).to_be_visible()
         assert harm(page) == []
     page.evaluate("id => { location.hash = id }", links.first.get_attribute("href"))
-    expect(page.locator("#panel")).to_contain_text(ATTACKS[0])
+    expect(page.locator("#panel")).to_contain_text(EVIL[:60])
     page = visit(report.url, java_script_enabled=False)
     assert harm(page) == []
-    assert f"src/{NAME}" in page.locator("#sources .file h4").all_text_contents()
+    assert f"src/{HOSTILE_NAME}" in page.locator("#sources .file h4").all_text_contents()
     expect(page.locator("article .references small").first).to_be_visible()
     for scripting in (True, False):
-        parser = html5lib.HTMLParser()
-        parser.parse(report.html, scripting=scripting)
-        assert parser.errors == []
+        tree(report.html, scripting=scripting)
 
 
-MARKDOWN = """\
-# Guide
-
-| MUST | be |
-|---|---|
-| a cell MUST be a cell | `code` |
-
-## Same
-
-<div>HTML MUST stay <b>literal</b></div>
-
-### Nested
-
-```python
-assert "code MUST stay code"
-```
-
-#### Deeper
-
-> A quote MUST be quoted.
-
-## Same
-
-1. An item MUST be numbered.
-   - A nested item MUST be nested.
-
-## Same
-"""
 MANY = 5_000
 
 
@@ -575,15 +456,3 @@ def test_thousands_of_requirements_of_one_specification(visit: Visits, reports: 
     expect(page.locator("article ul.requirements > li")).to_have_count(MANY)
     go(page, "#requirements?q=Pot%2049.99%20MUST")
     expect(page.locator("#requirements tbody tr")).to_have_count(1)
-
-
-def test_a_section_of_a_million_letters_and_markdown_of_all_kinds(visit: Visits, reports: Reports) -> None:
-    line = "The kettle sings while the water is heated and nobody listens to it at all.\n"
-    text = f"# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\n{line * 14_000}\nThe lid MUST be shut.\n"
-    report = reports.of("a million", with_text(text))
-    assert "pot" in assert_text_is_that_of_json(visit(report.url), report)["tea"]
-    report = reports.of("markdown", with_text(MARKDOWN))
-    page = visit(report.url)
-    (parts,) = assert_text_is_that_of_json(page, report).values()
-    assert {"guide", "same", "nested", "deeper"} <= parts.keys()
-    assert page.locator("section.part h3 a:first-child").all_inner_texts().count("Same") >= 2

@@ -81,31 +81,22 @@ assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
 """
 
 
-def test_near_texts_are_near() -> None:
-    space = embedder().fitted(EMBEDDED_TEXTS)
-    vectors = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
-    assert max(range(6), key=lambda at: cosine(vectors[at], vectors[6])) == 1
-    assert max(range(6), key=lambda at: cosine(vectors[at], vectors[7])) == 0
-
-
-def test_rows_are_of_length_one_or_nothing() -> None:
+def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
     ##= man/spec/knowledge.md#vectors
     ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     space = embedder().fitted(EMBEDDED_TEXTS)
-    vectors = unpacked(space, space.rows(EMBEDDED_TEXTS))
+    *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
     assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
-    assert space.query("--") == bytes(4 * space.width)
-    assert space.rows([]) == b""
+    assert [max(range(6), key=lambda at: cosine(vectors[at], one)) for one in (tea, tokens)] == [1, 0]
+    assert (space.query("--"), space.rows([])) == (bytes(4 * space.width), b"")
 
 
-def test_a_space_is_had_again() -> None:
-    model = embedder()
-    space = model.fitted(EMBEDDED_TEXTS)
-    again = embedder().space(space.data)
+def test_a_space_is_restored() -> None:
+    space, again = embedder().fitted(EMBEDDED_TEXTS), embedder().space(embedder().fitted(EMBEDDED_TEXTS).data)
     assert again is not None
-    assert again.data == space.data == model.fitted(EMBEDDED_TEXTS).data
-    assert again.rows(EMBEDDED_TEXTS) == space.rows(EMBEDDED_TEXTS)
-    assert again.query("a pot of tea") == space.query("a pot of tea")
+    for one in (space, again):
+        assert (one.data, one.rows(EMBEDDED_TEXTS)) == (space.data, space.rows(EMBEDDED_TEXTS))
+        assert one.query("a pot of tea") == space.query("a pot of tea")
 
 
 def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
@@ -184,8 +175,8 @@ def test_words_are_cut_as_their_own_program_cuts_them() -> None:
     ],
 )
 def test_names_are_taken_apart(text: str, words: str) -> None:
-    assert OURS.of(text) == [number for word in words.split() for number in theirs(word)]
-    assert OURS.of(text) == [number for word in words.split() for number in theirs(word)]
+    # Words that were cut once are remembered.
+    assert OURS.of(text) == OURS.of(text) == [number for word in words.split() for number in theirs(word)]
 
 
 WIDTH = 8

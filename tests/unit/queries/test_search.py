@@ -85,6 +85,10 @@ def test_too_long() -> None:
 
 
 CATALOGUE = make_catalogue(SEARCH_FILES)
+WARM = "The server MUST warm the pot before the leaves are added."
+BOIL = "A server SHOULD NOT boil the water twice."
+VALIDATE = "A server MUST validate each token that it is sent."
+DISCARD = "Clients MUST discard a packet with an empty token."
 WARM_POT = "The server MUST **warm** the pot before the leaves are added."
 WARM_CUPS = "Cups MAY be **warmed**."
 TWICE = "A server SHOULD NOT **boil** the water twice."
@@ -185,7 +189,7 @@ def test_what_a_query_names_comes_first() -> None:
     tea = SEARCH_FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
     found = search("d587", catalogue=make_catalogue(SEARCH_FILES | {"tea.md": tea}))
     assert [(row.text, row.score is None) for row in found.rows] == [
-        ("The server MUST warm the pot before the leaves are added.", True),
+        (WARM, True),
         ("The packet MUST name d587 and tea.", False),
     ]
     assert [row.score for row in search("tea.md#brewing").rows] == [None] * 3
@@ -200,33 +204,17 @@ def test_the_limit_leaves_the_total() -> None:
 @pytest.mark.parametrize(
     ("query", "wanted", "found"),
     [
-        (
-            "token connection",
-            RequirementFilter(specifications=("retry",)),
-            "The connection error MUST be of type INVALID_TOKEN.|An error of the connection SHOULD be logged.",
-        ),
-        (
-            "server",
-            RequirementFilter(sections=("serving",)),
-            "The server MUST pour within five minutes.",
-        ),
-        ("server", RequirementFilter(levels=(Level.SHOULD,)), "A server SHOULD NOT boil the water twice."),
-        (
-            "server",
-            RequirementFilter(statuses=(Status.DONE,)),
-            "The server MUST warm the pot before the leaves are added.",
-        ),
-        (
-            "server",
-            RequirementFilter(kinds=(Kind.TEST,)),
-            "The server MUST warm the pot before the leaves are added.",
-        ),
+        ("server", RequirementFilter(specifications=("retry",)), [VALIDATE]),
+        ("server", RequirementFilter(sections=("serving",)), ["The server MUST pour within five minutes."]),
+        ("server", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
+        ("server", RequirementFilter(statuses=(Status.DONE,)), [WARM]),
+        ("server", RequirementFilter(kinds=(Kind.TEST,)), [WARM]),
         # A filter applies to what the query names too.
-        ("brewing", RequirementFilter(levels=(Level.SHOULD,)), "A server SHOULD NOT boil the water twice."),
+        ("brewing", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
     ],
 )
-def test_filters(query: str, wanted: RequirementFilter, found: str) -> None:
-    assert "|".join(row.text for row in search(query, wanted).rows) == found
+def test_filters(query: str, wanted: RequirementFilter, found: list[str]) -> None:
+    assert [row.text for row in search(query, wanted).rows] == found
 
 
 def test_unknown_specification() -> None:
@@ -236,11 +224,9 @@ def test_unknown_specification() -> None:
 
 
 def test_raw() -> None:
-    found = search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)
-    assert marked(found) == ["A server SHOULD NOT boil the water twice."]
-    assert marked(search("text : NEAR(server warm, 2)", is_raw=True)) == [
-        "The **server** MUST **warm** the pot before the leaves are added."
-    ]
+    assert marked(search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)) == [BOIL]
+    near = search("text : NEAR(server warm, 2)", is_raw=True)
+    assert marked(near) == [WARM.replace("server", "**server**").replace("warm", "**warm**")]
 
 
 @pytest.mark.parametrize("query", ['"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"])
@@ -277,8 +263,6 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
 
 
 EMBEDDER = embedder()
-DISCARD = "Clients MUST discard a packet with an empty token."
-KETTLE = "The kettle MUST NOT be left without water."
 
 
 def test_other_words_of_the_same_meaning() -> None:
@@ -288,36 +272,27 @@ def test_other_words_of_the_same_meaning() -> None:
     assert search("throw away messages").rows == ()
     assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
     found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]
-    assert found[0] == KETTLE and "The server MUST warm the pot before the leaves are added." in found
+    assert found[0] == "The kettle MUST NOT be left without water." and WARM in found
 
 
-def test_scores_and_marks_of_semantic_search() -> None:
+def test_rows_of_semantic_search() -> None:
     found = search("water", embedder=EMBEDDER)
-    assert not found.is_loose
     first, *others = found.rows
-    assert first.text[slice(*first.marks[0])] == "water"
+    assert (found.is_loose, first.text[slice(*first.marks[0])]) == (False, "water")
     scores = [row.score or 0 for row in found.rows]
-    assert scores == sorted(scores, reverse=True)
-    assert all(0 < score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True) and 0 < min(scores) <= max(scores) <= 1
     # A requirement that is similar without the word has nothing to mark.
     assert () in [row.marks for row in others]
-
-
-def test_filters_and_limits_of_semantic_search() -> None:
-    found = search("water in the kettle", RequirementFilter(levels=(Level.SHOULD,)), embedder=EMBEDDER)
-    assert "A server SHOULD NOT boil the water twice." in [row.text for row in found.rows]
-    assert {row.level for row in found.rows} == {"SHOULD"}
     assert len(search("water", limit=2, embedder=EMBEDDER).rows) == 2
+    filtered = search("water in the kettle", RequirementFilter(levels=(Level.SHOULD,)), embedder=EMBEDDER).rows
+    assert BOIL in [row.text for row in filtered] and {row.level for row in filtered} == {"SHOULD"}
+    named = [row.text for row in search("Serving", embedder=EMBEDDER).rows]
+    assert named[:2] == ["Cups MAY be warmed.", "The server MUST pour within five minutes."] and len(named) > 2
 
 
 @pytest.mark.parametrize("query", ["tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]])
 def test_semantic_search_finds_references_alone(query: str) -> None:
     assert search(query, embedder=EMBEDDER) == search(query)
-
-
-def test_semantic_search_begins_with_what_a_query_names() -> None:
-    found = [row.text for row in search("Serving", embedder=EMBEDDER).rows]
-    assert found[:2] == ["Cups MAY be warmed.", "The server MUST pour within five minutes."] and len(found) > 2
 
 
 BREWING = ("d587e4d0eaaf", "e9b3f4df45b8", "a951e7e8a291")
@@ -351,14 +326,11 @@ def test_named(query: str) -> None:
     assert tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query)) == NAMED[query]
 
 
-@pytest.mark.parametrize(
-    ("query", "words"), [("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")]
-)
-def test_a_numbered_section_names_those_below_it_too(query: str, words: str) -> None:
-    ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include the sections below it.
+def test_a_numbered_section_names_those_below_it_too() -> None:
     numbered = make_catalogue(NUMBERED_FILES)
-    assert texts(numbered, find_named_requirements(numbered, query)) == [f"{word} MUST be." for word in words.split()]
+    for query, words in (("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")):
+        found = texts(numbered, find_named_requirements(numbered, query))
+        assert found == [f"{word} MUST be." for word in words.split()]
 
 
 def test_a_prefix_of_several_ids_names_them_all() -> None:
@@ -373,7 +345,7 @@ def ranked(items: str) -> list[tuple[str, object]]:
     return [(item, rank) for rank, item in enumerate(items)]
 
 
-def test_what_both_find_comes_first() -> None:
+def test_rankings_are_fused() -> None:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
     ##% `sort_by_vector` by vectors alone.
@@ -382,18 +354,9 @@ def test_what_both_find_comes_first() -> None:
     assert found == pytest.approx(
         {"a": 0.5, "b": 0.5 * 61 / 62, "c": 0.5 * 61 / 63 + 0.5, "d": 0.5 * 61 / 62, "e": 0.5 * 61 / 63}
     )
-
-
-def test_first_of_all_is_one() -> None:
     assert fuse_rankings([compute_shares(ranked("ab"), 2)] * 2) == {"a": 1.0, "b": 61 / 62}
     assert fuse_rankings([compute_shares(ranked("a"))]) == {"a": 1.0}
     assert fuse_rankings([{}, {}]) == fuse_rankings([]) == {}
-
-
-def test_equal_ones_share_a_place() -> None:
-    assert compute_shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)]) == {
-        "a": 1.0,
-        "b": 61 / 62,
-        "c": 61 / 62,
-        "d": 61 / 64,
-    }
+    # Equal ones share a place.
+    equal = compute_shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
+    assert equal == {"a": 1.0, "b": 61 / 62, "c": 61 / 62, "d": 61 / 64}

@@ -17,7 +17,10 @@ from duvet.trace.catalogue import build_catalogue
 from duvet.trace.records import Finished
 from tests.unit.reports.made import CONFIG, STATES, finished
 
-EVIL = """<img src=x onerror=alert(1)></script></style></pre><!--]]>"'&lt;{{ 1 }}{% raw %}\u2028\u202e"""
+EVIL = (
+    "<img src=x onerror=alert(1)></script></style></title></noscript></pre></section></main><h1>mine</h1>"
+    """<svg onload=alert(2)><!-- <script> <!--]]>"'&lt;{{ 1 }}{% raw %}\u2028\u202e"""
+)
 EVIL_SPEC = f"""\
 # Tea {EVIL}
 
