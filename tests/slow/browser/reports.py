@@ -99,4 +99,3 @@ PASSING = {".duvet/config.toml": SMALL_CONFIG, "tea.md": TEA, "src/a.rs": f"{CIT
 FAILING = PASSING | {"src/b.rs": "//= tea.md#pot\n//# The pot MUST be cold.\n"}
 NO_REQUIREMENTS = PASSING | {"tea.md": "# Tea\n\n## Pot\n\nPots are warm.\n", "src/a.rs": "fn brew() {}\n"}
 NO_SPECIFICATION = {".duvet/config.toml": "'$schema' = \"duvet-cli/config/v1\"\n", "src/a.rs": "fn brew() {}\n"}
-NO_SECTIONS = PASSING | {"tea.md": "The pot MUST be warm.\n", "src/a.rs": "fn brew() {}\n"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,50 +12,10 @@ from duvet.model import Annotation, Kind
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
 from duvet.specs.requirement_files import read_requirement_file
+from tests.made import read_files
 from tests.slow.browser.pages import COPYING, Visits, come_back, press
 from tests.slow.browser.reports import Report, Reports
 
-SPECIFICATION = """\
-# Tea
-
-## Hot=Water
-
-The "water" MUST be hot, which is to say that it has bubbles in it,
-that it makes the noise of a small train far away, that steam \\ comes out of
-it — dampf, пар, 湯気 — and that nobody who has a finger puts that finger into
-it, *bold* or `brave` or [both](https://tea.example/a-very-long-address/that-has-no-blanks/and-so-cannot-be/wrapped-anywhere).
-
-Cups MUST be dry.
-"""
-CONFIG = """\
-'$schema' = "duvet-cli/config/v1"
-
-[[source]]
-pattern = "src/*.rs"
-
-[[source]]
-pattern = "src/*.c"
-comment-style = { meta = "*=", content = "*#" }
-
-[[source]]
-pattern = "tests/*.py"
-comment-style = { meta = "##=", content = "##%" }
-type = "test"
-
-[[specification]]
-source = "tea=cups.md"
-
-[report.html]
-enabled = true
-issue-link = "https://git.example/org/tea/issues/"
-"""
-FILES = {
-    ".duvet/config.toml": CONFIG,
-    "tea=cups.md": SPECIFICATION,
-    "src/a.rs": "",
-    "src/a.c": "",
-    "tests/a.py": "",
-}
 TARGET = "tea=cups.md#hot-water"
 KINDS = {
     "implementation": Kind.CITATION,
@@ -74,7 +35,7 @@ REASON = 'tea is served "iced" in summer, \\ and in winter nobody comes here to 
 @pytest.fixture(scope="session")
 def tea(reports: Reports) -> Report:
     """A project with comments in three styles, and with words that are hard to write down."""
-    return reports.of("copying", FILES)
+    return reports.of("copying", read_files(Path(__file__).with_name("projects") / "copying"))
 
 
 def opened(visit: Visits, tea: Report) -> Page:
@@ -111,9 +72,6 @@ def quote_of(page: Page) -> str:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_comments(visit: Visits, tea: Report, style: str) -> None:
-    ##= man/spec/page.md#working-with-the-report
-    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
-    ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)

@@ -42,6 +42,11 @@ def test_the_overview_comes_first(visit: Visits, s2n: Report) -> None:
     assert views(page) == ["overview"]
     assert page.evaluate("document.activeElement === document.body")
     assert page.locator("nav [aria-current]").all_inner_texts() == ["Overview"]
+    # The browser has found text in another view.
+    page.locator("#rfc8446").dispatch_event("beforematch")
+    assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")
+    page.go_back()
+    assert views(page) == ["overview"]
 
 
 def test_a_link_to_a_specification(visit: Visits, s2n: Report) -> None:
@@ -65,9 +70,6 @@ def test_a_link_to_a_section(visit: Visits, s2n: Report) -> None:
 
 
 def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
-    ##= man/spec/page.md#links
-    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-    ##% contains.
     anchor = requirement_of(visit(s2n.url))
     # From another document, and when the page is loaded again.
     page = visit("data:text/html,<p>elsewhere")
@@ -141,14 +143,6 @@ def test_back_and_forward(visit: Visits, s2n: Report) -> None:
     expect(page.locator("#panel-title")).to_be_focused()
 
 
-def test_the_browser_finds_text_of_another_view(visit: Visits, s2n: Report) -> None:
-    page = visit(s2n.url)
-    page.locator("#rfc8446").dispatch_event("beforematch")
-    assert (views(page), address(page)) == (["rfc8446"], "#rfc8446")
-    page.go_back()
-    assert views(page) == ["overview"]
-
-
 def test_fragments_of_a_requirement(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/cup")
     page.click("#tea pre mark >> text=MUST be dry.")
@@ -188,13 +182,14 @@ def test_specifications_of_any_name_have_a_view(name: str, visit: Visits, report
     assert views(page) == ["overview"]
 
 
-@pytest.mark.parametrize("id", ["it's", "a&b", "50%25#x?y=[z]", "é漢:@!$*+,;=~"])
-def test_sections_of_any_name_have_requirements(id: str, visit: Visits, reports: Reports) -> None:
-    text = f"# Tea\n\n## Pot {{#{id}}}\n\nThe pot MUST be warm.\n"
-    page = visit(f"{reports.of(f'section {id}', PASSING | {'tea.md': text, 'src/a.rs': ''}).url}#tea")
-    page.locator("article pre a").click()
-    assert quoted(page) == "The pot MUST be warm."
-    expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")
+def test_sections_of_any_name_have_requirements(visit: Visits, reports: Reports) -> None:
+    ids = ("it's", "a&b", "50%25#x?y=[z]", "é漢:@!$*+,;=~")
+    text = "# Tea\n" + "".join(f"\n## Pot {{#{id}}}\n\nPot {n} MUST be warm.\n" for n, id in enumerate(ids))
+    page = visit(f"{reports.of('sections', PASSING | {'tea.md': text, 'src/a.rs': ''}).url}#tea")
+    for number, id in enumerate(ids):
+        page.locator("article pre a").nth(number).click()
+        assert quoted(page) == f"Pot {number} MUST be warm."
+        expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")
 
 
 def test_the_outline_shows_where_one_is(visit: Visits, s2n: Report) -> None:

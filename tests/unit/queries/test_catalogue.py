@@ -42,21 +42,10 @@ REQUIREMENTS = (
 )
 
 
-def citation(
-    line: int,
-    kind: Kind,
-    quote: str,
-    requirement: int,
-    span: tuple[int, int],
-    *,
-    path: str = "src/brewing.rs",
-    section: str = "brewing",
-    reason: str = "",
-    feature: str = "",
-    issue: str = "",
-) -> CitationCard:
-    target = f"tea.md#{section}"
-    return CitationCard(path, line, kind, target, quote, reason, feature, issue, 1, section, (requirement,), span)
+def citation(line: int, kind: Kind, quote: str, requirement: int, span: tuple[int, int], **more: str) -> CitationCard:
+    path, section = more.get("path", "src/brewing.rs"), more.get("section", "brewing")
+    notes = (more.get("reason", ""), more.get("feature", ""), more.get("issue", ""))
+    return CitationCard(path, line, kind, f"tea.md#{section}", quote, *notes, 1, section, (requirement,), span)
 
 
 CITATIONS = (

@@ -18,38 +18,12 @@ from duvet.queries.difference import (
 from duvet.queries.records import RequirementRow
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import State
-from tests.unit.queries.made import make_catalogue
+from tests.made import read_files
+from tests.unit.queries.made import PROJECTS, make_catalogue
 
-CONFIG = """\
-'$schema' = "duvet-cli/config/v1"
-[[source]]
-language = "rust"
-pattern = "**/*.rs"
-[[specification]]
-source = "tea.md"
-"""
-SPECIFICATION = """\
-# Tea
-
-## Pot
-
-The pot MUST be warm.
-The pot SHOULD be blue.
-
-## Cup
-
-The cup MAY be chipped.
-"""
-SOURCE = """\
-//= tea.md#pot
-//# The pot MUST be warm.
-
-//= tea.md#pot
-//= type=test
-//# The pot MUST be warm.
-"""
+FILES = read_files(PROJECTS / "changing")
+CONFIG, SOURCE, SPECIFICATION = FILES.values()
 WARM = "The pot MUST be warm."
-FILES = {".duvet/config.toml": CONFIG, "tea.md": SPECIFICATION, "pot.rs": SOURCE}
 
 
 def state(files: Mapping[str, str]) -> Catalogue:

@@ -207,8 +207,6 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 @pytest.mark.parametrize("total", [0, 1, 50, 4096, 9000])
 @pytest.mark.parametrize("every", [0, 1, 3])
 def test_best(total: int, every: int, kind: Kind) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
     random = Random(total)
     # Some of them twice, so that there are equally near ones.
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2

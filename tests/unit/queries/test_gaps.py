@@ -22,7 +22,6 @@ from duvet.trace.records import Status
 from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
-NUMBERED_CATALOGUE = make_catalogue(NUMBERED_FILES)
 ALL = RequirementFilter()
 TEA = RequirementFilter(specifications=("tea",))
 
@@ -49,20 +48,18 @@ def test_what_is_let_through(wanted: RequirementFilter, indexes: list[int]) -> N
     assert select_requirements(CATALOGUE, wanted) == indexes
 
 
-@pytest.mark.parametrize(
-    ("sections", "words"),
-    [
+def test_a_numbered_section_includes_those_below_it() -> None:
+    ##= man/spec/queries.md#filters
+    ##% A filter for a numbered section MUST include the sections below it.
+    numbered = make_catalogue(NUMBERED_FILES)
+    for sections, words in (
         (("section-1",), "One Two Three"),
         (("1.1",), "Two Three"),
         (("#1.1.1", "rfc7#A"), "Three Five Six"),
         (("Cup",), "Four"),
-    ],
-)
-def test_a_numbered_section_is_those_below_it_too(sections: tuple[str, ...], words: str) -> None:
-    ##= man/spec/queries.md#filters
-    ##% A filter for a numbered section MUST include the sections below it.
-    found = select_requirements(NUMBERED_CATALOGUE, RequirementFilter(sections=sections))
-    assert texts(NUMBERED_CATALOGUE, found) == [f"{word} MUST be." for word in words.split()]
+    ):
+        found = select_requirements(numbered, RequirementFilter(sections=sections))
+        assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
 
 
 @pytest.mark.parametrize(
@@ -114,34 +111,28 @@ def test_gaps(wanted: RequirementFilter, gap: Gap | None, indexes: tuple[int, ..
     assert find_gaps(CATALOGUE, wanted, gap) == RequirementGaps(indexes, among)
 
 
-def test_what_is_half_tested_needs_tests() -> None:
-    testing = "//= tea.md#brewing\n//# The leaves MUST\n"
-    catalogue = catalogue_of_files(**{"tests/test_brewing.rs": testing})
-    kinds = {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
-    assert Kind.TEST in kinds
+def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
+    catalogue = catalogue_of_files(**{"tests/test_brewing.rs": "//= tea.md#brewing\n//# The leaves MUST\n"})
+    assert Kind.TEST in {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
     assert 3 in find_gaps(catalogue, TEA, Gap.TEST).indexes
 
 
-@pytest.mark.parametrize("lack", [*Gap, None])
-def test_what_is_not_applicable(lack: Gap | None) -> None:
+def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
-    found = find_gaps(catalogue, TEA, lack)
-    assert (found.among, found.not_applicable) == (2, 8)
-    assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
+    for gap in (*Gap, None):
+        found = find_gaps(catalogue, TEA, gap)
+        assert (found.among, found.not_applicable) == (2, 8)
+        assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
 
 
 def test_a_level_selects_those_above_it_too() -> None:
     uncited = find_gaps(CATALOGUE, ALL, Gap.CITATION).indexes
-    assert [select_at_least_level(CATALOGUE, uncited, level) for level in sorted(Level, reverse=True)] == [
-        (1, 4),
-        (1, 4, 10),
-        (1, 4, 7, 10),
-        (0, 1, 4, 7, 10),
-    ]
+    found = {level.name: select_at_least_level(CATALOGUE, uncited, level) for level in Level}
+    assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
 
 
 def test_a_row_with_todos() -> None:
@@ -163,8 +154,5 @@ def test_a_row_with_todos() -> None:
             TodoNote(file_path="src/brewing.rs", line_number=23, feature="", tracking_issue="https://issues.example/7"),
         ),
     )
-
-
-def test_the_words_of_a_todo() -> None:
     note = TodoNote(file_path="a.py", line_number=1, feature="drying", tracking_issue="12")
     assert note.words == "a.py:1 drying 12"

@@ -139,9 +139,6 @@ MARKED = {
 @pytest.mark.parametrize("query", MARKED)
 def test_words_are_found_and_marked(query: str) -> None:
     ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
-    ##% specifications, and a quoted phrase as a phrase.
-    ##= man/spec/search.md#queries
     ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
     ##% word, and then say so.
     ##= man/spec/search.md#results

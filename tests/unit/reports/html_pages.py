@@ -109,12 +109,6 @@ class Parsed(HTMLParser):
         return [value for _, found in self.tags if (value := found.get(attribute)) is not None]
 
 
-def requirement_marks(parsed: Parsed) -> list[str | None]:
-    """The class of each requirement that is listed below its section."""
-    found = [attributes for tag, attributes in parsed.tags if tag == "li"]
-    return [one["class"] for one in found if re.search("/[0-9a-f]{12}$", one.get("id") or "")]
-
-
 def write_specifications(number: int, text: str) -> dict[str, str]:
     """The files of a project with so many specifications."""
     texts = {f"s{index}.md": text.format(index) for index in range(number)}

@@ -78,9 +78,6 @@ def test_for_people() -> None:
 
 
 def test_for_programs() -> None:
-    ##= man/spec/workflows.md#output
-    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-    ##% interrupted, and give programs the whole record as JSON.
     assert json.decode(encode_json(GOOD)) == {
         "workflow": "release",
         "status": "success",

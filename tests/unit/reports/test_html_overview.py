@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
-
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Level, Place, Problem, Severity
+from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
 from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.coverage import compute_totals, judge_run
-from duvet.trace.records import Finished, State
+from duvet.trace.records import Finished
 from tests.conftest import ROOT
 from tests.unit.reports.html_pages import page, page_of, write_specifications, written
-from tests.unit.reports.made import STATES, finished, not_applicable
+from tests.unit.reports.made import STATES, finished
 
 ISSUES = "https://git.example/o/r/issues"
 WRONG = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4))
@@ -38,27 +35,7 @@ def overview(page: ReportData) -> str:
     return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
-def rows_of(shown: str) -> list[tuple[str, str, str]]:
-    """The state, the level and the specification of the rows of the Requirements view."""
-    return re.findall(r'<tr class=s\d><td><a href="#([^/"]*)/[^"]*">\S+ ([^<]*)</a><td>([A-Z-]*)', shown)
-
-
-def counted(shown: str, query: str) -> int:
-    """How many rows a link to the Requirements view is about."""
-    wanted = dict(fact.split("=") for fact in unescape(query).split("&"))
-    statuses = wanted.get("status", "").replace("-", " ").split(",")
-    return sum(
-        wanted.get("spec", spec) == spec
-        and wanted.get("level", level) in (level, "OTHER" if level == "-" else level)
-        and (state in statuses or not statuses[0])
-        for spec, state, level in rows_of(shown)
-    )
-
-
 def test_all_of_it(snapshot: Snapshot) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
     ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
@@ -77,36 +54,19 @@ def test_all_of_it(snapshot: Snapshot) -> None:
     snapshot.assert_match(overview(made), "overview.html")
 
 
-def test_nothing_has_changed() -> None:
+def test_no_change_since_the_snapshot() -> None:
     shown = overview(page_of(finished(STATES), since=SnapshotDiff()))
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
     assert "What changed" not in overview(page_of(finished(STATES)))
 
 
-@pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
-def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
+def test_warnings_do_not_fail_the_run() -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
     report = finished(STATES)
-    outcome = judge_run(compute_totals(report.requirements)[-1], problems)
-    name = "pass" if outcome.passed else "fail"
-    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
-    assert overview(page_of(report, problems=problems)).startswith(begin)
-
-
-@pytest.mark.parametrize("report", [finished(STATES), not_applicable()])
-def test_numbers_lead_to_what_they_count(report: Finished) -> None:
-    shown = page(report)
-    table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
-    numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
-    assert numbers == [(counted(shown, query), query) for _, query in numbers]
-    total = compute_totals(report.requirements)[-1]
-    sums = {"status=complete,implied": total.done, "status=exception": total.counts[State.EXCEPTION]}
-    levels = {f"level={level.name}" for level in Level if level}
-    found = {query: count for count, query in numbers}
-    assert {query: found.get(f"spec=tea&amp;{query}", 0) for query in sums} == sums
-    assert levels <= {fact for query in found for fact in query.split("&amp;")}
-    assert ">0</a>" not in table
+    words = judge_run(compute_totals(report.requirements)[-1], (ODD,)).words
+    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict pass">{words}</p>\n'
+    assert words.startswith("PASS: ") and overview(page_of(report, problems=(ODD,))).startswith(begin)
 
 
 def test_a_feature_leads_to_its_requirements() -> None:
@@ -121,9 +81,3 @@ def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> 
     files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
     table = overview(page_of(finished(files))).partition("<tbody>")[2].partition("</table>")[0]
     assert table.count("<tr") == rows
-
-
-def test_no_requirements_have_no_table() -> None:
-    shown = overview(page_of(finished({})))
-    assert '<p class="verdict pass">PASS: no requirements</p>' in shown
-    assert "<table" not in shown

@@ -114,20 +114,17 @@ def test_characters_are_escaped_as_upstream_does() -> None:
         (text(annotations=f'{{"{CITES}": null}}'), "Expected `object`, got `null`"),
         (b'{"version": "\xff"}', "a string is not UTF-8"),
         (text('{"u": ' + "[" * 9999 + "]" * 9999 + "}"), "it is nested too deeply"),
+        (text().replace(b"2.0", b"1.0"), "unsupported report version '1.0', expected '2.0'"),
     ],
 )
-def test_no_report(data: bytes, message: str) -> None:
-    assert fault(data) == f"failed to parse JSON: {message}"
+def test_bytes_that_are_no_report(data: bytes, message: str) -> None:
+    assert fault(data).removeprefix("failed to parse JSON: ") == message
 
 
 def test_what_is_too_deep_is_not_written() -> None:
     deep = Raw(b"[" * 9999 + b"]" * 9999)
     with pytest.raises(DuvetError, match="nested too deeply"):
         encode_v2_report(V2Report(sources=V2Sources(extensions={"u": deep})))
-
-
-def test_another_version() -> None:
-    assert fault(text().replace(b"2.0", b"1.0")) == "unsupported report version '1.0', expected '2.0'"
 
 
 @given(st.binary())
@@ -137,15 +134,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     assert fault(data)
 
 
-def test_each_report_has_the_name_of_its_file() -> None:
-    report = V2Report(issue_links=("i",))
-    tree = MemoryTree({"b.json": encode_v2_report(report), "a.json": encode_v2_report(V2Report())})
-    assert read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", V2Report())]
-
-
-def test_every_file_that_holds_none_is_named() -> None:
+def test_reports_are_read_and_every_file_without_one_is_named() -> None:
+    report, empty = V2Report(issue_links=("i",)), V2Report()
+    tree = MemoryTree({"b.json": encode_v2_report(report), "a.json": encode_v2_report(empty), "bad": b"{"})
+    assert read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", empty)]
     with pytest.raises(ProblemsError) as caught:
-        read_reports(["none", "bad", "good"], MemoryTree({"bad": b"{", "good": encode_v2_report(V2Report())}))
+        read_reports(["none", "bad", "a.json"], tree)
     assert [(problem.code, problem.path, problem.message) for problem in caught.value.problems] == [
         ("DUV070", "none", "failed to open file 'none': No such file or directory (os error 2)"),
         ("DUV070", "bad", "failed to read report from 'bad': failed to parse JSON: Input data was truncated"),

@@ -69,18 +69,11 @@ def test_whole_file() -> None:
     assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]
 
 
-@pytest.mark.parametrize(
-    ("citations", "tests", "covered"),
-    [
-        (True, True, ["DA:3,1", "DA:6,1", "DA:5,0"]),
-        (True, False, ["DA:3,1", "DA:5,1", "DA:6,1"]),
-        (False, True, ["DA:3,1", "DA:6,1", "DA:5,0"]),
-        (False, False, ["DA:3,1", "DA:5,1", "DA:6,1"]),
-    ],
-)
-def test_what_is_required(citations: bool, tests: bool, covered: list[str]) -> None:
-    ((_, data),) = lcov.render_lcov(finished(files()), citations, tests)
-    assert lines(data.decode(), "DA:") == ["DA:5,0", "DA:6,0", *covered]
+@pytest.mark.parametrize("citations", [True, False])
+def test_what_is_required(citations: bool) -> None:
+    for tests, covered in ((True, ["DA:3,1", "DA:6,1", "DA:5,0"]), (False, ["DA:3,1", "DA:5,1", "DA:6,1"])):
+        ((_, data),) = lcov.render_lcov(finished(files()), citations, tests)
+        assert lines(data.decode(), "DA:") == ["DA:5,0", "DA:6,0", *covered]
 
 
 def test_one_file_for_each_specification() -> None:

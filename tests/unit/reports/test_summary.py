@@ -12,10 +12,9 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Level
 from duvet.reports import json_v1
 from duvet.reports.cells import measure_width
-from duvet.trace.coverage import compute_totals, judge_run
+from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
-from tests.unit.reports.html_pages import page
 from tests.unit.reports.made import STATES, not_applicable, summary_of
 from tests.unit.reports.made import finished as finished_of
 from tests.unit.trace.made import finished, requirement
@@ -65,15 +64,10 @@ def test_no_name_breaks_the_table(made: list[Requirement]) -> None:
     assert all(measure_width(line) <= 100 and line.isprintable() for line in lines)
 
 
-def test_the_summary_the_html_report_and_json_have_the_same_numbers() -> None:
+def test_json_counts_the_same_requirements() -> None:
     report = finished_of(STATES)
-    total = compute_totals(report.requirements)[-1]
-    words = judge_run(total, ()).words
-    assert words == "PASS: 2 of 9 applicable requirements done (22 %), 1 excepted"
-    assert summary_of(report).splitlines()[-1] == words
-    assert f">{words}<" in page(report)
+    counts = compute_totals(report.requirements)[-1].counts
     statuses = json_v1.build_json_v1(report)["statuses"].values()
-    counts = total.counts
     assert sum(one.incomplete == one.spec for one in statuses) == counts[State.UNCITED] + counts[State.TO_DO]
     assert sum(one.implication == one.spec for one in statuses) == counts[State.IMPLIED]
     assert sum(one.citation == one.test == one.spec for one in statuses) == counts[State.COMPLETE]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
+from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.config import render_settings_table
 from duvet.config.explain import Setting, SettingOrigin
@@ -23,9 +24,9 @@ from duvet.reports.tables import (
     Listing,
     TableLook,
     arrange_bands,
-    encode_json,
     render_listing,
 )
+from tests.conftest import ROOT
 from tests.unit.reports.test_cells import TEXTS
 
 
@@ -54,147 +55,29 @@ def shown(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **mor
     return render_listing(Listing((NAME, PLACE, TEXT), rows, **more), ListFormat(format), look).decode()
 
 
+GOLD = ROOT / "tests" / "gold" / "lists"
+
+
 def by_place(cup: Cup) -> str:
     return f"on the {cup.place}"
 
 
-IN_FORMATS = {
-    "table": """\
-name  place  text
-red   shelf  It holds **tea**.
-blue  table  It **holds** **coffee**, and never anything else.
-""",
-    "plain": """\
-red\tshelf\tIt holds **tea**.
-blue\ttable\tIt **holds** **coffee**, and never anything else.
-""",
-    "csv": """\
-name,place,text
-red,shelf,It holds tea.
-blue,table,"It holds coffee, and never anything else."
-""",
-    "markdown": """\
-| name | place | text |
-| --- | --- | --- |
-| red | shelf | It holds **tea**. |
-| blue | table | It **holds** **coffee**, and never anything else. |
-""",
-    "json": """\
-[
-  {
-    "name": "red",
-    "text": "It holds tea.",
-    "place": "shelf",
-    "marks": [
-      [
-        9,
-        12
-      ]
-    ]
-  },
-  {
-    "name": "blue",
-    "text": "It holds coffee, and never anything else.",
-    "place": "table",
-    "marks": [
-      [
-        3,
-        8
-      ],
-      [
-        9,
-        15
-      ]
-    ]
-  }
-]
-""",
-    "jsonl": """\
-{"name":"red","text":"It holds tea.","place":"shelf","marks":[[9,12]]}
-{"name":"blue","text":"It holds coffee, and never anything else.","place":"table","marks":[[3,8],[9,15]]}
-""",
-}
-GROUPED = {
-    "table": """\
-on the shelf
-red   It holds **tea**.
-
-on the table
-blue  It **holds** **coffee**, and never anything else.
-""",
-    "plain": IN_FORMATS["plain"],
-    "csv": IN_FORMATS["csv"],
-    "markdown": """\
-### on the shelf
-
-| name | text |
-| --- | --- |
-| red | It holds **tea**. |
-
-### on the table
-
-| name | text |
-| --- | --- |
-| blue | It **holds** **coffee**, and never anything else. |
-""",
-    "json": IN_FORMATS["json"],
-    "jsonl": IN_FORMATS["jsonl"],
-}
-EMPTY = {
-    "table": "",
-    "plain": "",
-    "csv": "name,place,text\n",
-    "markdown": "| name | place | text |\n| --- | --- | --- |\n",
-    "json": "[]\n",
-    "jsonl": "",
-}
-EMPTY_GROUPED = {**EMPTY, "markdown": ""}
-ESCAPED = {
-    "table": r"""name           place                text
-\u{1b}[31mred  \u{202e}shelf\u{9b}  **a** | **b\u{a}"**c", d    e\f `x` *y* <b>&amp; #1 ~z~ [l](u)_
-""",
-    "plain": '\\u{1b}[31mred\t\\u{202e}shelf\\u{9b}\t**a** | **b\\u{a}"**c", d    e\\f `x` *y* <b>&amp; #1 ~z~ [l](u)_\n',
-    "csv": """\
-name,place,text
-\\u{1b}[31mred,\\u{202e}shelf\\u{9b},"a | b\\u{a}""c"", d    e\\f `x` *y* <b>&amp; #1 ~z~ [l](u)_"
-""",
-    "markdown": r"""| name | place | text |
-| --- | --- | --- |
-| \\u{1b}\[31mred | \\u{202e}shelf\\u{9b} | **a** \| **b\\u{a}"**c", d    e\\f \`x\` \*y\* \<b\>\&amp; \#1 \~z\~ \[l\](u)\_ |
-""",
-    "json": r"""[
-  {
-    "name": "\u001b[31mred",
-    "text": "a | b\n\"c\", d\te\\f `x` *y* <b>&amp; #1 ~z~ [l](u)_",
-    "place": "\u202eshelf\u009b",
-    "marks": [
-      [
-        0,
-        1
-      ],
-      [
-        4,
-        7
-      ]
-    ]
-  }
-]
-""",
-    "jsonl": (
-        r'{"name":"\u001b[31mred","text":"a | b\n\"c\", d\te\\f `x` *y* <b>&amp; #1 ~z~ [l](u)_",'
-        r'"place":"\u202eshelf\u009b","marks":[[0,1],[4,7]]}'
-        "\n"
-    ),
-}
+def with_names(texts: Mapping[str, str]) -> str:
+    """Several outputs as one golden file."""
+    return "".join(f"=== {name}\n{text}" for name, text in texts.items())
 
 
 @pytest.mark.parametrize("format", list(ListFormat))
-def test_every_format(format: str) -> None:
-    assert shown(CUPS, format) == IN_FORMATS[format]
-    assert shown(CUPS, format, heading=by_place) == GROUPED[format]
-    assert shown((), format) == EMPTY[format]
-    assert shown((), format, heading=by_place) == EMPTY_GROUPED[format]
-    assert shown(HOSTILE, format) == ESCAPED[format]
+def test_every_format(format: str, snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = GOLD
+    found = {
+        "rows": shown(CUPS, format),
+        "grouped": shown(CUPS, format, heading=by_place),
+        "empty": shown((), format),
+        "empty, grouped": shown((), format, heading=by_place),
+        "hostile": shown(HOSTILE, format),
+    }
+    snapshot.assert_match(with_names(found), f"{format}.txt")
 
 
 def test_programs_get_the_text_back() -> None:
@@ -237,106 +120,29 @@ def test_colours() -> None:
 
 
 WIDE = (Cup("日本", "茶碗の中にはお茶が入っている"), Cup("e\N{COMBINING ACUTE ACCENT}", "é is one cell wide"))
-WRAPPED: dict[str, tuple[tuple[Cup, ...], int, str]] = {
-    "long texts are wrapped": (
-        CUPS,
-        40,
-        """\
-name  place  text
-red   shelf  It holds **tea**.
-blue  table  It **holds** **coffee**,
-             and never anything else.
-""",
-    ),
-    "where there is no room, long texts stand below": (
-        CUPS,
-        30,
-        """\
-name  place
-  text
-red   shelf
-  It holds **tea**.
-blue  table
-  It **holds** **coffee**, and
-  never anything else.
-""",
-    ),
-    "where there is hardly any room, columns stand below one another": (
-        CUPS[:1],
-        8,
-        """\
-name
-  place
-  text
-red
-  shelf
-  It
-  holds
-  **tea*
-  *.
-""",
-    ),
-    "wide characters take two cells": (
-        WIDE,
-        40,
-        """\
-name  place  text
-日本  shelf  茶碗の中にはお茶が入ってい
-             る
-e\N{COMBINING ACUTE ACCENT}     shelf  é is one cell wide
-""",
-    ),
-    "words that are longer than a line": (
-        (Cup("red", "x" * 60 + " y"),),
-        40,
-        f"name  place  text\nred   shelf  {'x' * 27}\n             {'x' * 27}\n             xxxxxx y\n",
-    ),
-    "a row without values is a line": (
-        (Cup("", "", ""), CUPS[0]),
-        40,
-        "name  place  text\n\nred   shelf  It holds **tea**.\n",
-    ),
-}
+LONG = (Cup("red", "x" * 60 + " y"),)
+SHARED = Listing(
+    (Column("a", lambda cup: cup.name, wraps=True), TEXT), (Cup("a short one", CUPS[1].text), Cup("red", "tea"))
+)
 
 
-@pytest.mark.parametrize(("rows", "width", "expected"), WRAPPED.values(), ids=WRAPPED)
-def test_tables_fit_the_terminal(rows: tuple[Cup, ...], width: int, expected: str) -> None:
-    assert shown(rows, "table", TableLook(width)) == expected
-
-
-def test_headings_fit_the_terminal() -> None:
-    assert (
-        shown(CUPS, "table", TableLook(16), heading=lambda cup: f"on the {cup.place} of the house")
-        == """\
-on the shelf of
-the house
-red
-  It holds
-  **tea**.
-
-on the table of
-the house
-blue
-  It **holds**
-  **coffee**,
-  and never
-  anything else.
-"""
-    )
-
-
-def test_wrapped_columns_leave_one_another_what_they_do_not_need() -> None:
-    columns = (Column("a", lambda cup: cup.name, wraps=True), TEXT)
-    listing = Listing(columns, (Cup("a short one", CUPS[1].text), Cup("red", "tea")))
-    assert (
-        render_listing(listing, ListFormat.TABLE, TableLook(50)).decode()
-        == """\
-a            text
-a short one  It holds coffee, and never anything
-             else.
-red          tea
-"""
-    )
+def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = GOLD
+    found = {
+        "40: long texts are wrapped": shown(CUPS, "table", TableLook(40)),
+        "30: long texts stand below": shown(CUPS, "table", TableLook(30)),
+        "16: with headings": shown(
+            CUPS, "table", TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
+        ),
+        "8: columns stand below one another": shown(CUPS[:1], "table", TableLook(8)),
+        "40: wide characters take two cells": shown(WIDE, "table", TableLook(40)),
+        "40: words that are longer than a line": shown(LONG, "table", TableLook(40)),
+        "a row without values is a line": shown((Cup("", "", ""), CUPS[0]), "table"),
+        "50: columns leave one another what they do not need": render_listing(
+            SHARED, ListFormat.TABLE, TableLook(50)
+        ).decode(),
+    }
+    snapshot.assert_match(with_names(found), "widths.txt")
 
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
@@ -390,34 +196,19 @@ def test_each_column_stands_somewhere_and_fits(needs: list[int], data: st.DataOb
         assert all(width <= needs[index] for index, width in band.widths.items())
 
 
-SETTINGS = (
-    Setting("config-path", "a.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
-    Setting("source[0].pattern", ("ä/*", "b/*"), SettingOrigin.FILE, "a.toml", 3),
-    Setting("source[0].exclude", (), SettingOrigin.DEFAULT),
-    Setting("source[0].gitignore", False, SettingOrigin.DEFAULT),
-    Setting("report.html.blob-link", "x/y", SettingOrigin.FILE, "a.toml", 9, ("X", "Y")),
-    Setting("report.html.issue-link", None, SettingOrigin.DEFAULT),
-    Setting("requirement", "c/*", SettingOrigin.BUILT_IN),
-)
-SETTINGS_TABLE = """\
-config-path             a.toml    --config-path
-source[0].pattern       ä/*, b/*  a.toml:3
-source[0].exclude       -         default
-source[0].gitignore     false     default
-report.html.blob-link   x/y       a.toml:9 $X $Y
-report.html.issue-link  -         default
-requirement             c/*       built in
-"""
-
-
 def test_settings() -> None:
-    assert render_settings_table(SETTINGS).decode() == SETTINGS_TABLE
+    settings = (
+        Setting("config-path", "a.toml", SettingOrigin.COMMAND_LINE, option="--config-path"),
+        Setting("source[0].pattern", ("ä/*", "b/*"), SettingOrigin.FILE, "a.toml", 3),
+        Setting("source[0].exclude", (), SettingOrigin.DEFAULT),
+        Setting("source[0].gitignore", False, SettingOrigin.DEFAULT),
+        Setting("report.html.blob-link", "x/y", SettingOrigin.FILE, "a.toml", 9, ("X", "Y")),
+    )
     assert render_settings_table(()) == b""
-    origin = {"origin": "file", "path": "a.toml"}
-    found = encode_json([SETTINGS[1], *SETTINGS[4:6]])
-    assert json.loads(found) == [
-        {"key": "source[0].pattern", "value": ["ä/*", "b/*"], **origin, "line": 3},
-        {"key": "report.html.blob-link", "value": "x/y", **origin, "line": 9, "variables": ["X", "Y"]},
-        {"key": "report.html.issue-link", "value": None, "origin": "default"},
+    assert render_settings_table(settings).decode().splitlines() == [
+        "config-path            a.toml    --config-path",
+        "source[0].pattern      ä/*, b/*  a.toml:3",
+        "source[0].exclude      -         default",
+        "source[0].gitignore    false     default",
+        "report.html.blob-link  x/y       a.toml:9 $X $Y",
     ]
-    assert found.startswith('[\n  {\n    "key": "source[0].pattern",\n    "value": [\n      "ä/*",\n'.encode())

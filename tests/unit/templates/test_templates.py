@@ -1,4 +1,4 @@
-"""The pages of the rules: one for each, which say what the rule is, and whose examples are what they claim."""
+"""Templates, and the pages of the rules: one for each, whose examples are what they claim."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
 from duvet.console.problems import list_error_problems
 from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.rules import list_rules
+from duvet.templates import environment
 from duvet.templates.rule_pages import load_rule_page
 from duvet.tree.files import MemoryTree
 from tests.cli.made import KETTLE
@@ -74,3 +76,12 @@ def test_examples_are_what_they_claim(code: str) -> None:
 def test_examples_of_comments_targets_and_quotes_can_be_run(code: str) -> None:
     # Nothing is downloaded in a test.
     assert code in RUNNABLE or code == "DUV045"
+
+
+def test_html_is_escaped_and_a_missing_value_is_an_error() -> None:
+    autoescape = environment().autoescape
+    assert callable(autoescape)
+    names = {"a.html.j2": True, "a.toml.j2": False, "a.1.j2": False, None: True}
+    assert {name: autoescape(name) for name in names} == names
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ nothing }}").render()
