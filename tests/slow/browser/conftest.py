@@ -11,7 +11,9 @@ import pytest
 
 from tests.chromium import chromium_program
 from tests.slow.browser.reports import Report, Reports
+from tests.unit.knowledge.pages.made import TRACE
 from tests.unit.reports.made import STATES
+from tests.unit.reports.test_html_notes import NOTES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -75,6 +77,13 @@ def s2n(reports: Reports, shared: Path) -> Report:
 def h3(reports: Reports, shared: Path) -> Report:
     """A real project with one specification."""
     return reports.golden(shared, "h3-704b37a")
+
+
+@pytest.fixture(scope="session")
+def noted(reports: Reports) -> Report:
+    """A project with pages, one of them hostile."""
+    hostile = "# <img src=x onerror=alert(1)>\n\n<script>alert(1)</script> </noscript> [a](javascript:alert(1))\n"
+    return reports.of("noted", {**TRACE, **NOTES, "docs/hostile.md": hostile})
 
 
 @pytest.fixture(scope="session")

@@ -62,7 +62,10 @@ def found_by(axe: str, page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_shuts_anybody_out(look: str, visit: Visits, states: Report, axe: str) -> None:
+def test_axe_finds_nothing_in_any_view(look: str, visit: Visits, states: Report, axe: str) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
+    ##% NOT distinguish states by colour alone.
     page = visit(states.url, **LOOKS[look])
     found = {situation: found_by(axe, page) for situation in situations(page)}
     assert len(found) == 10
@@ -77,7 +80,10 @@ def test_axe_finds_nothing_in_a_real_project(viewport: dict[str, Any], visit: Vi
         assert (fragment, found_by(axe, page)) == (fragment, [])
 
 
-def test_axe_finds_nothing_without_scripts(visit: Visits, states: Report, axe: str, tmp_path: Path) -> None:
+def test_axe_finds_nothing_in_pages_and_without_scripts(
+    visit: Visits, states: Report, noted: Report, axe: str, tmp_path: Path
+) -> None:
+    assert found_by(axe, visit(f"{noted.url}#pages")) == []
     without = re.sub(r"(?s)<script.*?</script>", "", states.html)
     (tmp_path / PAGE).write_text(re.sub(r"<(/?)noscript\b", r"<\1div", without))
     assert found_by(axe, visit((tmp_path / PAGE).as_uri())) == []
@@ -131,7 +137,7 @@ RING_HAS_ROOM = """link => {
 
 
 @pytest.mark.parametrize("fragment", ["#tea/pot", "#sources"])
-def test_nothing_cuts_into_what_shows_the_focus(fragment: str, visit: Visits, states: Report) -> None:
+def test_the_focus_ring_is_not_clipped(fragment: str, visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}{fragment}")
     link = page.locator(":is(#tea .part h3, #sources li) a:visible").first
     page.keyboard.press("Tab")
@@ -305,7 +311,7 @@ def test_nothing_is_cut_off_on_paper(visit: Visits, states: Report) -> None:
 
 
 @pytest.mark.parametrize("fragment", ["", "#requirements?"])
-def test_what_is_wide_is_not_made_smaller_to_fit_a_sheet(fragment: str, visit: Visits, s2n: Report) -> None:
+def test_a_printed_view_is_not_scaled_down(fragment: str, visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}{fragment}", viewport={"width": A4_WIDTH, "height": 1000})
     page.emulate_media(media="print")
     assert page.evaluate("document.documentElement.scrollWidth") == A4_WIDTH

@@ -72,6 +72,9 @@ def quote_of(page: Page) -> str:
 
 @pytest.mark.parametrize("style", STYLES)
 def test_comments(visit: Visits, tea: Report, style: str) -> None:
+    ##= man/spec/page.md#working-with-the-report
+    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
+    ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
@@ -145,7 +148,7 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
     expect(button).to_be_focused()
 
 
-def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
+def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% The report MUST show the text selected when the browser does not allow copying.
     page = opened(visit, tea)

@@ -111,6 +111,9 @@ def test_routes_of_awslabs_duvet(visit: Visits, s2n: Report) -> None:
     ],
 )
 def test_a_link_to_what_has_gone(fragment: str, view: str, notice: str, visit: Visits, states: Report) -> None:
+    ##= man/spec/page.md#links
+    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
+    ##% contains.
     page = visit(f"{states.url}#{fragment}")
     assert views(page) == [view]
     expect(page.locator("#notice")).to_contain_text(notice)
@@ -192,7 +195,7 @@ def test_sections_of_any_name_have_requirements(visit: Visits, reports: Reports)
         expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")
 
 
-def test_the_outline_shows_where_one_is(visit: Visits, s2n: Report) -> None:
+def test_the_outline_follows_the_section(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#rfc8446/section-4.6.1")
     link = page.locator("#specifications [aria-current=location]")
     expect(link).to_be_in_viewport()
@@ -271,7 +274,7 @@ OUTLINED = """lines => lines.filter(line => getComputedStyle(line).outlineStyle 
   .map(line => line.querySelector('a').textContent)"""
 
 
-def test_what_the_panel_shows_is_marked_and_nothing_else(visit: Visits, states: Report) -> None:
+def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306")
     lines = page.locator("#tea .requirements > li")
     expect(page.locator("#panel-title")).to_have_text("✓ complete · MUST")
@@ -283,7 +286,7 @@ def test_what_the_panel_shows_is_marked_and_nothing_else(visit: Visits, states: 
     assert lines.evaluate_all(OUTLINED) == []
 
 
-def test_what_the_panel_says_is_in_sight(visit: Visits, states: Report) -> None:
+def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306", viewport={"width": 1400, "height": 300})
     page.get_by_role("button", name="Next gap").click()
     expect(page.locator("#panel-title")).to_have_text("◐ missing test · SHOULD")

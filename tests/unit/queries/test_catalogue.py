@@ -63,11 +63,11 @@ CITATIONS = (
 )
 
 
-def test_everything_of_a_project() -> None:
+def test_the_catalogue_of_a_project() -> None:
     assert catalogue_of_files() == Catalogue(SPECIFICATIONS, REQUIREMENTS, CITATIONS, ())
 
 
-def test_a_citation_that_leads_nowhere() -> None:
+def test_a_citation_of_an_unknown_section() -> None:
     changed = catalogue_of_files(**{"src/brewing.rs": "//= tea.md#nowhere\n//# The water MUST boil.\n"})
     quote, remark = "The water MUST boil.", 'missing section "nowhere" in tea.md'
     assert changed.citations[0] == CitationCard(
@@ -76,7 +76,7 @@ def test_a_citation_that_leads_nowhere() -> None:
     assert [problem.code for problem in changed.problems] == ["DUV043"]
 
 
-def test_the_lines_of_sentences_that_stand_in_another_order() -> None:
+def test_requirements_know_their_lines_in_any_order() -> None:
     """Requirements come section by section; the bytes of a quote in the text above are looked up again."""
     pot = "# Pot\n\n## Lid\n\nThe lid MUST\nfit. It MUST be flat.\n\n## Lid\n\nIt\n\nMUST shine.\n"
     found = catalogue_of_files(**{"pot.md": pot, "src/brewing.rs": ""}).requirements
@@ -87,7 +87,7 @@ def test_the_lines_of_sentences_that_stand_in_another_order() -> None:
     ]
 
 
-def test_a_format_that_is_configured_is_no_other_specification() -> None:
+def test_a_configured_format_makes_no_second_specification() -> None:
     config = FILES[".duvet/config.toml"].replace('source = "pot.md"', 'source = "pot.md"\nformat = "markdown"')
     changed = catalogue_of_files(**{".duvet/config.toml": config})
     assert [card.id for card in changed.specifications] == ["pot", "tea", "spoon"]
@@ -123,14 +123,14 @@ CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.t
 TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
 
 
-def test_the_text_in_the_format_that_has_the_sections() -> None:
+def test_a_specification_is_loaded_in_its_configured_format() -> None:
     project = Project(tree=MemoryTree({".duvet/config.toml": CONFIG, "pot.txt": TEXT}))
     loaded = [project.specification(card) for card in project.catalogue.specifications]
     shown = [(one.format, [section.id for section in one.sections]) for one in loaded]
     assert (Format.IETF, ["section-1"]) in shown
 
 
-def test_a_text_that_has_changed() -> None:
+def test_a_specification_that_has_changed_is_refused() -> None:
     files = {".duvet/config.toml": CONFIG, "pot.txt": TEXT}
     (card, *_) = Project(tree=MemoryTree(files)).catalogue.specifications
     project = Project(tree=MemoryTree({**files, "pot.txt": b"2.  Spout\n\n   It MUST NOT drip.\n"}))

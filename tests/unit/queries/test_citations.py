@@ -16,10 +16,7 @@ from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.queries.made import make_catalogue
 
 
-def test_styles() -> None:
-    ##= man/spec/page.md#working-with-the-report
-    ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
-    ##% comment style of the source.
+def test_comment_styles() -> None:
     rules = [
         SourceRule(("src/**/*.rs", "x/*.rs")),
         SourceRule(("src/**/*.c", "src/**/*.ml", "src/**/*.h"), "*=", "*#"),
@@ -101,7 +98,7 @@ def test_each_file_is_read_once() -> None:
     assert read == ["a", "b", "gone"]
 
 
-def test_a_file_that_has_become_shorter() -> None:
+def test_a_file_that_has_become_shorter_has_less_code() -> None:
     assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", MOST) == {1: "y"}
 
 
@@ -131,7 +128,7 @@ def test_an_entry_of_a_requirement_file() -> None:
     assert read_comment(split_source_text(text), replace(card, line=2)) == "\n".join(entry)
 
 
-def test_a_file_that_is_gone() -> None:
+def test_a_citation_in_a_deleted_file_has_no_code() -> None:
     detail = CitationReader(CATALOGUE, ProjectFiles(MemoryTree({}), ""), 2).detail(list(CARDS).index("src/pot.rs:5"))
     assert (detail.comment_text, detail.context_lines, detail.line_number) == ("", (), 5)
     assert [row.text for row in detail.requirements] == ["It SHOULD be round, and nobody MAY drop it."]

@@ -33,7 +33,7 @@ from tests.unit.queries.made import EMBEDDED_TEXTS, cosine, embedder, unpacked
 
 
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])
-def test_the_extra_is_named_where_it_is_missing(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
     assert find_embedder() is find_embedder(False) is None
     with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
@@ -41,14 +41,14 @@ def test_the_extra_is_named_where_it_is_missing(missing: str, monkeypatch: pytes
     assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
 
 
-def test_what_is_installed_is_found() -> None:
+def test_the_installed_model_is_found() -> None:
     assert find_embedder(False) is None
     for found in (find_embedder(), find_embedder(True)):
         assert found is not None
         assert (found.name[:12], found.width) == ("wordllama 0.", 256)
 
 
-def test_dummies_tell_equal_texts() -> None:
+def test_the_dummy_model_recognizes_equal_texts() -> None:
     dummy = find_embedder(False, dummy=True)
     assert isinstance(dummy, DummyEmbedder)
     space = dummy.fitted(EMBEDDED_TEXTS)
@@ -115,7 +115,7 @@ def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
     assert [model.space(other) for other in others] == [None] * 10
 
 
-def test_what_all_of_many_texts_have_in_common_does_not_count() -> None:
+def test_what_many_texts_have_in_common_does_not_count() -> None:
     texts = [" ".join(some) for some in combinations(KITCHEN, 3)]
     few = embedder().fitted(texts[:100])
     many = embedder().fitted(texts)
@@ -138,7 +138,7 @@ assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
 """
 
 
-def test_the_environment_stays(tmp_path: Path) -> None:
+def test_the_number_of_threads_in_the_environment_stays(tmp_path: Path) -> None:
     for wish in ("", "3"):
         environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
         environ |= {"OPENBLAS_NUM_THREADS": wish} if wish else {}
@@ -155,7 +155,7 @@ def theirs(word: str) -> tuple[int, ...]:
     return tuple(THEIRS.encode(word, add_special_tokens=False).ids)
 
 
-def test_words_are_cut_as_their_own_program_cuts_them() -> None:
+def test_words_are_tokenized_as_the_reference_tokenizer_does() -> None:
     texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "man" / "spec").glob("*.md"))]
     words = sorted({*re.findall(r"\w+", " ".join(texts)), "naïve", "日本語", "🫖", "ꙮ", "e\N{COMBINING ACUTE ACCENT}"})
     assert len(words) > 1000
@@ -174,7 +174,7 @@ def test_words_are_cut_as_their_own_program_cuts_them() -> None:
         ("... --- ///", ""),
     ],
 )
-def test_names_are_taken_apart(text: str, words: str) -> None:
+def test_names_are_split_into_words(text: str, words: str) -> None:
     # Words that were cut once are remembered.
     assert OURS.of(text) == OURS.of(text) == [number for word in words.split() for number in theirs(word)]
 
@@ -206,7 +206,7 @@ def kind(request: pytest.FixtureRequest) -> Kind:
 
 @pytest.mark.parametrize("total", [0, 1, 50, 4096, 9000])
 @pytest.mark.parametrize("every", [0, 1, 3])
-def test_best(total: int, every: int, kind: Kind) -> None:
+def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> None:
     random = Random(total)
     # Some of them twice, so that there are equally near ones.
     vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2

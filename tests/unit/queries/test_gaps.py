@@ -44,7 +44,7 @@ TEA = RequirementFilter(specifications=("tea",))
         (RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
     ],
 )
-def test_what_is_let_through(wanted: RequirementFilter, indexes: list[int]) -> None:
+def test_filters(wanted: RequirementFilter, indexes: list[int]) -> None:
     assert select_requirements(CATALOGUE, wanted) == indexes
 
 
@@ -135,7 +135,7 @@ def test_a_level_selects_those_above_it_too() -> None:
     assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
 
 
-def test_a_row_with_todos() -> None:
+def test_a_row_has_its_todos() -> None:
     assert make_todo_row(CATALOGUE, CATALOGUE.requirements[4]) == TodoRow(
         identifier=CATALOGUE.ids[4][:12],
         full_path=f"/specifications/tea/sections/brewing/requirements/{CATALOGUE.ids[4][:12]}",

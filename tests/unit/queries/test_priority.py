@@ -116,7 +116,7 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 
 
 @given(CARDS)
-def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
     ##% implemented ones, then by the number of todos, then by their order in the specifications.
@@ -129,6 +129,6 @@ def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
 
 
 @given(CARDS)
-def test_what_is_done_is_left_out_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
     left = prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

@@ -46,6 +46,4 @@ def test_an_automatic_level_has_no_name() -> None:
 def test_links_lead_to_the_web_or_within_the_report(
     make: Callable[..., str], arguments: tuple[str | None, ...], url: str
 ) -> None:
-    ##= man/spec/page.md#safety
-    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     assert make(*arguments) == url

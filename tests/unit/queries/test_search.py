@@ -46,21 +46,18 @@ SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^p
 
 
 @pytest.mark.parametrize("typed", SPEECH)
-def test_all_of_it(typed: str) -> None:
-    ##= man/spec/search.md#queries
-    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
-    ##% specifications, and a quoted phrase as a phrase.
+def test_a_query_is_read_as_words_and_phrases(typed: str) -> None:
     assert parse_query(typed).all_of_it == SPEECH[typed]
 
 
-def test_some_of_it_takes_joined_words_apart_but_no_phrases() -> None:
+def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
     assert parse_query('0-RTT "retry token" max_size size').some_of_it == (
         '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
     )
 
 
 @pytest.mark.parametrize("typed", SYNTAX)
-def test_nothing_is_syntax(typed: str) -> None:
+def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
     expression = parse_query(typed).all_of_it
@@ -78,7 +75,7 @@ def test_common_words_do_not_count_but_keywords_do() -> None:
     assert STOP_WORDS.isdisjoint(keys.split())
 
 
-def test_too_long() -> None:
+def test_a_long_query_is_cut() -> None:
     word = "token " * MAX_QUERY_CHARACTERS
     assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
     assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
@@ -138,6 +135,9 @@ MARKED = {
 
 @pytest.mark.parametrize("query", MARKED)
 def test_words_are_found_and_marked(query: str) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
+    ##% specifications, and a quoted phrase as a phrase.
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
     ##% word, and then say so.
@@ -214,20 +214,20 @@ def test_filters(query: str, wanted: RequirementFilter, found: list[str]) -> Non
     assert [row.text for row in search(query, wanted).rows] == found
 
 
-def test_unknown_specification() -> None:
+def test_an_unknown_specification_is_refused() -> None:
     with pytest.raises(NotFoundError) as caught:
         search("server", RequirementFilter(specifications=("retri",)))
     assert (caught.value.message, caught.value.hint) == ('there is no specification "retri"', "did you mean retry?")
 
 
-def test_raw() -> None:
+def test_raw_queries() -> None:
     assert marked(search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)) == [BOIL]
     near = search("text : NEAR(server warm, 2)", is_raw=True)
     assert marked(near) == [WARM.replace("server", "**server**").replace("warm", "**warm**")]
 
 
 @pytest.mark.parametrize("query", ['"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"])
-def test_raw_that_is_none(query: str) -> None:
+def test_an_invalid_raw_query_is_refused(query: str) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
     ##% `--semantic`.
@@ -319,7 +319,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("query", NAMED)
-def test_named(query: str) -> None:
+def test_requirements_that_a_query_names(query: str) -> None:
     assert tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query)) == NAMED[query]
 
 

@@ -49,7 +49,7 @@ def change(
     return SnapshotChange(specification=specification, section=section, text=text, before=before, after=after)
 
 
-def test_what_has_become_of_lines() -> None:
+def test_changes_of_lines() -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
     ##% without such a snapshot.
@@ -84,7 +84,7 @@ def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
     assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
 
 
-def test_titles_that_are_alike() -> None:
+def test_sections_with_equal_titles() -> None:
     alike = (
         "SPECIFICATION: [Tea]({})\n  SECTION: [Pot](#pot)\n    TEXT[]: x\n\n  SECTION: [Pot](#pot-1)\n    TEXT[{}]: x\n"
     )
@@ -95,9 +95,9 @@ def test_titles_that_are_alike() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])
-def test_nothing_has_changed(text: str) -> None:
+def test_equal_snapshots_have_no_changes(text: str) -> None:
     assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
 
 
-def test_a_snapshot_that_is_none() -> None:
+def test_text_that_is_not_a_snapshot() -> None:
     assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", "") == SnapshotDiff()

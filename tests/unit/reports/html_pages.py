@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
-from io import BytesIO
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -15,7 +14,7 @@ from duvet.reports.html import render
 from duvet.reports.html.anchors import ReportData
 from duvet.trace.catalogue import build_catalogue
 from duvet.trace.records import Finished
-from tests.unit.reports.made import CONFIG, STATES, finished
+from tests.unit.reports.made import CONFIG, STATES, finished, rendered
 
 EVIL = (
     "<img src=x onerror=alert(1)></script></style></title></noscript></pre></section></main><h1>mine</h1>"
@@ -56,16 +55,9 @@ def page_of(report: Finished, **given: Any) -> ReportData:
     return ReportData(finished=report, catalogue=build_catalogue(report.trace, report.requirements, ()), **given)
 
 
-def written(page: ReportData) -> str:
-    """A page as HTML."""
-    out = BytesIO()
-    render.render_html(page, out)
-    return out.getvalue().decode()
-
-
 def page(report: Finished, **given: Any) -> str:
     """The page of a trace as HTML."""
-    return written(page_of(report, **given))
+    return rendered(page_of(report, **given), render.render_html)
 
 
 _SHELL = re.compile(

@@ -67,7 +67,7 @@ def not_applicable(files: Mapping[str, str] = NOT_APPLICABLE, today: date = NOT_
     return finished(files, today=today)
 
 
-def rendered(report: Finished, render: Callable[..., None], *more: Any) -> str:
+def rendered(report: object, render: Callable[..., None], *more: Any) -> str:
     """A report as text."""
     out = BytesIO()
     render(report, *more, out)

@@ -27,7 +27,7 @@ def test_names_are_cut_in_the_middle() -> None:
     ]
 
 
-def test_cells_are_filled() -> None:
+def test_cells_are_padded() -> None:
     assert (align_left("日", 4) + "|", align_right("日", 4) + "|") == ("日  |", "  日|")
 
 

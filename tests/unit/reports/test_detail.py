@@ -68,7 +68,7 @@ Why it has failed
 """
 
 
-def test_for_people() -> None:
+def test_a_run_as_text() -> None:
     ##= man/spec/workflows.md#output
     ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
     ##% interrupted, and give programs the whole record as JSON.
@@ -77,7 +77,7 @@ def test_for_people() -> None:
     assert b"\x1b[2J" not in render_blocks_text(make_run_blocks(BAD), TableLook(20, colour=True))
 
 
-def test_for_programs() -> None:
+def test_a_run_as_json() -> None:
     assert json.decode(encode_json(GOOD)) == {
         "workflow": "release",
         "status": "success",

@@ -67,9 +67,6 @@ def test_anchors_are_unique() -> None:
 
 
 def test_links_lead_to_places() -> None:
-    ##= man/spec/page.md#links
-    ##% A link into the report MUST lead to what it names or, with a notice, to the nearest place that the report
-    ##% contains.
     for files in (STATES, ODD_FILES):
         shown = page(finished(files))
         links = {link for element in tree(shown).iter() if (link := element.get("href", "")).startswith("#")}
@@ -126,9 +123,6 @@ def test_contrast_is_enough() -> None:
 
 
 def test_states_differ_without_their_colours() -> None:
-    ##= man/spec/page.md#size-and-accessibility
-    ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
-    ##% NOT distinguish states by colour alone.
     rules = re.findall(r"\.(s\d) \{ ([^}]*) \}", TOKENS)
     found = {name: dict(re.findall(r"--(\w+): (.*?);", rule)) for name, rule in rules}
     assert {name: (look["sign"], look["word"]) for name, look in found.items()} == {

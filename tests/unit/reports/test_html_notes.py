@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from io import BytesIO
 
 import html5lib
 import pytest
@@ -12,6 +11,7 @@ from duvet.console.report_content import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of
+from tests.unit.reports.made import rendered
 
 NOTES: dict[str, str | bytes] = {
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [heat]\n---\n# Kettle\n\nSee [[cups|the *cups*]], [[spec#brewing]], "
@@ -22,9 +22,7 @@ NOTES: dict[str, str | bytes] = {
 
 def written(files: dict[str, str | bytes]) -> str:
     project = project_of(files)
-    out = BytesIO()
-    render.render_html(make_report_data(project, project.finished(), (), None), out)
-    return out.getvalue().decode()
+    return rendered(make_report_data(project, project.finished(), (), None), render.render_html)
 
 
 VIEW = """\
@@ -71,13 +69,13 @@ def test_a_project_without_pages_or_links_to_requirements() -> None:
     assert "Explained in" not in written({"docs/a.md": "# A\n"})
 
 
-def test_texts_that_are_too_long() -> None:
+def test_long_pages_are_left_out() -> None:
     text = written({"docs/a.md": "word " * 300_000, "docs/b.md": "short"})
     assert "<p>Its text stands in docs/a.md.</p>" in text and "<p>short</p>" in text
     assert len(text) < 500_000
 
 
-def test_a_specification_that_is_called_so() -> None:
+def test_a_specification_called_pages() -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'pages.md'\n"
     files: dict[str, str | bytes] = {
         ".duvet/config.toml": config,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
@@ -9,11 +11,10 @@ from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
 from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
-from duvet.reports.html.anchors import ReportData
 from duvet.trace.coverage import compute_totals, judge_run
 from duvet.trace.records import Finished
 from tests.conftest import ROOT
-from tests.unit.reports.html_pages import page, page_of, write_specifications, written
+from tests.unit.reports.html_pages import page, page_of, write_specifications
 from tests.unit.reports.made import STATES, finished
 
 ISSUES = "https://git.example/o/r/issues"
@@ -31,8 +32,8 @@ def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
     return tuple(make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3))
 
 
-def overview(page: ReportData) -> str:
-    return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
+def overview(report: Finished, **given: Any) -> str:
+    return page(report, **given).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
 def test_all_of_it(snapshot: Snapshot) -> None:
@@ -50,14 +51,14 @@ def test_all_of_it(snapshot: Snapshot) -> None:
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    made = page_of(report, problems=(WRONG, ODD), next=upcoming(report), since=since)
-    snapshot.assert_match(overview(made), "overview.html")
+    shown = overview(report, problems=(WRONG, ODD), next=upcoming(report), since=since)
+    snapshot.assert_match(shown, "overview.html")
 
 
 def test_no_change_since_the_snapshot() -> None:
-    shown = overview(page_of(finished(STATES), since=SnapshotDiff()))
+    shown = overview(finished(STATES), since=SnapshotDiff())
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
-    assert "What changed" not in overview(page_of(finished(STATES)))
+    assert "What changed" not in overview(finished(STATES))
 
 
 def test_warnings_do_not_fail_the_run() -> None:
@@ -66,7 +67,7 @@ def test_warnings_do_not_fail_the_run() -> None:
     report = finished(STATES)
     words = judge_run(compute_totals(report.requirements)[-1], (ODD,)).words
     begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict pass">{words}</p>\n'
-    assert words.startswith("PASS: ") and overview(page_of(report, problems=(ODD,))).startswith(begin)
+    assert words.startswith("PASS: ") and overview(report, problems=(ODD,)).startswith(begin)
 
 
 def test_a_feature_leads_to_its_requirements() -> None:
@@ -79,5 +80,5 @@ def test_a_feature_leads_to_its_requirements() -> None:
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
 def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
     files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
-    table = overview(page_of(finished(files))).partition("<tbody>")[2].partition("</table>")[0]
+    table = overview(finished(files)).partition("<tbody>")[2].partition("</table>")[0]
     assert table.count("<tr") == rows

@@ -63,6 +63,8 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_nothing_is_loaded() -> None:
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     shown = page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
     parsed = Parsed(shown)
     assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"

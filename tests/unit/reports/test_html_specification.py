@@ -158,7 +158,7 @@ def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
     assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in listed
 
 
-def test_every_citation_below_its_file() -> None:
+def test_citations_are_listed_below_their_files() -> None:
     ##= man/spec/page.md#requirements-and-citations
     ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
     ##% list the citations of each file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -23,7 +24,7 @@ from duvet.reports.json_v2_records import (
 )
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
-from tests.unit.reports.made import CONFIG, TYPES, finished, json_v2_of
+from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2_of
 
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
@@ -57,6 +58,41 @@ def test_links() -> None:
     }
     repositories = {one["file_name"]: one["repository"] for one in found["sources"][f"{SOURCES}linked"].values()}
     assert (repositories["src/a.rs"], repositories["more/b.toml"]) == ("repo-e55db6b7d5eccc6b", "repo-2a688096043d13a6")
+
+
+def document(files: dict[str, str]) -> Any:
+    return json.loads(json_v2_of(finished(TYPES | files)))
+
+
+def test_one_text_under_two_names_counts_once() -> None:
+    comments = TYPES["src/a.rs"] + "\n//= ./tea.md#pot\n//# The pot MUST be warm.\n"
+    found = document({"src/a.rs": comments, "./tea.md": TYPES["tea.md"]})
+    assert [one["file_name"] for one in found["sources"][f"{SOURCES}inline"].values()] == ["./tea.md"]
+    assert [len(found["annotations"][ANNOTATIONS + name]) for name in ("specification", "section")] == [1, 3]
+
+
+def test_annotations_on_one_line_are_one() -> None:
+    more = 'target = "tea.md#cup"\nspec = [{ quote = "A cup" }, { quote = "not be", level = "MUST" }]\n'
+    more += 'todo = [{ quote = "A cu", reason = "first" }, { quote = "be ☕" }]\n'
+    found = document({"more/b.toml": more, "src/a.rs": ""})
+    requirements, cites = (found["annotations"][ANNOTATIONS + name].values() for name in ("requirement", "cite"))
+    (cite,) = cites
+    assert cite["comment"] == "first"
+    assert cite["target"]["ranges"] == [{"start": 66, "end": 70}, {"start": 76, "end": 82}]
+    requirement = next(one for one in requirements if one["level"] == "AUTO")
+    assert requirement["origin"]["ranges"] == [{"start": 66, "end": 71}, {"start": 86, "end": 92}]
+    assert list(requirement["coverage"].values()) == [[{"start": 66, "end": 70}]]
+
+
+def test_a_specification_from_the_web_has_a_url() -> None:
+    url, path = "https://example.com/tea.md", ".duvet/specifications/example.com/tea.txt"
+    texts = {name: TYPES[name].replace("tea.md", url) for name in (".duvet/config.toml", "src/a.rs")}
+    report = finished({**texts, path: TYPES["tea.md"]})
+    found = json.loads(json_v2_of(report))
+    (inline,) = found["sources"][f"{SOURCES}inline"].values()
+    (specification,) = found["annotations"][f"{ANNOTATIONS}specification"].values()
+    assert (inline["file_name"], specification["url"]) == (path, url)
+    assert {one["target_path"] for one in json.loads(json_v1_of(report))["annotations"]} == {url}
 
 
 CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'

@@ -69,7 +69,7 @@ def test_union() -> None:
     )
 
 
-def test_what_several_packages_do_not_owe() -> None:
+def test_entries_that_are_not_applicable_are_united() -> None:
     more, other = replace(ENTRY, requirements=5), replace(ENTRY, target="c")
     for reports in permutations([of(not_applicable={"1": ENTRY, "2": other}), of(not_applicable={"1": more}), of()]):
         assert merged(*reports).annotations.not_applicable == {"1": more, "2": other}
@@ -152,7 +152,7 @@ def test_files_without_a_repository_may_be_in_one_report_only() -> None:
     ]
 
 
-def test_what_nobody_knows_must_agree() -> None:
+def test_extensions_must_agree() -> None:
     first = v2.V2Report(sources=v2.V2Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
     second = v2.V2Report(sources=v2.V2Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
     third = v2.V2Report(annotations=v2.V2Annotations(extensions={"x": Raw(b"[2]")}))

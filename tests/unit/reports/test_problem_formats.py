@@ -124,7 +124,7 @@ def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
     assert make_root_relative(path, folder) == expected
 
 
-def test_the_shape_is_as_documented() -> None:
+def test_json_is_as_documented() -> None:
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
     problem = rules.QUOTE_NOT_FOUND.problem(
@@ -142,7 +142,7 @@ def test_the_shape_is_as_documented() -> None:
 
 
 @given(HOSTILE)
-def test_it_is_read_again(problems: tuple[Problem, ...]) -> None:
+def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
     document = strict.decode(render_problems_json(problems, ProblemContext()), type=ProblemsRecord)
     errors = sum(problem.severity is Severity.ERROR for problem in problems)
     assert (document.version, document.errors, document.warnings) == (1, errors, len(problems) - errors)

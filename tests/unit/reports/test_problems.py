@@ -93,7 +93,7 @@ def test_the_caret_stands_below_the_text(text: str, column: int, length: int) ->
     st.text("ab日本\t", min_size=1, max_size=20),
     st.text("ab日本", max_size=200),
 )
-def test_what_the_carets_underline_is_the_place(before: str, here: str, after: str) -> None:
+def test_the_carets_underline_the_place(before: str, here: str, after: str) -> None:
     problem = Problem("DUV050", "m", "p", Place(1, len(before) + 1, len(here)))
     _, _, _, source, carets, *_ = shown([problem], lambda *_: before + here + after).split("\n")
     start = carets.index("^")

@@ -92,7 +92,7 @@ def test_paths_are_uris(path: str, uri: str) -> None:
 
 
 @given(TEXT.filter(lambda text: "/" not in text and text.isprintable() and ":" not in text and "\\" not in text))
-def test_a_name_is_found_again(name: str) -> None:
+def test_a_uri_decodes_to_its_path(name: str) -> None:
     path = f"src/{name or 'a'}x"
     assert unquote_to_bytes(uri_of(path)["uri"]) == path.encode()
 

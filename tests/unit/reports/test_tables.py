@@ -87,7 +87,7 @@ def test_programs_get_the_text_back() -> None:
 
 
 @pytest.mark.parametrize("format", list(ListFormat))
-def test_names_that_are_no_utf8(format: str) -> None:
+def test_names_that_are_not_utf8(format: str) -> None:
     written = shown((Cup("caf\udce9", "It holds tea."),), format)
     assert written.count(r"caf\u{dce9}" if format not in ("json", "jsonl", "markdown") else "caf") == 1
     assert (r"caf\\u{dce9}" in written) is (format == "markdown")
