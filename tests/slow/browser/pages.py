@@ -27,14 +27,17 @@ class Visits:
         for context in self._contexts:
             context.close()
 
-    def __call__(self, url: str, *, served: str = "", **options: Any) -> Page:
-        """The page at a URL; one that is served under a policy may say in the console what the policy keeps it from."""
-        page = self.context(served=served, **options).new_page()
+    def __call__(self, url: str, **options: Any) -> Page:
+        """The page at a URL."""
+        page = self.context(**options).new_page()
         page.goto(url)
         return page
 
     def context(self, *, served: str = "", **options: Any) -> BrowserContext:
-        """A context in which nothing has been opened yet, offline unless its pages are served."""
+        """A context in which nothing has been opened yet, offline unless its pages are served.
+
+        A page that is served may say in the console what a policy keeps it from.
+        """
         given: dict[str, Any] = {"viewport": WIDE, "offline": not served, "service_workers": "block", **options}
         context = self._browser.new_context(**given)
         # Nothing waits for so long but where the machine is busy.

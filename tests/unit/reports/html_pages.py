@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -75,30 +74,13 @@ def tree(text: str, *, scripting: bool = False) -> Element:
     parser = html5lib.HTMLParser(namespaceHTMLElements=False)
     found: Element = parser.parse(text, scripting=scripting)
     assert [error for _, error, _ in parser.errors] == []
+    assert all(isinstance(one.tag, str) for one in found.iter()), "a comment"
     return found
 
 
-class Parsed(HTMLParser):
-    """The tags of a page, and the text between them."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    def handle_comment(self, data: str) -> None:
-        raise AssertionError(data)
-
-    def values(self, attribute: str) -> list[str]:
-        return [value for _, found in self.tags if (value := found.get(attribute)) is not None]
+def values(shown: Element, attribute: str) -> list[str]:
+    """The values of an attribute on the whole page."""
+    return [value for one in shown.iter() if (value := one.get(attribute)) is not None]
 
 
 def write_specifications(number: int, text: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from duvet.queries.snapshot_diff import SnapshotDiff
 from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title
 from duvet.templates import page_file
-from tests.unit.reports.html_pages import page, tree
+from tests.unit.reports.html_pages import page, tree, values
 from tests.unit.reports.made import CONFIG, STATES, finished
 
 ODD = """\
@@ -37,7 +37,7 @@ ODD_FILES = {
 
 
 def ids(text: str) -> list[str]:
-    return [id for element in tree(text).iter() if (id := element.get("id")) is not None]
+    return values(tree(text), "id")
 
 
 def test_each_place_has_an_anchor_that_does_not_move() -> None:
@@ -69,7 +69,7 @@ def test_anchors_are_unique() -> None:
 def test_links_lead_to_places() -> None:
     for files in (STATES, ODD_FILES):
         shown = page(finished(files))
-        links = {link for element in tree(shown).iter() if (link := element.get("href", "")).startswith("#")}
+        links = {link for link in values(tree(shown), "href") if link.startswith("#")}
         assert len(links) > 10
         assert {unquote(link[1:]) for link in links if not link.startswith("#requirements?")} <= set(ids(shown))
 

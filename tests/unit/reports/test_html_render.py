@@ -16,11 +16,11 @@ from tests.conftest import ROOT
 from tests.unit.reports.html_pages import (
     EVIL,
     EVIL_PROBLEM,
-    Parsed,
     evil,
     page,
     page_of,
     tree,
+    values,
     without_shell,
     write_specifications,
 )
@@ -54,34 +54,34 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
 def test_hostile_text_stays_text() -> None:
     ##= man/spec/page.md#safety
     ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
-    parsed = Parsed(page(evil(f"https://x/{EVIL}"), problems=(EVIL_PROBLEM,)))
-    assert "img" not in {tag for tag, _ in parsed.tags}
-    assert [found for tag, found in parsed.tags if tag == "script"] == OWN_SCRIPTS
-    assert not any(name.startswith("on") for _, attributes in parsed.tags for name in attributes)
-    parts = "<img src=x onerror=alert(1)>", "&lt;{{ 1 }}"
-    assert [sum(text.count(part) for text in parsed.texts) for part in parts] == [25, 25]
+    shown = tree(page(evil(f"https://x/{EVIL}"), problems=(EVIL_PROBLEM,)))
+    assert [one.tag for one in shown.iter("img")] == []
+    assert [one.attrib for one in shown.iter("script")] == OWN_SCRIPTS
+    assert not any(name.startswith("on") for one in shown.iter() for name in one.attrib)
+    text = "".join(shown.itertext())
+    assert [text.count(part) for part in ("<img src=x onerror=alert(1)>", "&lt;{{ 1 }}")] == [25, 25]
 
 
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
     shown = page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
-    parsed = Parsed(shown)
-    assert parsed.values("content")[0].split("; ")[0] == "default-src 'none'"
-    assert {tag for tag, _ in parsed.tags} & {"base", "embed", "iframe", "img", "link", "object"} == set()
-    assert [found for tag, found in parsed.tags if tag == "script"] == OWN_SCRIPTS
-    assert [value for name in ("action", "background", "src", "srcset") for value in parsed.values(name)] == []
+    elements = tree(shown)
+    assert values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
+    assert {one.tag for one in elements.iter()} & {"base", "embed", "iframe", "img", "link", "object"} == set()
+    assert [one.attrib for one in elements.iter("script")] == OWN_SCRIPTS
+    assert [value for name in ("action", "background", "src", "srcset") for value in values(elements, name)] == []
     assert re.findall(r"@import|url\((?!data:)", shown) == []
 
 
 @pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
 def test_links_that_do_not_lead_to_the_web_are_left_out(link: str | None) -> None:
-    assert [url for url in Parsed(page(evil(link))).values("href") if not url.startswith("#")] == []
+    assert [url for url in values(tree(page(evil(link))), "href") if not url.startswith("#")] == []
 
 
 def test_the_blob_link_of_a_source_wins_over_that_of_the_report() -> None:
     config = CONFIG.replace("[[requirement]]", 'blob-link = "https://other.example/"\n\n[[requirement]]', 1)
-    links = Parsed(page(finished(STATES | {".duvet/config.toml": config}, BLOB))).values("href")
+    links = values(tree(page(finished(STATES | {".duvet/config.toml": config}, BLOB))), "href")
     assert "https://other.example/src/a.rs#L1" in links
 
 
@@ -157,7 +157,7 @@ def test_the_report_is_valid_html(scripting: bool) -> None:
         page(evil("https://x/"), problems=(EVIL_PROBLEM,), title=EVIL, logo=EVIL, commit=EVIL, snippets={0: EVIL}),
     ):
         found = tree(shown, scripting=scripting)
-        ids = [id for one in found.iter() if (id := one.get("id")) is not None]
+        ids = values(found, "id")
         assert len(ids) == len(set(ids))
         levels = [int(one.tag[1]) for one in found.iter() if one.tag in ("h1", "h2", "h3", "h4")]
         assert levels.count(1) == 1

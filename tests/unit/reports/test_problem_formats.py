@@ -20,13 +20,7 @@ from duvet.reports.problems import ProblemContext, ProblemFormat, make_root_rela
 from duvet.reports.problems_json import ProblemsRecord, render_problems_json
 from tests.conftest import ROOT
 
-SUFFIXES = {
-    ProblemFormat.TEXT: "txt",
-    ProblemFormat.JSON: "json",
-    ProblemFormat.SARIF: "sarif",
-    ProblemFormat.GITHUB: "github",
-    ProblemFormat.JUNIT: "xml",
-}
+SUFFIXES = {"text": "txt", "json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
 LINES = {
     ("src/a.rs", 2): "//= type=test",
     ("src/a.rs", 4): "//= type=todo",
@@ -80,18 +74,10 @@ def test_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
 TEXT = st.text(st.characters(), max_size=40)
 PLACES = st.builds(Place, st.integers(0, 9), st.integers(0, 99), st.integers(1, 99))
 EDITS = st.builds(Edit, st.integers(1, 9), st.integers(1, 9), st.integers(10, 19), st.integers(1, 9), TEXT)
-MADE = st.builds(
-    Problem,
-    st.sampled_from(["", "DUV050", "DUV051"]),
-    TEXT,
-    TEXT,
-    PLACES,
-    TEXT,
-    TEXT,
-    st.sampled_from(Severity),
-    st.lists(st.builds(Note, PLACES, TEXT), max_size=2).map(tuple),
-    st.none() | st.builds(Fix, TEXT, st.lists(EDITS, min_size=1, max_size=2).map(tuple)),
-)
+NOTES = st.lists(st.builds(Note, PLACES, TEXT), max_size=2).map(tuple)
+FIXES = st.none() | st.builds(Fix, TEXT, st.lists(EDITS, min_size=1, max_size=2).map(tuple))
+CODES = st.sampled_from(["", "DUV050", "DUV051"])
+MADE = st.builds(Problem, CODES, TEXT, TEXT, PLACES, TEXT, TEXT, st.sampled_from(Severity), NOTES, FIXES)
 HOSTILE = st.lists(MADE, max_size=3).map(tuple)
 
 

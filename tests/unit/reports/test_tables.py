@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -78,12 +77,6 @@ def test_every_format(format: str, snapshot: Snapshot) -> None:
         "hostile": shown(HOSTILE, format),
     }
     snapshot.assert_match(with_names(found), f"{format}.txt")
-
-
-def test_programs_get_the_text_back() -> None:
-    (row,) = json.loads(shown(HOSTILE, "json"))
-    assert (row["name"], row["text"], row["place"]) == (HOSTILE[0].name, HOSTILE[0].text, HOSTILE[0].place)
-    assert json.loads(shown(HOSTILE, "jsonl")) == row
 
 
 @pytest.mark.parametrize("format", list(ListFormat))

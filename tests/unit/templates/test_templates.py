@@ -72,10 +72,10 @@ def test_examples_are_what_they_claim(code: str) -> None:
     assert (codes_of(bad), codes_of(good)) == ({code}, set())
 
 
-@pytest.mark.parametrize("code", [code for code in list_rules() if code[:5] in ("DUV02", "DUV04", "DUV05")])
-def test_examples_of_comments_targets_and_quotes_can_be_run(code: str) -> None:
+def test_examples_of_comments_targets_and_quotes_can_be_run() -> None:
     # Nothing is downloaded in a test.
-    assert code in RUNNABLE or code == "DUV045"
+    expected = {code for code in list_rules() if code[:5] in ("DUV02", "DUV04", "DUV05")} - {"DUV045"}
+    assert expected <= set(RUNNABLE)
 
 
 def test_html_is_escaped_and_a_missing_value_is_an_error() -> None:
