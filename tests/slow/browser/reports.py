@@ -88,8 +88,11 @@ specification = [{ source = "tea.md" }]
 """
 TEA = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\nThe lid SHOULD be shut.\n"
 CITED = "//= tea.md#pot\n//# The pot MUST be warm.\n"
-TESTED = "//= tea.md#pot\n//= type=test\n//# The pot MUST be warm.\n"
-PASSING = {".duvet/config.toml": SMALL_CONFIG, "tea.md": TEA, "src/a.rs": f"{CITED}{TESTED}"}
+PASSING = {
+    ".duvet/config.toml": SMALL_CONFIG,
+    "tea.md": TEA,
+    "src/a.rs": CITED + CITED.replace("//#", "//= type=test\n//#"),
+}
 FAILING = PASSING | {"src/b.rs": "//= tea.md#pot\n//# The pot MUST be cold.\n"}
 NO_REQUIREMENTS = PASSING | {"tea.md": "# Tea\n\n## Pot\n\nPots are warm.\n", "src/a.rs": "fn brew() {}\n"}
 NO_SPECIFICATION = {".duvet/config.toml": "'$schema' = \"duvet-cli/config/v1\"\n", "src/a.rs": "fn brew() {}\n"}

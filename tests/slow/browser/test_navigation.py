@@ -49,7 +49,7 @@ def test_the_overview_comes_first(visit: Visits, s2n: Report) -> None:
     assert views(page) == ["overview"]
 
 
-def test_a_link_to_a_specification(visit: Visits, s2n: Report) -> None:
+def test_a_link_to_a_specification_or_a_section(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#rfc8446")
     assert views(page) == ["rfc8446"]
     expect(page.locator("#rfc8446 h2")).to_be_focused()
@@ -60,9 +60,6 @@ def test_a_link_to_a_specification(visit: Visits, s2n: Report) -> None:
     page.click("nav.views a[href='#problems']")
     assert views(page) == ["problems"]
     assert page.locator("#rfc8446 > .contents").count() == 1
-
-
-def test_a_link_to_a_section(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#{SECTION}")
     assert views(page) == ["rfc8446"]
     stands_at_top(page, f"[id='{SECTION}']")

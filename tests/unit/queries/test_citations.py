@@ -32,10 +32,7 @@ def test_comment_styles() -> None:
     assert list_comment_styles(()) == ()
 
 
-MOST = 3
-
-
-def below(text: str, most: int = MOST) -> list[str | None]:
+def below(text: str, most: int = 3) -> list[str | None]:
     """The code below each `@`, which stands for an annotation."""
     spots = [(number, "src/a.rs", found.span()) for number, found in enumerate(re.finditer("@+", text))]
     found = read_code_below(spots[::-1], lambda path: text if path == "src/a.rs" else None, most)
@@ -94,12 +91,12 @@ def test_each_file_is_read_once() -> None:
         return texts.get(path)
 
     spots = [(0, "a", (0, 1)), (1, "b", (0, 1)), (2, "a", (4, 5)), (3, "gone", (0, 1))]
-    assert read_code_below(spots, text_of, MOST) == {0: "a", 1: "c", 2: "b"}
+    assert read_code_below(spots, text_of, 3) == {0: "a", 1: "c", 2: "b"}
     assert read == ["a", "b", "gone"]
 
 
 def test_a_file_that_has_become_shorter_has_less_code() -> None:
-    assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", MOST) == {1: "y"}
+    assert read_code_below([(0, "a", (50, 60)), (1, "a", (1, 2))], lambda path: "x\ny\n", 3) == {1: "y"}
 
 
 CATALOGUE = make_catalogue(TEA_PROJECT)

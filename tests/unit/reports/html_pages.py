@@ -59,14 +59,10 @@ def page(report: Finished, **given: Any) -> str:
     return rendered(page_of(report, **given), render.render_html)
 
 
-_SHELL = re.compile(
-    r"(?s)(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
-)
-
-
 def without_shell(text: str) -> str:
     """A page less its styles and scripts."""
-    return _SHELL.sub("", text)
+    shell = r"(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
+    return re.sub(f"(?s){shell}", "", text)
 
 
 def tree(text: str, *, scripting: bool = False) -> Element:

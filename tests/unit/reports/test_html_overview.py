@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
+from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.snapshot_diff import SnapshotChange, SnapshotDiff
 from duvet.trace.coverage import compute_totals, judge_run
 from duvet.trace.records import Finished
@@ -25,11 +25,6 @@ ODD = Problem("DUV051", "odd", severity=Severity.WARNING)
 def line(text: str, **given: str) -> SnapshotChange:
     fields = {"specification": "tea.md", "section": "pot", "before": "test", "after": "implementation, test"}
     return SnapshotChange(text=text, **(fields | given))
-
-
-def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
-    catalogue = page_of(report).catalogue
-    return tuple(make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3))
 
 
 def overview(report: Finished, **given: Any) -> str:
@@ -51,7 +46,9 @@ def test_all_of_it(snapshot: Snapshot) -> None:
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    shown = overview(report, problems=(WRONG, ODD), next=upcoming(report), since=since)
+    catalogue = page_of(report).catalogue
+    rows = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3)
+    shown = overview(report, problems=(WRONG, ODD), next=tuple(rows), since=since)
     snapshot.assert_match(shown, "overview.html")
 
 

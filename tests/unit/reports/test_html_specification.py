@@ -71,12 +71,10 @@ def test_sections_that_are_left_out_are_counted() -> None:
 
 def test_a_specification_of_the_web_can_be_read_there() -> None:
     url = "https://example.com/manners.txt"
-    files = {
-        ".duvet/config.toml": CONFIG,
-        "tea.md": STATES["tea.md"],
-        ".duvet/specifications/example.com/manners.txt": "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n",
-        "src/a.rs": f"//= {url}#section-2\n//# Guests stay.\n",
-    }
+    text = "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n"
+    files = {".duvet/config.toml": CONFIG, "tea.md": STATES["tea.md"]}
+    files[".duvet/specifications/example.com/manners.txt"] = text
+    files["src/a.rs"] = f"//= {url}#section-2\n//# Guests stay.\n"
     (left_out,) = re.findall('<p class="left-out">(.*?)</p>', page(finished(files)))
     assert left_out == f'1 section without citations is not embedded: <a href="{url}">read the specification</a>'
 
@@ -147,15 +145,12 @@ def test_links_to_files_of_any_name(path: str, url: str) -> None:
     assert path in "".join(shown.itertext())
 
 
-def test_the_code_of_a_citation_is_text() -> None:
-    shown = page(finished(STATES), snippets={0: "if a < b:\n    c()"})
-    assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
-
-
-def test_a_file_is_listed_on_one_line_whatever_its_name_is() -> None:
+def test_names_of_files_and_code_are_shown_as_text() -> None:
     more = {"src/a\nb\r.rs": "//= tea.md#milk\n//# The pot MUST be warm.\n"}
-    listed = page(finished(STATES | more)).partition('id="sources"')[2]
-    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in listed
+    shown = page(finished(STATES | more), snippets={0: "if a < b:\n    c()"})
+    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in shown.partition('id="sources"')[2]
+    # The code of a citation is text.
+    assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
 
 
 def test_citations_are_listed_below_their_files() -> None:

@@ -100,8 +100,6 @@ def test_the_carets_underline_the_place(before: str, here: str, after: str) -> N
     spread = here.replace("\t", "    ")
     assert carets.count("^") == measure_width(spread)
     # Blanks at the end of a line are not shown.
-    assert _from_cell(source + " " * 200, start).startswith(spread)
-
-
-def _from_cell(text: str, cell: int) -> str:
-    return [text[index:] for index in range(len(text)) if measure_width(text[:index]) == cell][-1]
+    padded = source + " " * 200
+    *_, here = (padded[index:] for index in range(len(padded)) if measure_width(padded[:index]) == start)
+    assert here.startswith(spread)

@@ -51,13 +51,6 @@ def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: s
             urlsplit(location["physicalLocation"]["artifactLocation"]["uri"])
 
 
-def test_the_schema_is_strict() -> None:
-    log = json.loads(render_sarif(PROBLEMS, VIEW))
-    log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
-    assert not VALIDATOR.is_valid(log)
-    assert not VALIDATOR.is_valid({**json.loads(render_sarif((), VIEW)), "more": 1})
-
-
 def test_rules_have_the_text_of_their_pages() -> None:
     run = run_of(*(rule.problem("m", "p") for rule in rules.list_rules().values()))
     described = run["tool"]["driver"]["rules"]
