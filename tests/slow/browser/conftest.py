@@ -50,8 +50,9 @@ def visit(browser: Browser) -> Iterator[Visits]:
     """Opens pages; what must not happen during a visit fails the test."""
     from tests.slow.browser.pages import Visits
 
-    with Visits(browser) as visits:
-        yield visits
+    visits = Visits(browser)
+    yield visits
+    visits.close()
     assert visits.faults == []
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, Request, expect
 
@@ -20,10 +19,7 @@ class Visits:
         self._contexts: list[BrowserContext] = []
         self.faults: list[str] = []
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def close(self) -> None:
         for context in self._contexts:
             context.close()
 

@@ -244,9 +244,6 @@ def test_the_panel_names_state_level_and_references(visit: Visits, states: Repor
         expect(page.locator("#panel .references li").first).to_contain_text(said)
 
 
-FRAMES = 300
-
-
 def spoken_links(page: Page) -> set[str]:
     """What the browser tells screen readers of links, with the next frame."""
     page.evaluate("() => new Promise(requestAnimationFrame)")
@@ -258,7 +255,7 @@ def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Re
     page = visit(f"{states.url}#tea")
     wanted = {"to do Pots come first.", "complete The pot MUST be warm.", "missing test It SHOULD be"}
     # The browser makes this tree in its own time.
-    for _ in range(FRAMES):
+    for _ in range(300):
         if wanted <= (found := spoken_links(page)):
             break
     assert wanted <= found
