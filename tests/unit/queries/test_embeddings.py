@@ -62,7 +62,9 @@ def test_the_dummy_model_recognizes_equal_texts() -> None:
         assert (found, round(score, 5)) == (at, 1.0)
 
 
-KITCHEN = "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread".split()
+KITCHEN = re.findall(
+    r"\w+", "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread"
+)
 OFFLINE = """
 import socket, sys
 
