@@ -43,3 +43,12 @@ def written(folder: Path, files: Mapping[str, bytes] = FILES) -> Path:
 
 def in_memory(files: Mapping[str, bytes], options: Options = Options()) -> Project:  # noqa: B008 - frozen
     return Project(options=options, tree=MemoryTree(files))
+
+
+def read_files(folder: Path) -> dict[str, str]:
+    """The files of a project, by their paths."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }

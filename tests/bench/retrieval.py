@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 
 from tests.bench.budgets import FOUND_BY_WORDS, RANKED_BY_WORDS
 from tests.bench.table import align
-from tests.unit.search.quality import Scores, read, scores, systems
+from tests.unit.queries.search_quality import Scores, read, scores, systems
 
 _COLUMNS = ("", "hit@1", "hit@5", "recall@5", "recall@20", "MRR@10")
 

@@ -14,7 +14,7 @@ from duvet.llm.records import SETUP_HINT
 from tests.cli.made import make
 from tests.cli.running import Done, Run, examples, failed, files
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 from tests.unit.specs.serving import at_work
 
 PROJECT = FILES

@@ -17,7 +17,7 @@ from tests.cli.made import make
 from tests.cli.running import Done, Run, environment, failed
 from tests.cli.terminals import shown
 from tests.conftest import ROOT
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "

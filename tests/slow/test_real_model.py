@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.made import make
 from tests.conftest import ROOT
-from tests.unit.search.made import FILES
+from tests.unit.queries.made import SEARCH_FILES as FILES
 
 pytestmark = pytest.mark.skipif("DUVET_MODEL" not in os.environ, reason="DUVET_MODEL doesn't name a folder for a model")
 QUESTION = "When does the server have to warm the pot?"

@@ -19,7 +19,7 @@ from duvet.store.location import open_store
 from duvet.store.records import Store
 from tests.conftest import ROOT
 from tests.unit.knowledge.ingest.made import project
-from tests.unit.search.quality import Scores, read, scores, systems
+from tests.unit.queries.search_quality import Scores, read, scores, systems
 
 
 def test_words_and_vectors_find_more_than_either(shared: Path) -> None:

@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and pages for the browser."""
+"""A browser for the tests of the HTML report, and reports for the browser."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import pytest
 
 from tests.chromium import chromium_program
 from tests.slow.browser.reports import Report, Reports
-from tests.unit.reports.made_states import FILES
+from tests.unit.knowledge.pages.made import TRACE
+from tests.unit.reports.made import STATES
+from tests.unit.reports.test_html_notes import NOTES
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from tests.slow.browser.visits import Visits
+    from tests.slow.browser.pages import Visits
 
 
 def lacking(what: str) -> None:
@@ -46,10 +48,11 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def visit(browser: Browser) -> Iterator[Visits]:
     """Opens pages; what must not happen during a visit fails the test."""
-    from tests.slow.browser.visits import Visits
+    from tests.slow.browser.pages import Visits
 
-    with Visits(browser) as visits:
-        yield visits
+    visits = Visits(browser)
+    yield visits
+    visits.close()
     assert visits.faults == []
 
 
@@ -62,7 +65,7 @@ def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Rep
 @pytest.fixture(scope="session")
 def states(reports: Reports) -> Report:
     """A small project with a requirement in each state."""
-    return reports.of("states", FILES)
+    return reports.of("states", STATES)
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +78,13 @@ def s2n(reports: Reports, shared: Path) -> Report:
 def h3(reports: Reports, shared: Path) -> Report:
     """A real project with one specification."""
     return reports.golden(shared, "h3-704b37a")
+
+
+@pytest.fixture(scope="session")
+def noted(reports: Reports) -> Report:
+    """A project with pages, one of them hostile."""
+    hostile = "# <img src=x onerror=alert(1)>\n\n<script>alert(1)</script> </noscript> [a](javascript:alert(1))\n"
+    return reports.of("noted", {**TRACE, **NOTES, "docs/hostile.md": hostile})
 
 
 @pytest.fixture(scope="session")

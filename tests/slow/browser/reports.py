@@ -1,10 +1,10 @@
-"""Pages as the command writes them, each made once."""
+"""HTML reports as the command writes them, each written once."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,32 +56,43 @@ class Reports:
         self._command, self._scratch = command, scratch
         self._made: dict[str, Report] = {}
 
-    def of(self, name: str, files: Mapping[str, str | bytes], *args: str, **environ: str) -> Report:
-        """The report on a project of these files."""
+    def _report(self, name: str, write: Callable[[Path], object]) -> Report:
         if name not in self._made:
-            data = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
-            self._made[name] = self._report(written(self._scratch / name, data), *args, **environ)
+            write(self._scratch / name)
+            self._made[name] = Report(self._command, self._scratch / name)
         return self._made[name]
+
+    def of(self, name: str, files: Mapping[str, str | bytes]) -> Report:
+        """The report on a project of these files."""
+        data = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
+        return self._report(name, lambda folder: written(folder, data))
 
     def golden(self, shared: Path, name: str) -> Report:
         """The report on a real project."""
-        if name not in self._made:
-            folder = copy_with_links(shared / "golden" / name / "project", self._scratch / name)
-            self._made[name] = self._report(folder)
-        return self._made[name]
+        return self._report(name, lambda folder: copy_with_links(shared / "golden" / name / "project", folder))
 
-    def generated(
-        self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int | None = None
-    ) -> Report:
+    def generated(self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int = 6) -> Report:
         """The report on a generated project, with so many lines of code below each reference."""
-        name = f"{requirements}-{sources}-{citations}-{lines}"
-        if name not in self._made:
-            folder = self._scratch / name
-            make_generated(shared, Size(requirements, sources, citations), folder)
-            if lines is not None:
-                set_lines(folder / CONFIG, lines)
-            self._made[name] = self._report(folder)
-        return self._made[name]
 
-    def _report(self, folder: Path, *args: str, **environ: str) -> Report:
-        return Report(self._command, folder, *args, **environ)
+        def write(folder: Path) -> None:
+            make_generated(shared, Size(requirements, sources, citations), folder)
+            set_lines(folder / CONFIG, lines)
+
+        return self._report(f"{requirements}-{sources}-{citations}-{lines}", write)
+
+
+SMALL_CONFIG = """\
+'$schema' = "duvet-cli/config/v1"
+source = [{ language = "rust" }]
+specification = [{ source = "tea.md" }]
+"""
+TEA = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\nThe lid SHOULD be shut.\n"
+CITED = "//= tea.md#pot\n//# The pot MUST be warm.\n"
+PASSING = {
+    ".duvet/config.toml": SMALL_CONFIG,
+    "tea.md": TEA,
+    "src/a.rs": CITED + CITED.replace("//#", "//= type=test\n//#"),
+}
+FAILING = PASSING | {"src/b.rs": "//= tea.md#pot\n//# The pot MUST be cold.\n"}
+NO_REQUIREMENTS = PASSING | {"tea.md": "# Tea\n\n## Pot\n\nPots are warm.\n", "src/a.rs": "fn brew() {}\n"}
+NO_SPECIFICATION = {".duvet/config.toml": "'$schema' = \"duvet-cli/config/v1\"\n", "src/a.rs": "fn brew() {}\n"}

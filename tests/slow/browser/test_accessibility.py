@@ -1,19 +1,22 @@
-"""Nobody is shut out: axe finds nothing in any view or state, and the keyboard gets everywhere."""
+"""Axe finds nothing in any view or state, and the keyboard, small windows, themes and paper show everything."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from io import BytesIO
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 from playwright.sync_api import Page, expect
+from pypdf import PdfReader
 
-from tests.slow.browser.reading import add_style, go
-from tests.slow.browser.reports import PAGE, Report
-from tests.slow.browser.visits import NARROW, WIDE, Visits
+from tests.golden_projects import requirements_of
+from tests.slow.browser.pages import NARROW, PHONE, WIDE, Visits, add_style, come_back, go, overflow, press
+from tests.slow.browser.reports import PAGE, PASSING, SMALL_CONFIG, Report, Reports
 
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]
 RUN = """tags => axe.run(document, {runOnly: {type: "tag", values: tags}, resultTypes: ["violations"]})
@@ -59,7 +62,7 @@ def found_by(axe: str, page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_shuts_anybody_out(look: str, visit: Visits, states: Report, axe: str) -> None:
+def test_axe_finds_nothing_in_any_view(look: str, visit: Visits, states: Report, axe: str) -> None:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST pass axe's checks for WCAG 2.2 AA in every view and theme, on wide and narrow screens, and MUST
     ##% NOT distinguish states by colour alone.
@@ -69,20 +72,20 @@ def test_nothing_shuts_anybody_out(look: str, visit: Visits, states: Report, axe
     assert {situation: violations for situation, violations in found.items() if violations} == {}
 
 
-@pytest.mark.parametrize("width", ["wide", "narrow"])
-def test_a_real_project_shuts_nobody_out(width: str, visit: Visits, s2n: Report, axe: str) -> None:
-    page = visit(s2n.url, viewport=WIDE if width == "wide" else NARROW)
-    found = {}
+@pytest.mark.parametrize("viewport", [WIDE, NARROW])
+def test_axe_finds_nothing_in_a_real_project(viewport: dict[str, Any], visit: Visits, s2n: Report, axe: str) -> None:
+    page = visit(s2n.url, viewport=viewport)
     for fragment in ("#overview", "#rfc5746", "#requirements?status=partial", "#problems"):
         go(page, fragment)
-        found[fragment] = found_by(axe, page)
-    assert {fragment: violations for fragment, violations in found.items() if violations} == {}
+        assert (fragment, found_by(axe, page)) == (fragment, [])
 
 
-def test_a_page_without_scripts_shuts_nobody_out(visit: Visits, states: Report, axe: str, tmp_path: Path) -> None:
+def test_axe_finds_nothing_in_pages_and_without_scripts(
+    visit: Visits, states: Report, noted: Report, axe: str, tmp_path: Path
+) -> None:
+    assert found_by(axe, visit(f"{noted.url}#pages")) == []
     without = re.sub(r"(?s)<script.*?</script>", "", states.html)
-    opened = re.sub(r"<(/?)noscript\b", r"<\1div", without)
-    (tmp_path / PAGE).write_text(opened)
+    (tmp_path / PAGE).write_text(re.sub(r"<(/?)noscript\b", r"<\1div", without))
     assert found_by(axe, visit((tmp_path / PAGE).as_uri())) == []
 
 
@@ -115,10 +118,15 @@ def test_the_tab_key_goes_through_the_page_in_order(visit: Visits, states: Repor
     page = visit(states.url)
     stops = tabbed(page)
     assert stops[0][1] == "skip"
-    places = [place for place, *_ in stops[1:]]
-    order = [place for index, place in enumerate(places) if index == 0 or places[index - 1] != place]
-    assert order == ["HEADER", "NAV", "MAIN"]
+    assert [place for place, _ in groupby(place for place, *_ in stops[1:])] == ["HEADER", "NAV", "MAIN"]
     assert [text for _, _, seen, text in stops if not seen] == []
+
+
+def test_the_skip_link_leads_to_the_view(visit: Visits, states: Report) -> None:
+    page = visit(states.url)
+    press(page, "Tab", "Enter")
+    assert page.evaluate("document.activeElement.closest('main') !== null")
+    expect(page.locator("#overview")).to_be_visible()
 
 
 RING_HAS_ROOM = """link => {
@@ -129,7 +137,7 @@ RING_HAS_ROOM = """link => {
 
 
 @pytest.mark.parametrize("fragment", ["#tea/pot", "#sources"])
-def test_nothing_cuts_into_what_shows_the_focus(fragment: str, visit: Visits, states: Report) -> None:
+def test_the_focus_ring_is_not_clipped(fragment: str, visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}{fragment}")
     link = page.locator(":is(#tea .part h3, #sources li) a:visible").first
     page.keyboard.press("Tab")
@@ -138,18 +146,171 @@ def test_nothing_cuts_into_what_shows_the_focus(fragment: str, visit: Visits, st
     assert link.evaluate(RING_HAS_ROOM)
 
 
-def test_the_skip_link_leads_to_the_view(visit: Visits, states: Report) -> None:
-    page = visit(states.url)
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.closest('main') !== null")
-    expect(page.locator("#overview")).to_be_visible()
+SPACED = """* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important }
+p { margin-bottom: 2em !important }"""
+LOST = """all => all.filter(one => one.checkVisibility() && ['hidden', 'clip'].includes(getComputedStyle(one).overflowX)
+  && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 80))"""
+VIEWS = ("#overview", "#requirements?", "#sources", "#problems", "#tea", "#manners")
 
 
-@pytest.mark.parametrize("fragment", ["#overview", "#requirements?", "#sources", "#problems", "#tea"])
-def test_headings_are_in_order(fragment: str, visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}{fragment}")
-    headings = page.locator("h1, h2, h3, h4, h5, h6").filter(visible=True)
-    levels = headings.evaluate_all("all => all.map(one => Number(one.tagName[1]))")
-    assert levels[:2] == [1, 2] and levels.count(1) == 1
-    assert [pair for pair in pairwise(levels) if pair[1] > pair[0] + 1] == []
+@pytest.mark.parametrize(
+    ("style", "options"),
+    [
+        ("", PHONE),
+        ("", {"viewport": {"width": 640, "height": 512}, "device_scale_factor": 2}),
+        (SPACED, {}),
+    ],
+    ids=["phone", "twice as large", "room between letters"],
+)
+def test_no_view_is_cut_off(style: str, options: dict[str, Any], visit: Visits, states: Report) -> None:
+    page = visit(states.url, **options)
+    add_style(page, style)
+    for fragment in VIEWS:
+        go(page, fragment)
+        lost = page.locator("body *").evaluate_all(LOST) if options is not PHONE else []
+        assert (fragment, overflow(page), lost) == (fragment, 0, [])
+
+
+@pytest.mark.parametrize("width", [390, 700, 1000, 1089, 1200])
+def test_a_real_project_fits_every_width(width: int, visit: Visits, s2n: Report) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% Every view MUST fit a window that is 390 pixels wide.
+    options = PHONE if width == 390 else {"viewport": {"width": width, "height": 800}}
+    page = visit(s2n.url, **options)
+    for fragment in ("#overview", "#rfc8446", "#requirements?", "#sources", "#problems"):
+        go(page, fragment)
+        assert (fragment, overflow(page)) == (fragment, 0)
+
+
+def test_on_a_phone_the_panel_is_a_sheet_that_closes(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea", **PHONE)
+    page.locator('[id="tea"] pre a:has-text("The pot MUST be warm.")').first.tap()
+    panel = page.locator("#panel")
+    expect(panel).to_be_visible()
+    expect(panel.locator(".references li")).to_contain_text(["src/a.rs:1", "src/a.rs:4"])
+    box = panel.bounding_box()
+    assert box is not None and (box["x"], box["width"], overflow(page)) == (0, 390, 0)
+    panel.locator(".close").tap()
+    expect(panel).to_be_hidden()
+
+
+def test_the_logo_is_not_cut_off(visit: Visits, reports: Reports) -> None:
+    config = SMALL_CONFIG + '[report.html]\nenabled = true\nlogo = "ACME"\n'
+    page = visit(reports.of("logo", PASSING | {".duvet/config.toml": config}).url, viewport=NARROW)
+    logo, title = page.locator(".brand").bounding_box(), page.locator(".what").bounding_box()
+    assert logo is not None and title is not None
+    assert 0 <= logo["y"] < logo["y"] + logo["height"] <= title["y"]
+
+
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
+
+
+def is_dark(colour: str) -> bool:
+    return sum(map(int, re.findall(r"\d+", colour)[:3])) < 3 * 128
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_follows_the_system_and_is_light_on_paper(
+    scheme: Literal["light", "dark"], visit: Visits, states: Report
+) -> None:
+    page = visit(states.url, color_scheme=scheme)
+    assert is_dark(page.evaluate(BACKGROUND)) == (scheme == "dark")
+    page.emulate_media(media="print", color_scheme=scheme)
+    assert page.evaluate(BACKGROUND) in ("rgb(255, 255, 255)", "rgba(0, 0, 0, 0)")
+
+
+def test_the_reader_overrides_the_system_and_is_remembered(visit: Visits, states: Report) -> None:
+    page = visit(states.url, color_scheme="light")
+    button = page.locator("#theme")
+    expect(button).to_be_visible()
+    button.click()
+    button.click()
+    assert is_dark(page.evaluate(BACKGROUND))
+    # It is there before the first paint.
+    page.context.add_init_script(
+        "new MutationObserver((_, observer) => { if (document.body) {"
+        f" globalThis.first = {BACKGROUND}; observer.disconnect() }} }}).observe(document, {{childList: true, subtree: true}})"
+    )
+    come_back(page, theme="dark")
+    assert is_dark(page.evaluate("globalThis.first")) and is_dark(page.evaluate(BACKGROUND))
+    button.click()
+    assert not is_dark(page.evaluate(BACKGROUND))
+    page.emulate_media(color_scheme="dark")
+    assert is_dark(page.evaluate(BACKGROUND))
+
+
+def test_forced_colours_keep_underlines_and_the_outline_of_the_shown_text(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea/pot/1dd64a535306", forced_colors="active")
+    lines = page.locator('[id="tea"] pre :is(a, mark)').evaluate_all(
+        "all => all.map(one => getComputedStyle(one)).map(style => style.textDecorationLine + style.borderBottomStyle)"
+    )
+    assert lines and all("underline" in line or "none" not in line for line in lines)
+    shown = page.locator("#tea pre .on")
+    expect(shown).to_have_text("The pot MUST be warm.")
+    expect(shown).to_have_css("outline-style", "solid")
+
+
+A4_WIDTH = 718
+"""Pixels of a sheet between the margins that a browser leaves."""
+
+
+def printed(page: Page) -> list[str]:
+    """The text of each sheet."""
+    return [sheet.extract_text() for sheet in PdfReader(BytesIO(page.pdf(format="A4"))).pages]
+
+
+def squeezed(text: str) -> str:
+    """Without blanks and ligatures: a sheet wraps lines where it likes, and its fonts join letters."""
+    return "".join(normalize("NFKC", text).split())
+
+
+def test_the_list_is_printed_with_all_its_rows(visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}#requirements?")
+    page.locator("#requirements tbody tr").first.wait_for()
+    sheets = printed(page)
+    texts = [text for _, _, text in requirements_of(s2n.json)]
+    whole = squeezed("".join(sheets))
+    assert len(texts) > 700
+    assert [text for text in texts if squeezed(text)[:12] not in whole] == []
+    assert all(any(sign in sheet for sign in "✗◑◐◔✓…∅⇒") for sheet in sheets)
+    repeated = [sheet for sheet in sheets if "status" in sheet.lower() and "level" in sheet.lower()]
+    assert len(repeated) >= len(sheets) - 1
+
+
+def test_a_specification_is_printed_whole(visit: Visits, s2n: Report) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% On paper, a view MUST be complete, and without other views.
+    page = visit(s2n.url)
+    go(page, "#rfc5746")
+    texts = page.locator('[id="rfc5746"] section.part > pre').all_text_contents()
+    lines = [line for text in texts for line in text.split("\n")]
+    whole = squeezed("".join(printed(page)))
+    assert len(lines) > 50
+    assert [line for line in lines if squeezed(line) and squeezed(line) not in whole] == []
+
+
+def test_a_printed_specification_has_its_references_and_no_other_view(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#tea")
+    assert "src/a.rs" in squeezed("".join(printed(page)))
+    page.emulate_media(media="print")
+    names = ("#specifications", "#panel", "#theme", "#keys", "nav.views")
+    assert [name for name in names if page.locator(name).is_visible()] == []
+
+
+def test_nothing_is_cut_off_on_paper(visit: Visits, states: Report) -> None:
+    page = visit(states.url, viewport={"width": A4_WIDTH, "height": 1123})
+    cut = """all => all.filter(one => one.clientWidth && getComputedStyle(one).overflowX !== 'visible'
+        && one.scrollWidth > one.clientWidth + 1).map(one => one.outerHTML.slice(0, 80))"""
+    for fragment in VIEWS:
+        go(page, fragment)
+        page.emulate_media(media="print")
+        assert page.evaluate("document.documentElement.scrollWidth") <= A4_WIDTH
+        assert page.locator("main *").evaluate_all(cut) == []
+        page.emulate_media(media="screen")
+
+
+@pytest.mark.parametrize("fragment", ["", "#requirements?"])
+def test_a_printed_view_is_not_scaled_down(fragment: str, visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}{fragment}", viewport={"width": A4_WIDTH, "height": 1000})
+    page.emulate_media(media="print")
+    assert page.evaluate("document.documentElement.scrollWidth") == A4_WIDTH

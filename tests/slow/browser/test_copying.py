@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,50 +12,10 @@ from duvet.model import Annotation, Kind
 from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
 from duvet.specs.requirement_files import read_requirement_file
+from tests.made import read_files
+from tests.slow.browser.pages import COPYING, Visits, come_back, press
 from tests.slow.browser.reports import Report, Reports
-from tests.slow.browser.visits import Visits, come_back
 
-SPECIFICATION = """\
-# Tea
-
-## Hot=Water
-
-The "water" MUST be hot, which is to say that it has bubbles in it,
-that it makes the noise of a small train far away, that steam \\ comes out of
-it — dampf, пар, 湯気 — and that nobody who has a finger puts that finger into
-it, *bold* or `brave` or [both](https://tea.example/a-very-long-address/that-has-no-blanks/and-so-cannot-be/wrapped-anywhere).
-
-Cups MUST be dry.
-"""
-CONFIG = """\
-'$schema' = "duvet-cli/config/v1"
-
-[[source]]
-pattern = "src/*.rs"
-
-[[source]]
-pattern = "src/*.c"
-comment-style = { meta = "*=", content = "*#" }
-
-[[source]]
-pattern = "tests/*.py"
-comment-style = { meta = "##=", content = "##%" }
-type = "test"
-
-[[specification]]
-source = "tea=cups.md"
-
-[report.html]
-enabled = true
-issue-link = "https://git.example/org/tea/issues/"
-"""
-FILES = {
-    ".duvet/config.toml": CONFIG,
-    "tea=cups.md": SPECIFICATION,
-    "src/a.rs": "",
-    "src/a.c": "",
-    "tests/a.py": "",
-}
 TARGET = "tea=cups.md#hot-water"
 KINDS = {
     "implementation": Kind.CITATION,
@@ -74,22 +35,31 @@ REASON = 'tea is served "iced" in summer, \\ and in winter nobody comes here to 
 @pytest.fixture(scope="session")
 def tea(reports: Reports) -> Report:
     """A project with comments in three styles, and with words that are hard to write down."""
-    return reports.of("copying", FILES)
+    return reports.of("copying", read_files(Path(__file__).with_name("projects") / "copying"))
 
 
 def opened(visit: Visits, tea: Report) -> Page:
     """The page with the first requirement in the panel."""
-    page = visit(f"{tea.url}#tea-cups/hot-water", permissions=["clipboard-read", "clipboard-write"])
+    page = visit(f"{tea.url}#tea-cups/hot-water", **COPYING)
     page.locator("pre a").first.click()
     expect(page.locator("#panel")).to_be_visible()
     return page
 
 
+def clipboard(page: Page) -> str:
+    return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def status(page: Page, text: str) -> None:
+    """Wait until the panel says so."""
+    expect(page.locator("#panel [role=status]")).to_contain_text(text)
+
+
 def copied(page: Page, kind: str, form: str = "comment") -> str:
     """What a button of the panel puts on the clipboard."""
     page.click(f"#panel [data-do={form}][data-kind={kind}]")
-    expect(page.locator("#panel [role=status]")).to_contain_text("Copied: ")
-    return str(page.evaluate("navigator.clipboard.readText()"))
+    status(page, "Copied: ")
+    return clipboard(page)
 
 
 def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
@@ -101,31 +71,26 @@ def quote_of(page: Page) -> str:
 
 
 @pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_comments(visit: Visits, tea: Report, style: str, kind: str) -> None:
+def test_comments(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% A citation that the report copies, as a comment or as TOML, MUST be an annotation of the same requirement in the
     ##% comment style of the source.
     page = opened(visit, tea)
     page.select_option("#panel .style select", style)
     page.fill("#panel .reason", REASON)
-    text = copied(page, kind)
-    annotations, problems = scan_comments("source", text, STYLES[style])
-    reason = REASON if kind == "exception" else ""
-    assert [said(one) for one in annotations] == [(KINDS[kind], TARGET, quote_of(page), reason)]
-    assert problems == []
-    assert [line for line in text.splitlines() if len(line) > 80 and "https://" not in line] == []
-    assert ("type=" in text) == (KINDS[kind] is not STYLES[style].kind)
-
-
-def test_a_comment_is_wrapped_as_duvet_wraps_it(visit: Visits, tea: Report) -> None:
-    page = opened(visit, tea)
-    for pattern, style in STYLES.items():
-        page.select_option("#panel .style select", pattern)
-        pair = find_comment_pair(pattern, style.meta)
-        lines = format_annotation(style, " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
-        written = enclose_lines(lines, "", pair) if pair else lines
-        assert copied(page, "test") == "".join(f"{line}\n" for line in written)
+    for name, kind in KINDS.items():
+        text = copied(page, name)
+        annotations, problems = scan_comments("source", text, STYLES[style])
+        reason = REASON if kind is Kind.EXCEPTION else ""
+        assert [said(one) for one in annotations] == [(kind, TARGET, quote_of(page), reason)]
+        assert problems == []
+        assert [line for line in text.splitlines() if len(line) > 80 and "https://" not in line] == []
+        assert ("type=" in text) == (kind is not STYLES[style].kind)
+    # A comment is wrapped as the command wraps it.
+    pair = find_comment_pair(style, STYLES[style].meta)
+    lines = format_annotation(STYLES[style], " " if pair else "", TARGET, quote_of(page), kind=Kind.TEST)
+    expected = enclose_lines(lines, "", pair) if pair else lines
+    assert copied(page, "test") == "".join(f"{line}\n" for line in expected)
 
 
 @pytest.mark.parametrize("reason", [REASON, ""])
@@ -146,30 +111,27 @@ def test_the_style_is_remembered(visit: Visits, tea: Report) -> None:
     page.select_option("#panel .style select", "src/*.c")
     come_back(page, style="src/*.c")
     assert page.input_value("#panel .style select") == "src/*.c"
-    page.keyboard.press("c")
-    expect(page.locator("#panel [role=status]")).to_have_text("Copied: comment, implementation.")
-    assert str(page.evaluate("navigator.clipboard.readText()")).startswith(
-        "/*\n *= source=tea=cups.md#hot-water\n *# The"
-    )
+    press(page, "c")
+    status(page, "Copied: comment, implementation.")
+    assert clipboard(page).startswith("/*\n *= source=tea=cups.md#hot-water\n *# The")
 
 
 def test_the_target_and_places(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#tea/pot", permissions=["clipboard-read", "clipboard-write"])
+    page = visit(f"{states.url}#tea/pot", **COPYING)
     page.locator("pre a").nth(1).click()
-    page.click("#panel [data-do=target]")
-    expect(page.locator("#panel [role=status]")).to_have_text("Copied: target.")
-    assert page.evaluate("navigator.clipboard.readText()") == "tea.md#pot"
-    page.click("#panel .references button >> nth=1")
-    expect(page.locator("#panel [role=status]")).to_have_text("Copied: src/a.rs:4.")
-    assert page.evaluate("navigator.clipboard.readText()") == "src/a.rs:4"
+    buttons = {"#panel [data-do=target]": ("target", "tea.md#pot")}
+    buttons["#panel .references button >> nth=1"] = ("src/a.rs:4", "src/a.rs:4")
+    for button, (name, text) in buttons.items():
+        page.click(button)
+        status(page, f"Copied: {name}.")
+        assert clipboard(page) == text
 
 
 def test_the_key_copies_from_the_list(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements", permissions=["clipboard-read", "clipboard-write"])
-    page.keyboard.press("j")
-    page.keyboard.press("c")
+    page = visit(f"{states.url}#requirements", **COPYING)
+    press(page, "j", "c")
     expect(page.locator("#notice")).to_have_text("Copied: comment, implementation.")
-    assert page.evaluate("navigator.clipboard.readText()") == "//= tea.md#milk\n//# The pot MUST be warm.\n"
+    assert clipboard(page) == "//= tea.md#milk\n//# The pot MUST be warm.\n"
 
 
 WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })"
@@ -181,12 +143,12 @@ def test_without_a_clipboard(visit: Visits, tea: Report) -> None:
     page.reload()
     button = page.locator("#panel [data-do=comment][data-kind=test]")
     button.click()
-    expect(page.locator("#panel [role=status]")).to_have_text("Copied: comment, test.")
+    status(page, "Copied: comment, test.")
     expect(page.locator(".by-hand")).to_have_count(0)
     expect(button).to_be_focused()
 
 
-def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
+def test_text_is_selected_where_copying_fails(visit: Visits, tea: Report) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% The report MUST show the text selected when the browser does not allow copying.
     page = opened(visit, tea)
@@ -202,18 +164,15 @@ def test_where_nothing_can_be_copied(visit: Visits, tea: Report) -> None:
     expect(area).to_have_count(1)
 
 
-def test_a_new_issue(visit: Visits, tea: Report) -> None:
+def test_a_new_issue(visit: Visits, tea: Report, states: Report) -> None:
     page = opened(visit, tea)
-    href = page.locator("#panel .issue a").get_attribute("href")
-    url = urlsplit(str(href))
+    url = urlsplit(str(page.locator("#panel .issue a").get_attribute("href")))
     assert f"{url.scheme}://{url.netloc}{url.path}" == "https://git.example/org/tea/issues/new"
     asked = parse_qs(url.query)
     assert asked["labels"] == ["compliance,compliance:MUST,spec:Tea"]
     assert asked["body"] == [f"> {quote_of(page)}\n\n{TARGET}\n"]
     assert asked["title"][0].startswith('hot-water: The "water" MUST be hot')
-
-
-def test_no_issues(visit: Visits, states: Report) -> None:
+    # Without an issue link none is offered.
     page = visit(f"{states.url}#tea/pot")
     page.locator("pre a").first.click()
     expect(page.locator("#panel .issue")).to_be_hidden()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
+from tests.slow.browser.pages import Visits, address, go
 from tests.slow.browser.reports import Report
-from tests.slow.browser.visits import Visits
 
 Row = tuple[str, ...]
-
 # The cells of every row, however much of the list is shown.
 ROWS = """() => document.querySelector('#requirements noscript').textContent.split('\\n')
     .filter(line => line.startsWith('<tr class=s'))
@@ -22,13 +20,6 @@ ROWS = """() => document.querySelector('#requirements noscript').textContent.spl
 def rows(page: Page) -> list[Row]:
     """Status, level, section, text, numbers of code and tests, notes of each requirement."""
     return [tuple(row) for row in page.evaluate(ROWS)]
-
-
-def shown(page: Page) -> int:
-    """How many requirements the page says it shows."""
-    said = page.locator("#count").inner_text()
-    found = re.match(r"\d+", said)
-    return int(found[0]) if found else 0
 
 
 FILTERS: dict[str, Callable[[Row], bool]] = {
@@ -47,36 +38,22 @@ FILTERS: dict[str, Callable[[Row], bool]] = {
 }
 
 
-@pytest.mark.parametrize("query", FILTERS)
-def test_a_filter_of_a_link(visit: Visits, s2n: Report, query: str) -> None:
-    page = visit(f"{s2n.url}#requirements?{query}")
-    expected = sum(map(FILTERS[query], rows(page)))
-    assert expected > 0
-    assert shown(page) == expected
-    assert page.locator("#requirements tbody tr").count() >= min(100, expected)
+def test_the_filters_of_links(visit: Visits, s2n: Report) -> None:
+    page = visit(f"{s2n.url}#requirements?")
+    all_rows = rows(page)
+    for query, is_wanted in FILTERS.items():
+        go(page, f"#requirements?{query}")
+        expected = sum(map(is_wanted, all_rows))
+        expect(page.locator("#count")).to_have_text(re.compile(rf"^{expected} "))
+        assert page.locator("#requirements tbody tr").count() >= min(100, expected) > 0
 
 
-def test_features_and_tags(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements")
-    select = page.locator("#filters [name=feature]")
-    expect(select.locator("option")).to_have_text(["any", "cutlery", "later"])
-    select.select_option("cutlery")
-    expect(page.locator("#count")).to_have_text("1 of 10 requirements")
-    assert page.evaluate("location.hash") == "#requirements?feature=cutlery"
-
-
-def test_another_word_for_to_do(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements?status=todo")
-    expect(page.locator("#count")).to_have_text("2 of 10 requirements")
-
-
-def test_what_is_chosen_is_in_the_address(visit: Visits, s2n: Report) -> None:
+def test_filters_are_in_the_address(visit: Visits, s2n: Report) -> None:
     ##= man/spec/page.md#links
     ##% The report MUST write the filters of a list into its address, and show how many requirements remain.
     page = visit(f"{s2n.url}#requirements")
-    page.check("#filters [value=uncited]")
-    page.check("#filters [value=to-do]")
-    page.check("#filters [value=MUST]")
+    for value in ("uncited", "to-do", "MUST"):
+        page.check(f"#filters [value={value}]")
     page.fill("#filters [name=q]", "server hello")
     expect(page).to_have_url(f"{s2n.url}#requirements?status=uncited,to-do&level=MUST&q=server%20hello")
     said, found = page.locator("#count").inner_text(), page.locator("#requirements tbody").inner_text()
@@ -87,75 +64,74 @@ def test_what_is_chosen_is_in_the_address(visit: Visits, s2n: Report) -> None:
     assert page.is_checked("#filters [value=to-do]")
 
 
-def test_they_are_remembered(visit: Visits, s2n: Report) -> None:
+def test_filters_are_remembered(visit: Visits, s2n: Report) -> None:
     page = visit(f"{s2n.url}#requirements")
     page.check("#filters [value=SHOULD]")
     expect(page).to_have_url(f"{s2n.url}#requirements?level=SHOULD")
     said = page.locator("#count").inner_text()
-    page.goto("about:blank")
-    page.goto(f"{s2n.url}#requirements")
-    expect(page.locator("#count")).to_have_text(said)
-    page.goto("about:blank")
-    page.goto(f"{s2n.url}#requirements?")
-    expect(page.locator("#count")).to_have_text("798 requirements")
-
-
-@pytest.mark.parametrize("text", ["ClientHello", "CLIENTHELLO", "  clienthello ", "rfc  8446,", "section-4.2.8"])
-def test_text_is_found(visit: Visits, s2n: Report, text: str) -> None:
-    page = visit(f"{s2n.url}#requirements")
-    page.fill("#filters [name=q]", text)
-    expect(page.locator("#count")).to_contain_text(" of 798 requirements")
-    assert shown(page) > 0
-
-
-def test_words_are_found_across_line_ends(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements")
-    page.fill("#filters [name=q]", "should BE\u00a0  round")
-    expect(page.locator("#requirements tbody td:nth-child(4)")).to_have_text(["It SHOULD be round."])
-    page.fill("#filters [name=q]", "be <b>brown")
-    expect(page.locator("#requirements tbody td:nth-child(4)")).to_have_text(["It MAY be <b>brown</b>."])
-
-
-def test_nothing_matches(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements")
-    page.fill("#filters [name=q]", "coffee")
-    expect(page.locator("#count")).to_have_text("No requirement matches: clear the filters")
-    page.click("#count button")
-    expect(page.locator("#count")).to_have_text("10 requirements")
-    assert page.input_value("#filters [name=q]") == ""
-    assert page.evaluate("location.hash") == "#requirements?"
-    page.check("#filters [value=MAY]")
-    expect(page.locator("#count")).to_have_text("4 of 10 requirements")
-    page.click("#filters [type=reset]")
-    expect(page.locator("#count")).to_have_text("10 requirements")
-
-
-def test_enter_keeps_the_page(visit: Visits, states: Report) -> None:
-    page = visit(f"{states.url}#requirements")
-    page.fill("#filters [name=q]", "pot")
-    page.press("#filters [name=q]", "Enter")
-    expect(page.locator("#count")).to_have_text("6 of 10 requirements")
-
-
-def test_a_long_list_is_shown_bit_by_bit(visit: Visits, s2n: Report) -> None:
-    page = visit(f"{s2n.url}#requirements?")
+    for fragment, expected in (("#requirements", said), ("#requirements?", "798 requirements")):
+        page.goto("about:blank")
+        page.goto(s2n.url + fragment)
+        expect(page.locator("#count")).to_have_text(expected)
+    # A long list is shown bit by bit, to its end.
     expect(page.locator("#requirements tbody tr")).to_have_count(798)
+
+
+def test_text_is_found(visit: Visits, s2n: Report, states: Report) -> None:
+    page = visit(f"{s2n.url}#requirements")
+    for text in ("ClientHello", "CLIENTHELLO", "  clienthello ", "rfc  8446,", "section-4.2.8"):
+        page.fill("#filters [name=q]", text)
+        expect(page.locator("#count")).to_have_text(re.compile(r"^[1-9]\d* of 798 requirements"))
+    page = visit(f"{states.url}#requirements")
+    # Words are found across line ends.
+    for text, found in (
+        ("should BE\u00a0  round", "It SHOULD be round."),
+        ("be <b>brown", "It MAY be <b>brown</b>."),
+    ):
+        page.fill("#filters [name=q]", text)
+        expect(page.locator("#requirements tbody td:nth-child(4)")).to_have_text([found])
+
+
+def test_choices_and_their_counts(visit: Visits, states: Report) -> None:
+    page = visit(f"{states.url}#requirements?status=todo")
+    count, query = page.locator("#count"), page.locator("#filters [name=q]")
+    expect(count).to_have_text("2 of 10 requirements")
+    page.click("#filters [type=reset]")
+    select = page.locator("#filters [name=feature]")
+    expect(select.locator("option")).to_have_text(["any", "cutlery", "later"])
+    select.select_option("cutlery")
+    expect(count).to_have_text("1 of 10 requirements")
+    assert address(page) == "#requirements?feature=cutlery"
+    page.click("#filters [type=reset]")
+    query.fill("coffee")
+    expect(count).to_have_text("No requirement matches: clear the filters")
+    page.click("#count button")
+    expect(count).to_have_text("10 requirements")
+    assert (query.input_value(), address(page)) == ("", "#requirements?")
+    page.check("#filters [value=MAY]")
+    expect(count).to_have_text("4 of 10 requirements")
+    page.click("#filters [type=reset]")
+    expect(count).to_have_text("10 requirements")
+    # The return key leaves the reader on the page.
+    query.fill("pot")
+    query.press("Enter")
+    expect(count).to_have_text("6 of 10 requirements")
 
 
 def test_sources(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#sources")
-    files = page.locator("#sources .file")
-    expect(page.locator("#source-count")).to_have_text("2 files")
+    files, count = page.locator("#sources .file"), page.locator("#source-count")
+    expect(count).to_have_text("2 files")
     page.fill("#source-filter [name=q]", "A.RS")
-    expect(page.locator("#source-count")).to_have_text("1 of 2 files")
+    expect(count).to_have_text("1 of 2 files")
     expect(files).to_have_count(1)
-    assert page.evaluate("location.hash") == "#sources?q=A.RS"
+    assert address(page) == "#sources?q=A.RS"
     page.reload()
     expect(files).to_have_count(1)
-    expect(page.locator("#source-count")).to_have_text("1 of 2 files")
+    expect(count).to_have_text("1 of 2 files")
 
 
-def test_what_leaves_no_choice_is_not_offered(visit: Visits, h3: Report) -> None:
+def test_filters_without_a_choice_are_hidden(visit: Visits, h3: Report) -> None:
     page = visit(f"{h3.url}#requirements?")
     expect(page.locator("select[name=spec]")).to_be_visible()
     expect(page.locator("select[name=test]")).to_be_visible()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.retrieval import passes, render
-from tests.unit.search.quality import Scores, scores
+from tests.unit.queries.search_quality import Scores, scores
 
 GOOD = Scores(0.5, 0.75, 0.5, 0.6, 0.55)
 BETTER = GOOD._replace(recall_5=0.51, reciprocal=0.56)

@@ -19,7 +19,7 @@ from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
 from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store
 from tests.unit.knowledge.stored import DAY, NOW, plain
-from tests.unit.search.vectors.made import embedder
+from tests.unit.queries.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
 
 BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"

@@ -1,15 +1,99 @@
-"""Cards, and what follows from them"""
+"""The catalogue of a project: its specifications, requirements and citations."""
 
 from __future__ import annotations
 
+import pytest
 from blake3 import blake3
 from msgspec import msgpack
 
-from duvet.model import Kind, Level
+from duvet import MemoryTree, Project
+from duvet.errors import UnreadableError
+from duvet.model import Format, Kind, Level
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State, Status
+from tests.unit.queries.made import FILES, catalogue_of_files
 
-SPECIFICATION = SpecificationCard(
+SPECIFICATIONS = (
+    SpecificationCard(
+        "pot", "Pot", "pot.md", "The lid is round. The lid MUST fit.", "pot.md", "pot.md",
+        (SectionCard("pot", "Pot"), SectionCard("lid", "Lid")),
+    ),
+    SpecificationCard(
+        "tea", "Tea", "tea.md", "How tea is made.", "tea.md", "tea.md",
+        (SectionCard("tea", "Tea"), SectionCard("brewing", "Brewing"), SectionCard("serving", "Serving")),
+    ),
+    SpecificationCard(
+        "spoon", "Spoon", "spoon.md", "A spoon is small.", "spoon.md", "spoon.md", (SectionCard("spoon", "Spoon"),)
+    ),
+)  # fmt: skip
+REQUIREMENTS = (
+    RequirementCard(0, "lid", "The lid is round.", Level.AUTO, State.UNCITED, 5, ()),
+    RequirementCard(0, "lid", "The lid MUST fit.", Level.MUST, State.UNCITED, 6, ()),
+    RequirementCard(1, "brewing", "The water MUST boil.", Level.MUST, State.COMPLETE, 7, (0, 9)),
+    RequirementCard(1, "brewing", "The leaves MUST be dry.", Level.MUST, State.MISSING_TEST, 8, (1, 3)),
+    RequirementCard(1, "brewing", "The leaves MUST NOT be old.", Level.MUST, State.TO_DO, 9, (4, 5)),
+    RequirementCard(1, "brewing", "The cup MUST be warm and clean.", Level.MUST, State.PARTIAL, 10, (2,)),
+    RequirementCard(1, "brewing", "The host MUST smile.", Level.MUST, State.MISSING_IMPLEMENTATION, 11, (10,)),
+    RequirementCard(1, "brewing", "Milk MAY be added.", Level.MAY, State.UNCITED, 12, ()),
+    RequirementCard(1, "brewing", "Sugar SHOULD be brown.", Level.SHOULD, State.EXCEPTION, 13, (6,)),
+    RequirementCard(1, "brewing", "A lemon SHOULD be at hand.", Level.SHOULD, State.IMPLIED, 14, (7,)),
+    RequirementCard(1, "serving", "Everybody SHOULD wait.", Level.SHOULD, State.UNCITED, 18, ()),
+    RequirementCard(1, "serving", "A biscuit MAY be offered.", Level.MAY, State.MISSING_TEST, 19, (8,)),
+)
+
+
+def citation(line: int, kind: Kind, quote: str, requirement: int, span: tuple[int, int], **more: str) -> CitationCard:
+    path, section = more.get("path", "src/brewing.rs"), more.get("section", "brewing")
+    notes = (more.get("reason", ""), more.get("feature", ""), more.get("issue", ""))
+    return CitationCard(path, line, kind, f"tea.md#{section}", quote, *notes, 1, section, (requirement,), span)
+
+
+CITATIONS = (
+    citation(2, Kind.CITATION, "The water MUST boil.", 2, (20, 63)),
+    citation(5, Kind.CITATION, "The leaves MUST be dry.", 3, (84, 130)),
+    citation(8, Kind.CITATION, "The cup MUST be warm", 5, (150, 193)),
+    citation(13, Kind.TODO, "The leaves MUST be dry.", 3, (213, 310), feature="drying", issue="12"),
+    citation(19, Kind.TODO, "The leaves MUST NOT be old.", 4, (316, 376)),
+    citation(23, Kind.TODO, "The leaves MUST NOT be old.", 4, (382, 486), issue="https://issues.example/7"),
+    citation(28, Kind.EXCEPTION, "Sugar SHOULD be brown.", 8, (492, 587), reason="There is no other here."),
+    citation(33, Kind.IMPLICATION, "A lemon SHOULD be at hand.", 9, (593, 659)),
+    citation(37, Kind.EXCEPTION, "A biscuit MAY be offered.", 11, (665, 728), section="serving"),
+    citation(2, Kind.TEST, "The water MUST boil.", 2, (21, 64), path="tests/test_brewing.rs"),
+    citation(5, Kind.TEST, "The host MUST smile.", 6, (94, 137), path="tests/test_brewing.rs"),
+)
+
+
+def test_the_catalogue_of_a_project() -> None:
+    assert catalogue_of_files() == Catalogue(SPECIFICATIONS, REQUIREMENTS, CITATIONS, ())
+
+
+def test_a_citation_of_an_unknown_section() -> None:
+    changed = catalogue_of_files(**{"src/brewing.rs": "//= tea.md#nowhere\n//# The water MUST boil.\n"})
+    quote, remark = "The water MUST boil.", 'missing section "nowhere" in tea.md'
+    assert changed.citations[0] == CitationCard(
+        "src/brewing.rs", 1, Kind.CITATION, "tea.md#nowhere", quote, "", "", "", -1, "", (), (4, 43), remark=remark
+    )
+    assert [problem.code for problem in changed.problems] == ["DUV043"]
+
+
+def test_requirements_know_their_lines_in_any_order() -> None:
+    """Requirements come section by section; the bytes of a quote in the text above are looked up again."""
+    pot = "# Pot\n\n## Lid\n\nThe lid MUST\nfit. It MUST be flat.\n\n## Lid\n\nIt\n\nMUST shine.\n"
+    found = catalogue_of_files(**{"pot.md": pot, "src/brewing.rs": ""}).requirements
+    assert [(card.section, card.text, card.line) for card in found if card.specification == 0] == [
+        ("lid", "The lid MUST fit.", 5),
+        ("lid", "It MUST be flat.", 6),
+        ("lid-1", "MUST shine.", 12),
+    ]
+
+
+def test_a_configured_format_makes_no_second_specification() -> None:
+    config = FILES[".duvet/config.toml"].replace('source = "pot.md"', 'source = "pot.md"\nformat = "markdown"')
+    changed = catalogue_of_files(**{".duvet/config.toml": config})
+    assert [card.id for card in changed.specifications] == ["pot", "tea", "spoon"]
+
+
+RFC = SpecificationCard(
     "rfc1", "RFC 1", "https://a.example/rfc1", "", "https://a.example/rfc1", "rfc1.txt", (SectionCard("s-1", "Tea"),)
 )
 REQUIREMENT = RequirementCard(0, "s-1", "The pot MUST be warm.", Level.MUST, State.EXCEPTION, 3, (0,))
@@ -21,31 +105,34 @@ ASTRAY = CitationCard(
     "b.py", 1, Kind.TEST, "rfc1.txt#s-9", "The pot", "", "", "", specification=-1, section="",
     requirements=(), span=(1, 2)
 )  # fmt: skip
-CATALOGUE = Catalogue((SPECIFICATION,), (REQUIREMENT,), (CITATION, ASTRAY), ())
+CARDS = Catalogue((RFC,), (REQUIREMENT,), (CITATION, ASTRAY), ())
 ID = blake3(b"The pot MUST be warm.").hexdigest()
 
 
-def test_a_requirement_is_known_by_its_text() -> None:
-    assert (REQUIREMENT.id, CATALOGUE.ids) == (ID, (ID,))
-
-
-def test_a_state_has_a_status() -> None:
-    assert REQUIREMENT.status is Status.DONE
-
-
-def test_where_a_requirement_stands() -> None:
-    assert CATALOGUE.specification_of(REQUIREMENT) is SPECIFICATION
-    assert CATALOGUE.target_of(REQUIREMENT) == "https://a.example/rfc1#s-1"
-    assert CATALOGUE.full_path_of(REQUIREMENT) == f"/specifications/rfc1/sections/s-1/requirements/{ID[:12]}"
-
-
-def test_a_specification_knows_its_sections() -> None:
-    assert (SPECIFICATION.titles, SPECIFICATION.full_path) == ({"s-1": "Tea"}, "/specifications/rfc1")
-
-
-def test_a_citation_is_known_by_its_place() -> None:
+def test_what_follows_from_the_cards() -> None:
+    assert (REQUIREMENT.id, CARDS.ids, REQUIREMENT.status) == (ID, (ID,), Status.DONE)
+    assert CARDS.specification_of(REQUIREMENT) is RFC
+    assert CARDS.target_of(REQUIREMENT) == "https://a.example/rfc1#s-1"
+    assert CARDS.full_path_of(REQUIREMENT) == f"/specifications/rfc1/sections/s-1/requirements/{ID[:12]}"
+    assert (RFC.titles, RFC.full_path) == ({"s-1": "Tea"}, "/specifications/rfc1")
     assert [(one.id, one.is_valid) for one in (CITATION, ASTRAY)] == [("a.py:7", True), ("b.py:1", False)]
+    assert msgpack.decode(msgpack.encode(CARDS), type=Catalogue) == CARDS
 
 
-def test_it_is_the_same_when_it_is_read_again() -> None:
-    assert msgpack.decode(msgpack.encode(CATALOGUE), type=Catalogue) == CATALOGUE
+CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.txt', format = 'ietf' }]\n"
+TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
+
+
+def test_a_specification_is_loaded_in_its_configured_format() -> None:
+    project = Project(tree=MemoryTree({".duvet/config.toml": CONFIG, "pot.txt": TEXT}))
+    loaded = [project.specification(card) for card in project.catalogue.specifications]
+    shown = [(one.format, [section.id for section in one.sections]) for one in loaded]
+    assert (Format.IETF, ["section-1"]) in shown
+
+
+def test_a_specification_that_has_changed_is_refused() -> None:
+    files = {".duvet/config.toml": CONFIG, "pot.txt": TEXT}
+    (card, *_) = Project(tree=MemoryTree(files)).catalogue.specifications
+    project = Project(tree=MemoryTree({**files, "pot.txt": b"2.  Spout\n\n   It MUST NOT drip.\n"}))
+    with pytest.raises(UnreadableError, match="it has changed meanwhile"):
+        project.specification(card)

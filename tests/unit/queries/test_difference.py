@@ -1,182 +1,318 @@
-"""Which requirements have come, gone, moved or changed from one state of a project to another."""
+"""Changes of requirements, citations and coverage between two states of a project."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
+from msgspec.structs import replace
 
-from duvet.queries.difference import compare_catalogues
-from tests.unit.queries.compared import (
-    FILES,
-    SOURCE,
-    SPECIFICATION,
-    WARM,
-    catalogue,
-    catalogue_of,
-    changed,
-    cites,
-    told,
+from duvet.queries.difference import (
+    CitationChange,
+    CoverageChange,
+    Difference,
+    RequirementChange,
+    StaleCitation,
+    compare_catalogues,
 )
+from duvet.queries.records import RequirementRow
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.records import State
+from tests.made import read_files
+from tests.unit.queries.made import PROJECTS, make_catalogue
+
+FILES = read_files(PROJECTS / "changing")
+CONFIG, SOURCE, SPECIFICATION = FILES.values()
+WARM = "The pot MUST be warm."
 
 
-def test_nothing() -> None:
-    assert told(changed()) == {}
+def state(files: Mapping[str, str]) -> Catalogue:
+    """The project with some files changed."""
+    return make_catalogue({**FILES, **files})
 
 
-@pytest.mark.parametrize(
-    "now",
-    [
-        {"pot": "", "other": SOURCE},
-        {"pot": "# more\n\n\n" + SOURCE},
-        {"pot": SOURCE.partition("\n\n")[2], "other": SOURCE.partition("\n\n")[0]},
-        {"pot": SOURCE.replace("MUST be", "MUST\n//# be")},
-        {"tea": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")},
-    ],
-    ids=["renamed", "shifted", "split", "quote wrapped", "specification wrapped"],
-)
-def test_what_is_no_change(now: dict[str, str]) -> None:
+def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
+    """A comment."""
+    return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
+
+
+PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
+
+
+def summary(difference: Difference) -> dict[str, list[object]]:
+    """The parts that are not empty, in short."""
+    parts = {name: [_shorten(one) for one in getattr(difference, name)] for name in PARTS}
+    return {name: found for name, found in parts.items() if found}
+
+
+def _shorten(one: object) -> object:
+    match one:
+        case RequirementRow():
+            return f"{one.target}: {one.text}"
+        case CoverageChange():
+            return (one.then.status, one.now.status, one.lost, one.gained)
+        case CitationChange():
+            return (one.kind, one.text, one.places)
+        case StaleCitation():
+            return (f"{one.file_path}:{one.line_number}", one.kind, one.quote, one.message)
+    assert isinstance(one, RequirementChange)
+    return (_shorten(one.then), _shorten(one.now))
+
+
+BLUE = "The pot SHOULD be blue."
+CHIPPED = "The cup MAY be chipped."
+TWO_SPECIFICATIONS = {
+    ".duvet/config.toml": CONFIG + '[[specification]]\nsource = "water.md"\n',
+    "tea.md": "# A\n\n## One\n\nIt MUST be.\n",
+    "water.md": "# A\n\n## One\n\nIt MUST be.\n",
+    "pot.rs": "",
+}
+LOST: dict[str, list[object]] = {"coverage_lost": [("done", "not started", ("implementation", "tests"), ())]}
+STALE = 'could not find text in section "pot" of tea.md'
+BOTH = cites(WARM) + cites(CHIPPED, section="cup")
+BREAKABLE = SPECIFICATION.replace("The cup MAY", "Cups break. The cup MAY")
+CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]]] = {
+    "nothing": ({}, {}, {}),
+    "a renamed source": ({}, {"pot.rs": "", "other.rs": SOURCE}, {}),
+    "a shifted source": ({}, {"pot.rs": "# more\n\n\n" + SOURCE}, {}),
+    "a split source": ({}, {"pot.rs": SOURCE.partition("\n\n")[2], "other.rs": SOURCE.partition("\n\n")[0]}, {}),
+    "a wrapped quote": ({}, {"pot.rs": SOURCE.replace("MUST be", "MUST\n//# be")}, {}),
+    "a wrapped specification": (
+        {},
+        {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")},
+        {},
+    ),
+    "a sentence that moves": (
+        {},
+        {"tea.md": SPECIFICATION.replace(f"{BLUE}\n", "") + f"{BLUE}\n"},
+        {"requirements_moved": [(f"tea.md#pot: {BLUE}", f"tea.md#cup: {BLUE}")]},
+    ),
+    "a cited sentence that moves": (
+        {},
+        {"tea.md": SPECIFICATION.replace(f"{WARM}\n", "") + f"{WARM}\n"},
+        {
+            **LOST,
+            "citations_stale": [("pot.rs:1", "citation", WARM, STALE), ("pot.rs:4", "test", WARM, STALE)],
+            "requirements_moved": [(f"tea.md#pot: {WARM}", f"tea.md#cup: {WARM}")],
+        },
+    ),
+    "a move within one specification, not from another": (
+        TWO_SPECIFICATIONS,
+        TWO_SPECIFICATIONS | {"tea.md": "# A\n", "water.md": "# A\n\n## Two\n\nIt MUST be.\n"},
+        {
+            "requirements_removed": ["tea.md#one: It MUST be."],
+            "requirements_moved": [("water.md#one: It MUST be.", "water.md#two: It MUST be.")],
+        },
+    ),
+    "a renamed section": (
+        {},
+        {"tea.md": SPECIFICATION.replace("## Cup", "## Mug")},
+        {"requirements_moved": [(f"tea.md#cup: {CHIPPED}", f"tea.md#mug: {CHIPPED}")]},
+    ),
+    "a reworded sentence": (
+        {},
+        {"tea.md": SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green")},
+        {"requirements_changed": [(f"tea.md#pot: {BLUE}", "tea.md#pot: The pot MUST be blue or green.")]},
+    ),
+    "a reworded sentence with its citations": (
+        {},
+        {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "pot.rs": SOURCE.replace("be warm", "be hot")},
+        {"requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#pot: The pot MUST be hot.")]},
+    ),
+    "a reworded sentence in a renamed section loses its coverage": (
+        {},
+        {"tea.md": SPECIFICATION.replace("## Pot", "## Can").replace("MUST be warm", "MUST be as warm"), "pot.rs": ""},
+        {
+            **LOST,
+            "requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#can: The pot MUST be as warm.")],
+            "requirements_moved": [(f"tea.md#pot: {BLUE}", f"tea.md#can: {BLUE}")],
+            "citations_removed": [("citation", WARM, ("pot.rs:1",)), ("test", WARM, ("pot.rs:4",))],
+        },
+    ),
+    # Sections that nothing else has moved to are known by their names.
+    "a reworded sentence in a renamed specification": (
+        {},
+        {
+            ".duvet/config.toml": CONFIG.replace("tea.md", "mug.md"),
+            "mug.md": SPECIFICATION.replace("MAY be chipped", "MAY be a little chipped"),
+            "pot.rs": SOURCE.replace("tea.md", "mug.md"),
+        },
+        {
+            "requirements_changed": [(f"tea.md#cup: {CHIPPED}", "mug.md#cup: The cup MAY be a little chipped.")],
+            "requirements_moved": [
+                (f"tea.md#pot: {WARM}", f"mug.md#pot: {WARM}"),
+                (f"tea.md#pot: {BLUE}", f"mug.md#pot: {BLUE}"),
+            ],
+        },
+    ),
+    "a specification that still exists has no successor": (
+        {"pot.rs": ""},
+        {
+            ".duvet/config.toml": CONFIG + CONFIG[CONFIG.index("[[specification]]") :].replace("tea.md", "mug.md"),
+            "tea.md": f"# Tea\n\n## Pot\n\n{WARM}\n",
+            "mug.md": f"# Mug\n\n## Pot\n\n{BLUE}\n\n## Cup\n\nThe cup MAY be a little chipped.\n",
+            "pot.rs": SOURCE,
+        },
+        {
+            "coverage_gained": [("not started", "done", (), ("implementation", "tests"))],
+            "requirements_added": ["mug.md#cup: The cup MAY be a little chipped."],
+            "requirements_removed": [f"tea.md#cup: {CHIPPED}"],
+            "requirements_moved": [(f"tea.md#pot: {BLUE}", f"mug.md#pot: {BLUE}")],
+            "citations_added": [("citation", WARM, ("pot.rs:1",)), ("test", WARM, ("pot.rs:4",))],
+        },
+    ),
+    "one citation of several": (
+        {"a.rs": SOURCE, "b.rs": SOURCE},
+        {"b.rs": SOURCE, "c.rs": cites(WARM, "todo")},
+        {
+            "citations_removed": [("citation", WARM, ("a.rs:1",)), ("test", WARM, ("a.rs:4",))],
+            "citations_added": [("todo", WARM, ("c.rs:1",))],
+        },
+    ),
+    "citations of text that is no requirement": (
+        {"tea.md": BREAKABLE, "a.rs": "//= tea.md#cup\n\n"},
+        {"tea.md": BREAKABLE, "a.rs": cites("Cups break.", section="cup")},
+        {
+            "citations_removed": [("citation", "Cup", ("a.rs:1",))],
+            "citations_added": [("citation", "Cups break.", ("a.rs:1",))],
+        },
+    ),
+    "each reason why a citation went stale": (
+        {"pot.rs": BOTH},
+        {"pot.rs": BOTH, "tea.md": SPECIFICATION.replace("be warm", "be hot").replace("## Cup", "## Mug")},
+        {
+            "coverage_lost": [
+                ("needs tests", "not started", ("implementation",), ()),
+                ("needs tests", "not started", ("implementation",), ()),
+            ],
+            "citations_stale": [
+                ("pot.rs:1", "citation", WARM, STALE),
+                ("pot.rs:5", "citation", CHIPPED, 'missing section "cup" in tea.md'),
+            ],
+            "requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#pot: The pot MUST be hot.")],
+            "requirements_moved": [(f"tea.md#cup: {CHIPPED}", f"tea.md#mug: {CHIPPED}")],
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("then", "now", "expected"), CHANGES.values(), ids=CHANGES)
+def test_changes(then: dict[str, str], now: dict[str, str], expected: dict[str, list[object]]) -> None:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
-    assert told(changed(**now)) == {}
-
-
-def test_requirements_added_and_removed() -> None:
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
     ##% when their section or specification was renamed.
-    now = SPECIFICATION.replace("The cup MAY be chipped.", "Every saucer SHALL match.\nIt MUST NOT leak tea.")
-    difference = changed(tea=now)
-    assert told(difference) == {
-        "requirements_added": ["tea.md#cup: Every saucer SHALL match.", "tea.md#cup: It MUST NOT leak tea."],
-        "requirements_removed": ["tea.md#cup: The cup MAY be chipped."],
+    assert summary(compare_catalogues(state(then), state(now))) == expected
+
+
+def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() -> None:
+    lines = "Every saucer SHALL match.\nIt MUST NOT leak tea.\nSugar MUST be there."
+    sources = cites("It MUST NOT leak tea.", section="cup") + cites("Sugar MUST be there.", "todo", "cup")
+    difference = compare_catalogues(
+        state({}), state({"tea.md": SPECIFICATION.replace(CHIPPED, lines), "a.rs": sources})
+    )
+    assert [row.text for row in difference.uncited] == ["Every saucer SHALL match.", "Sugar MUST be there."]
+    assert summary(difference) | {"citations_added": []} == {
+        "requirements_added": [f"tea.md#cup: {line}" for line in lines.splitlines()],
+        "requirements_removed": [f"tea.md#cup: {CHIPPED}"],
+        "citations_added": [],
     }
-    assert (difference.then.requirements, difference.now.requirements) == (3, 4)
-    assert [row.text for row in difference.uncited] == ["Every saucer SHALL match.", "It MUST NOT leak tea."]
+    assert (difference.then.requirements, difference.now.requirements) == (3, 5)
 
 
-def test_new_requirements_are_cited_by_anything_but_todos() -> None:
-    now = SPECIFICATION + "\nSugar MUST be there.\n\nMilk MUST be there as well.\n"
-    sources = cites("Sugar MUST be there.", section="cup") + cites("Milk MUST be there as well.", "todo", "cup")
-    difference = changed(tea=now, more=sources)
-    assert [row.text for row in difference.uncited] == ["Milk MUST be there as well."]
-
-
-def test_a_sentence_moves() -> None:
-    ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
-    ##% when their section or specification was renamed.
-    blue = "The pot SHOULD be blue.\n"
-    difference = changed(tea=SPECIFICATION.replace(blue, "") + blue)
-    assert told(difference) == {
-        "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#cup: The pot SHOULD be blue.")]
-    }
-
-
-def test_a_cited_sentence_moves() -> None:
-    warm = WARM + "\n"
-    assert told(changed(tea=SPECIFICATION.replace(warm, "") + warm)) == {
-        "coverage_lost": [("done", "not started", ("implementation", "tests"), ())],
-        "citations_stale": [
-            ("pot.rs:1", "citation", WARM, 'could not find text in section "pot" of tea.md'),
-            ("pot.rs:4", "test", WARM, 'could not find text in section "pot" of tea.md'),
-        ],
-        "requirements_moved": [(f"tea.md#pot: {WARM}", f"tea.md#cup: {WARM}")],
-    }
-
-
-def test_a_sentence_moves_within_its_specification() -> None:
-    sentence = "# A\n\n## One\n\nIt MUST be.\n"
-    config = FILES[".duvet/config.toml"] + '[[specification]]\nsource = "water.md"\n'
-    then = {".duvet/config.toml": config, "tea.md": sentence, "water.md": sentence}
-    now = {**then, "tea.md": "# A\n", "water.md": sentence.replace("One", "Two")}
-    assert told(compare_catalogues(catalogue_of(then), catalogue_of(now))) == {
-        "requirements_removed": ["tea.md#one: It MUST be."],
-        "requirements_moved": [("water.md#one: It MUST be.", "water.md#two: It MUST be.")],
-    }
-
-
-def test_a_section_has_another_name() -> None:
-    assert told(changed(tea=SPECIFICATION.replace("## Cup", "## Mug"))) == {
-        "requirements_moved": [("tea.md#cup: The cup MAY be chipped.", "tea.md#mug: The cup MAY be chipped.")]
-    }
-
-
-def test_a_sentence_is_reworded() -> None:
-    ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
-    ##% when their section or specification was renamed.
-    assert told(changed(tea=SPECIFICATION.replace("SHOULD be blue", "MUST be blue or green"))) == {
-        "requirements_changed": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#pot: The pot MUST be blue or green.")]
-    }
-
-
-def test_a_sentence_is_reworded_in_a_section_with_another_name() -> None:
-    """What it has lost is lost all the same."""
-    now = SPECIFICATION.replace("## Pot", "## Can").replace("MUST be warm", "MUST be as warm")
-    assert told(changed(tea=now, pot="")) == {
-        "coverage_lost": [("done", "not started", ("implementation", "tests"), ())],
-        "requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#can: The pot MUST be as warm.")],
-        "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "tea.md#can: The pot SHOULD be blue.")],
-        "citations_removed": [("citation", WARM, ("pot.rs:1",)), ("test", WARM, ("pot.rs:4",))],
-    }
-
-
-def test_a_sentence_is_reworded_in_a_specification_with_another_name() -> None:
-    """A draft has become a standard: sections that nothing else has moved to are known by their names."""
-    now = {
-        ".duvet/config.toml": FILES[".duvet/config.toml"].replace("tea.md", "mug.md"),
-        "mug.md": SPECIFICATION.replace("MAY be chipped", "MAY be a little chipped"),
-        "pot.rs": SOURCE.replace("tea.md", "mug.md"),
-    }
-    assert told(compare_catalogues(catalogue(), catalogue_of(now))) == {
-        "requirements_changed": [
-            ("tea.md#cup: The cup MAY be chipped.", "mug.md#cup: The cup MAY be a little chipped.")
-        ],
-        "requirements_moved": [
-            (f"tea.md#pot: {WARM}", f"mug.md#pot: {WARM}"),
-            ("tea.md#pot: The pot SHOULD be blue.", "mug.md#pot: The pot SHOULD be blue."),
-        ],
-    }
-
-
-def test_a_specification_that_is_still_there_has_no_successor() -> None:
-    config = FILES[".duvet/config.toml"]
-    now = {
-        ".duvet/config.toml": config + config[config.index("[[specification]]") :].replace("tea.md", "mug.md"),
-        "tea.md": "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n",
-        "mug.md": "# Mug\n\n## Pot\n\nThe pot SHOULD be blue.\n\n## Cup\n\nThe cup MAY be a little chipped.\n",
-    }
-    assert told(compare_catalogues(catalogue(pot=""), catalogue_of(now))) == {
-        "requirements_added": ["mug.md#cup: The cup MAY be a little chipped."],
-        "requirements_removed": ["tea.md#cup: The cup MAY be chipped."],
-        "requirements_moved": [("tea.md#pot: The pot SHOULD be blue.", "mug.md#pot: The pot SHOULD be blue.")],
-    }
-
-
-def test_the_most_alike_are_the_same() -> None:
+def test_the_most_similar_sentences_are_the_same() -> None:
     was = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be number {n}.\n" for n in (1, 2, 3))
     now = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be at number {n}.\n" for n in (3, 1, 2))
-    difference = compare_catalogues(catalogue(tea=was, pot=""), catalogue(tea=now, pot=""))
-    assert [(one.then.text[5], one.now.text[5]) for one in difference.requirements_changed] == [
-        ("3", "3"),
-        ("1", "1"),
-        ("2", "2"),
-    ]
+    difference = compare_catalogues(state({"tea.md": was, "pot.rs": ""}), state({"tea.md": now, "pot.rs": ""}))
+    found = [(one.then.text[5], one.now.text[5]) for one in difference.requirements_changed]
+    assert found == [("3", "3"), ("1", "1"), ("2", "2")]
 
 
-def test_a_cited_sentence_is_reworded_and_its_citations_with_it() -> None:
-    now = changed(tea=SPECIFICATION.replace("be warm", "be hot"), pot=SOURCE.replace("be warm", "be hot"))
-    assert told(now) == {"requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#pot: The pot MUST be hot.")]}
-
-
-def test_a_sentence_that_is_stated_binds_more() -> None:
-    stated = cites("The cup MAY be chipped.", "spec", "cup")
+def test_a_stated_sentence_gets_another_level() -> None:
+    stated = cites(CHIPPED, "spec", "cup")
     was, now = (stated.replace("//#", f"//= level={level}\n//#") for level in ("SHOULD", "MUST"))
-    difference = compare_catalogues(catalogue(more=was), catalogue(more=now))
+    difference = compare_catalogues(state({"more.rs": was}), state({"more.rs": now}))
     assert [(one.then.level, one.now.level) for one in difference.requirements_changed] == [("SHOULD", "MUST")]
-    assert list(told(difference)) == ["requirements_changed"]
+    assert list(summary(difference)) == ["requirements_changed"]
 
 
 def test_a_large_section_is_reworded_throughout() -> None:
     was = "# Tea\n\n" + "".join(f"The part {n} of every pot MUST be warm at {n}.\n" for n in range(2000))
-    difference = compare_catalogues(catalogue(tea=was, pot=""), catalogue(tea=was.replace("warm", "very hot"), pot=""))
-    assert len(difference.requirements_changed) == 2000
+    then, now = (state({"tea.md": text, "pot.rs": ""}) for text in (was, was.replace("warm", "very hot")))
+    assert len(compare_catalogues(then, now).requirements_changed) == 2000
+
+
+def test_a_citation_that_was_valid_goes_stale() -> None:
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list citations with their places when they were added, were removed, or became invalid without
+    ##% being edited.
+    known = cites("The pot MUST sing.")
+    now = {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "old.rs": f"\n{known}", "new.rs": known}
+    difference = compare_catalogues(state({"old.rs": known}), state(now))
+    assert summary(difference) == {
+        **LOST,
+        "citations_stale": [("pot.rs:1", "citation", WARM, STALE), ("pot.rs:4", "test", WARM, STALE)],
+        "requirements_changed": [(f"tea.md#pot: {WARM}", "tea.md#pot: The pot MUST be hot.")],
+    }
+    assert difference.losses == "1 requirement lost coverage, 2 citations went stale"
+
+
+def test_citations_of_a_specification_that_is_no_longer_configured_stay_as_they_are() -> None:
+    without = state({".duvet/config.toml": CONFIG[: CONFIG.index("[[specification]]")]})
+    rows = [f"tea.md#pot: {WARM}", f"tea.md#pot: {BLUE}", f"tea.md#cup: {CHIPPED}"]
+    assert summary(compare_catalogues(state({}), without)) == {"requirements_removed": rows}
+    assert summary(compare_catalogues(without, state({}))) == {"requirements_added": rows}
+
+
+@pytest.mark.parametrize(("one", "two"), [(1, 2), (1, 3), (2, 3)])
+def test_the_last_of_equal_citations_is_the_new_one(one: int, two: int) -> None:
+    few, many = (state({"pot.rs": "", "more.rs": cites(WARM) * count}) for count in (one, two))
+    places = tuple(f"more.rs:{1 + 4 * number}" for number in range(one, two))
+    assert summary(compare_catalogues(few, many)) == {"citations_added": [("citation", WARM, places)]}
+    assert summary(compare_catalogues(many, few)) == {"citations_removed": [("citation", WARM, places)]}
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "status_then", "status_now", "lost", "gained"),
+    [
+        ("citation test", "citation", "done", "needs tests", "tests", ""),
+        ("citation test", "test", "done", "in progress", "implementation", ""),
+        ("citation test", "", "done", "not started", "implementation tests", ""),
+        ("citation", "todo", "needs tests", "not started", "implementation", ""),
+        ("citation test implication", "implication", "done", "done", "tests", ""),
+        ("citation test", "exception", "done", "done", "implementation tests", ""),
+        ("exception", "", "done", "not started", "", ""),
+        ("", "citation", "not started", "needs tests", "", "implementation"),
+        ("citation", "citation test", "needs tests", "done", "", "tests"),
+        ("todo", "exception", "not started", "done", "", ""),
+        ("implication", "implication test", "done", "done", "", "tests"),
+    ],
+)
+def test_coverage_is_lost_or_gained(
+    was: str, now: str, status_then: str, status_now: str, lost: str, gained: str
+) -> None:
+    ##= man/spec/diff.md#differences
+    ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
+    ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
+    difference = compare_catalogues(_cited_by(was), _cited_by(now))
+    is_loss = bool(lost) or was == "exception"
+    change = (status_then, status_now, tuple(lost.split()), tuple(gained.split()))
+    found = {name: change for name, change in summary(difference).items() if name.startswith("coverage")}
+    assert found == {"coverage_lost" if is_loss else "coverage_gained": [change]}
+    assert difference.losses == ("1 requirement lost coverage" if is_loss else "")
+
+
+def _cited_by(kinds: str) -> Catalogue:
+    """The project with annotations of these types for one requirement."""
+    comments = [cites(WARM, kind) for kind in kinds.split()]
+    reason = "type=exception\n//= reason=too dear"
+    return state({"pot.rs": "".join(comments).replace("type=exception", reason)})
+
+
+def test_a_requirement_that_is_not_applicable_loses_nothing() -> None:
+    now = state({"pot.rs": ""})
+    settled = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in now.requirements)
+    for pair in ((state({}), replace(now, requirements=settled)), (replace(now, requirements=settled), now)):
+        difference = compare_catalogues(*pair)
+        assert not difference.coverage_lost and not difference.coverage_gained

@@ -1,4 +1,4 @@
-"""What a configuration says is not owed"""
+"""`[[not-applicable]]`: the requirements that targets mean, and entries that match nothing or have expired."""
 
 from __future__ import annotations
 
@@ -6,29 +6,113 @@ from datetime import date
 
 import pytest
 
+from duvet.errors import NotFoundError
 from duvet.model import Place, Problem
 from duvet.project.project import Project
 from duvet.trace.records import NotApplicable, State
-from tests.unit.reports.made import project
-from tests.unit.reports.made_not_owed import ENTRIES, TODAY, with_entries
+from duvet.tree.files import MemoryTree
+from tests.unit.queries.made import NUMBERED_FILES, RFC
+from tests.unit.reports.made import NOT_APPLICABLE, NOT_APPLICABLE_DAY, project, with_entries
+
+CONFIG = f"""\
+'$schema' = "duvet-cli/config/v1"
+specification = [
+  {{ source = "tea.md" }},
+  {{ source = "{RFC}" }},
+  {{ source = "empty.md" }},
+  {{ source = "https://host/gone" }},
+]
+"""
+TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
+FILES = {**NUMBERED_FILES, ".duvet/config.toml": CONFIG, "tea.md": TEA, "empty.md": "# Empty\n"}
+SCOPES = Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
+
+
+def texts(target: str, *, below: bool = True) -> list[str]:
+    return [SCOPES.requirements[index].text for index in SCOPES.of(target, below=below)]
+
+
+@pytest.mark.parametrize(
+    ("targets", "found"),
+    [
+        ("tea.md ./tea.md tea Tea", "It MUST be hot. It MUST be warm. It MAY be blue. It MUST close."),
+        ("tea.md#pot", "It MUST be warm. It MAY be blue."),
+        ("tea.md#tea", "It MUST be hot."),
+        ("empty.md empty.md#empty", ""),
+        (f"{RFC}.txt#10 {RFC}.html#10 HTTPS://WWW.RFC-EDITOR.ORG/rfc/rfc7#10", "Four MUST be."),
+    ],
+)
+def test_a_target_means_a_specification_or_a_section_without_its_subsections(targets: str, found: str) -> None:
+    assert [" ".join(texts(target)) for target in targets.split()] == [found] * len(targets.split())
+
+
+@pytest.mark.parametrize(
+    ("sections", "found"),
+    [
+        ("section-1 1", "One Two Three"),
+        ("1.1", "Two Three"),
+        ("section-1.1.1", "Three"),
+        ("10", "Four"),
+        ("A Saucer", "Five Six"),
+        ("appendix-A.1", "Six"),
+    ],
+)
+def test_a_numbered_section_includes_those_below_it(sections: str, found: str) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
+    ##% IETF text, or to the one that it quotes.
+    for section in sections.split():
+        assert texts(f"{RFC}#{section}") == [f"{word} MUST be." for word in found.split()]
+        assert texts(f"RFC 7#{section}", below=False) == [f"{found.split()[0]} MUST be."]
+
+
+@pytest.mark.parametrize(
+    ("target", "message", "hint"),
+    [
+        ("tee.md", 'there is no specification "tee.md"', "did you mean tea?"),
+        ("../tea.md", 'there is no specification "../tea.md"', "did you mean tea?"),
+        ("", 'there is no specification ""', "there are rfc7, tea, empty"),
+        ("http://", 'there is no specification "http://"', "there are rfc7, tea, empty"),
+        ("tea.md#poot", 'there is no section "poot" in tea.md', "did you mean pot?"),
+        ("tea.md#", 'there is no section "" in tea.md', "`duvet show tea` lists the sections"),
+        (f"{RFC}#1.2", f'there is no section "1.2" in {RFC}', "`duvet show rfc7` lists the sections"),
+    ],
+)
+def test_an_unknown_target_is_refused(target: str, message: str, hint: str) -> None:
+    with pytest.raises(NotFoundError) as error:
+        SCOPES.of(target)
+    assert (error.value.message, error.value.hint) == (message, hint)
+
+
+def test_targets_in_a_specification_that_could_not_be_loaded_are_unavailable() -> None:
+    targets = ("https://host/gone", "https://host/gone#1", "https://HOST/gone", "https://host/other", "tea.md")
+    assert [SCOPES.is_unavailable(target) for target in targets] == [True, True, True, False, False]
+
+
+def test_a_specification_in_the_folder_above() -> None:
+    files = {"/w/tea.md": TEA, "a.rs": "//= tea.md#pot\n//= type=spec\n//# It MAY be blue.\n"}
+    config = "'$schema' = 'duvet-cli/config/v1'\nsource = [{ pattern = 'a.rs' }]\n"
+    tree = MemoryTree({path: text.encode() for path, text in {**files, ".duvet/config.toml": config}.items()})
+    scopes = Project("/w/inner", tree=tree).scopes
+    assert [scopes.requirements[index].text for index in scopes.of("tea.md#pot")] == ["It MAY be blue."]
 
 
 def entry(target: str, **more: str) -> str:
-    """An entry of the configuration, its values as they stand in the file."""
+    """An entry of the configuration, with values as TOML."""
     lines = {"target": f'"{target}"', "reason": '"no"', **more}
     return "".join(["\n[[not-applicable]]\n", *(f"{key} = {value}\n" for key, value in lines.items())])
 
 
-def settled(entries: str, today: date | None = TODAY) -> Project:
+def settled(entries: str, today: date | None = NOT_APPLICABLE_DAY) -> Project:
     return project(with_entries(entries), today)
 
 
-def freed(entries: str, today: date | None = TODAY) -> list[str]:
-    """What is not applicable."""
-    return [one.text for one in settled(entries, today).requirements if one.state is State.NOT_APPLICABLE]
+def excluded(found: Project) -> list[str]:
+    """The sections and the text of the requirements that are not applicable."""
+    return [f"{one.section.id}: {one.text}" for one in found.requirements if one.state is State.NOT_APPLICABLE]
 
 
-def test_whatever_refers_to_them() -> None:
+def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.
@@ -38,120 +122,77 @@ def test_whatever_refers_to_them() -> None:
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
 
 
-def test_entries_are_listed_with_how_many_they_mean() -> None:
-    found = settled(ENTRIES)
-    assert found.not_applicable == (
-        NotApplicable(
-            target="tea.md#cup",
-            reason="We drink from <pots>,\nand always did",
-            owner="the & kitchen",
-            expiry=TODAY,
-            requirements=4,
-        ),
-        NotApplicable(target="tea.md#pot", quote="It MAY\nbe <b>brown</b>.", reason="We have no brown", requirements=1),
+def test_entries_are_listed_with_their_number_of_requirements() -> None:
+    found = project(NOT_APPLICABLE, NOT_APPLICABLE_DAY)
+    cup = NotApplicable(
+        target="tea.md#cup",
+        reason="We drink from <pots>,\nand always did",
+        owner="the & kitchen",
+        expiry=NOT_APPLICABLE_DAY,
+        requirements=4,
     )
-    assert found.trace.problems == ()
+    pot = NotApplicable(
+        target="tea.md#pot", quote="It MAY\nbe <b>brown</b>.", reason="We have no brown", requirements=1
+    )
+    assert (found.not_applicable, found.trace.problems) == ((cup, pot), ())
     assert found.finished().not_applicable == found.not_applicable
 
 
-@pytest.mark.parametrize(
-    "quote",
-    [
-        "The pot MUST be warm.",
-        "The pot\\n  MUST be warm .",
-        "pot MUST be warm",
-    ],
-)
+@pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])
 def test_a_quote_is_one_requirement(quote: str) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply to all requirements of its specification, to those of its section with the subsections of
-    ##% IETF text, or to the one that it quotes.
     found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
-    assert found.trace.problems == ()
-    assert [(one.section.id, one.text) for one in found.requirements if one.state is State.NOT_APPLICABLE] == [
-        ("pot", "The pot MUST be warm.")
-    ]
+    assert (found.trace.problems, excluded(found)) == ((), ["pot: The pot MUST be warm."])
 
 
-def test_a_whole_sentence_is_not_one_that_holds_it() -> None:
+def test_a_quoted_sentence_is_not_a_longer_one_that_contains_it() -> None:
     more = {"more/c.toml": 'target = "tea.md#pot"\n[[spec]]\nquote = "The pot MUST be warm. It SHOULD be\\nround."\n'}
-    files = with_entries(entry("tea.md#pot", quote='"It SHOULD be round."')) | more
-    found = project(files, TODAY)
-    assert found.trace.problems == ()
-    assert [one.text for one in found.requirements if one.state is State.NOT_APPLICABLE] == ["It SHOULD be round."]
+    found = project(with_entries(entry("tea.md#pot", quote='"It SHOULD be round."')) | more, NOT_APPLICABLE_DAY)
+    assert (found.trace.problems, excluded(found)) == ((), ["pot: It SHOULD be round."])
 
 
 def test_entries_may_overlap() -> None:
     found = settled(entry("tea.md#pot") + entry("tea.md") + entry("tea.md#pot", quote='"Pots come first."'))
     assert [one.requirements for one in found.not_applicable] == [5, 10, 1]
-    assert len(freed(entry("tea.md#pot") + entry("tea.md"))) == 10
+    assert len(excluded(found)) == 10
+
+
+SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
 
 
 @pytest.mark.parametrize(
-    ("entries", "code", "message", "place", "hint"),
+    ("target", "quote", "code", "message", "length", "hint"),
     [
+        ("tee.md", "", "DUV081", 'there is no specification "tee.md"', 8, "did you mean tea?"),
+        ("tea.md#pott", "", "DUV081", 'there is no section "pott" in tea.md', 13, "did you mean pot?"),
         (
-            entry("tee.md"),
-            "DUV081",
-            'there is no specification "tee.md"',
-            Place(13, 10, 8),
-            "did you mean tea?",
-        ),
-        (
-            entry("tea.md#pott"),
-            "DUV081",
-            'there is no section "pott" in tea.md',
-            Place(13, 10, 13),
-            "did you mean pot?",
-        ),
-        (
-            entry("tea.md#tea-biscuits"),
-            "DUV082",
-            "tea.md#tea-biscuits has no requirement",
-            Place(13, 10, 21),
+            *("tea.md#tea-biscuits", "", "DUV082", "tea.md#tea-biscuits has no requirement", 21),
             "did you mean tea.md#cup?",
         ),
         (
-            entry("manners.md"),
-            "DUV082",
-            "manners.md has no requirement",
-            Place(13, 10, 12),
+            *("manners.md", "", "DUV082", "manners.md has no requirement", 12),
             "name a section that has one, or remove the entry",
         ),
+        ("tea.md#pot", "The pot MUST be hot.", "DUV082", "no requirement of tea.md#pot says this", 22, SIMILAR),
         (
-            entry("tea.md#pot", quote='"The pot MUST be hot."'),
-            "DUV082",
-            "no requirement of tea.md#pot says this",
-            Place(15, 9, 22),
-            'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?',
-        ),
-        (
-            entry("tea.md#pot", quote='"xyz"'),
-            "DUV082",
-            "no requirement of tea.md#pot says this",
-            Place(15, 9, 5),
+            *("tea.md#pot", "xyz", "DUV082", "no requirement of tea.md#pot says this", 5),
             "quote a sentence of it that is a requirement, or remove the entry",
         ),
-        (
-            entry("tea.md#pot", quote='"MUST"'),
-            "DUV082",
-            "2 requirements of tea.md#pot say this",
-            Place(15, 9, 6),
-            "quote the whole of one sentence",
-        ),
+        ("tea.md#pot", "MUST", "DUV082", "2 requirements of tea.md#pot say this", 6, "quote the whole of one sentence"),
     ],
 )
-def test_what_leads_to_no_requirement(entries: str, code: str, message: str, place: Place, hint: str) -> None:
+def test_an_entry_that_matches_no_requirement(
+    target: str, quote: str, code: str, message: str, length: int, hint: str
+) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
     ##% similar.
-    found = settled(entries)
+    found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
+    place = Place(15, 9, length) if quote else Place(13, 10, length)
     assert found.trace.problems == (Problem(code, message, ".duvet/config.toml", place, hint=hint),)
-    assert [one.requirements for one in found.not_applicable] == [0]
-    assert freed(entries) == []
+    assert ([one.requirements for one in found.not_applicable], excluded(found)) == ([0], [])
 
 
-def test_a_specification_that_could_not_be_loaded_is_told_once() -> None:
+def test_a_specification_that_could_not_be_loaded_is_reported_once() -> None:
     config = '\n[[specification]]\nsource = "https://host/gone"\n' + entry("https://host/gone#1")
     assert [one.code for one in settled(config).trace.problems] == ["DUV045"]
 
@@ -160,32 +201,27 @@ UNTIL = entry("tea.md#cup", expiry="2030-01-31")
 
 
 @pytest.mark.parametrize(
-    ("today", "count"), [(date(2030, 1, 30), 4), (TODAY, 4), (date(2030, 2, 1), 0), (date(2031, 1, 1), 0), (None, 4)]
+    ("entries", "today", "count"),
+    [
+        (UNTIL, date(2030, 1, 30), 4),
+        (UNTIL, date(2030, 1, 31), 4),
+        (UNTIL, date(2030, 2, 1), 0),
+        (UNTIL, date(2031, 1, 1), 0),
+        (UNTIL, None, 4),
+        (UNTIL + entry("tea.md#cup"), date(2030, 2, 1), 4),
+    ],
 )
-def test_a_day_counts_until_its_end(today: date | None, count: int) -> None:
+def test_an_entry_applies_until_the_end_of_its_last_day(entries: str, today: date | None, count: int) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
     ##% and require its requirements again.
-    assert len(freed(UNTIL, today)) == count
+    assert len(excluded(settled(entries, today))) == count
 
 
-def test_what_has_expired() -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
-    ##% and require its requirements again.
+def test_an_expired_entry_is_reported() -> None:
     found = settled(UNTIL, date(2030, 2, 1))
-    assert found.trace.problems == (
-        Problem(
-            "DUV080",
-            "this expired on 2030-01-31, and the requirements of tea.md#cup are owed again",
-            ".duvet/config.toml",
-            Place(15, 10, 10),
-            hint="give it a later date, or remove it",
-        ),
-    )
+    message = "this expired on 2030-01-31, and the requirements of tea.md#cup are owed again"
+    hint = "give it a later date, or remove it"
+    assert found.trace.problems == (Problem("DUV080", message, ".duvet/config.toml", Place(15, 10, 10), hint=hint),)
     assert [(one.requirements, one.has_expired) for one in found.not_applicable] == [(4, True)]
     assert found.requirements == project(with_entries("")).requirements
-
-
-def test_another_entry_may_still_hold() -> None:
-    assert len(freed(UNTIL + entry("tea.md#cup"), date(2030, 2, 1))) == 4

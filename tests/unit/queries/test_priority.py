@@ -1,77 +1,104 @@
-"""What to work on next"""
+"""The order in which to work on requirements, and the reasons for it."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Kind, Level
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import Priority, PriorityClass, compute_priority, prioritize_requirements
+from duvet.queries.priority import (
+    ExplainedRow,
+    PriorityRow,
+    make_explained_rows,
+    make_priority_rows,
+    prioritize_requirements,
+)
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.records import State, Status
 from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
-ORDER = [
-    "The leaves MUST be dry.",
-    "The cup MUST be warm and clean.",
-    "The host MUST smile.",
-    "The leaves MUST NOT be old.",
-    "The lid MUST fit.",
-    "Everybody SHOULD wait.",
-    "A biscuit MAY be offered.",
-    "Milk MAY be added.",
-    "The lid is round.",
+RANKED = prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
+ROWS = [
+    ("The leaves MUST be dry.", "MUST, needs tests: implemented but not tested, 1 todo"),
+    ("The cup MUST be warm and clean.", "MUST, in progress: only a part of it is cited"),
+    ("The host MUST smile.", "MUST, in progress: tested but not implemented"),
+    ("The leaves MUST NOT be old.", "MUST, not started: only todos refer to it, 2 todos"),
+    ("The lid MUST fit.", "MUST, not started: nothing refers to it"),
+    ("The water MUST boil.", "MUST, done: implemented and tested"),
+    ("Everybody SHOULD wait.", "SHOULD, not started: nothing refers to it"),
+    ("Sugar SHOULD be brown.", "SHOULD, done: excepted with a reason"),
+    ("A lemon SHOULD be at hand.", "SHOULD, done: implied"),
+    ("A biscuit MAY be offered.", "MAY, needs tests: excepted without a reason"),
+    ("Milk MAY be added.", "MAY, not started: nothing refers to it"),
+    ("The lid is round.", "no level, not started: nothing refers to it"),
 ]
-CLASSES = {
-    Status.IN_PROGRESS: 0,
-    Status.NEEDS_TESTS: 0,
-    Status.NOT_STARTED: 1,
-    Status.DONE: 2,
+SAME = "same level, class and todos; stands first in the specifications"
+COMPARISONS = [
+    ("MUST, partially implemented, 1 todo", "same level and class; more todos (1 against 0)"),
+    ("MUST, partially implemented, 0 todos", SAME),
+    ("MUST, partially implemented, 0 todos", "same level; partially implemented comes before not started"),
+    ("MUST, not started, 2 todos", "same level and class; more todos (2 against 0)"),
+    ("MUST, not started, 0 todos", "same level; not started comes before fully implemented"),
+    ("MUST, fully implemented, 0 todos", "MUST comes before SHOULD"),
+    ("SHOULD, not started, 0 todos", "same level; not started comes before fully implemented"),
+    ("SHOULD, fully implemented, 0 todos", SAME),
+    ("SHOULD, fully implemented, 0 todos", "SHOULD comes before MAY"),
+    ("MAY, partially implemented, 0 todos", "same level; partially implemented comes before not started"),
+    ("MAY, not started, 0 todos", "MAY comes before no level"),
+    ("no level, not started, 0 todos", ""),
+]
+
+
+def test_the_order_of_a_project_and_its_reasons() -> None:
+    ##= man/spec/queries.md#priorities
+    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
+    ##% it is asked for them.
+    ##= man/spec/queries.md#priorities
+    ##% `duvet prioritize` MUST give the reason for each rank in words.
+    assert [(row.text, row.reason) for row in make_priority_rows(CATALOGUE, RANKED)] == ROWS
+    assert [(row.key, row.before_next) for row in make_explained_rows(CATALOGUE, RANKED)] == COMPARISONS
+    done = [text for text, reason in ROWS if ", done:" in reason]
+    for wanted, expected in (
+        (RequirementFilter(), [text for text, _ in ROWS if text not in done]),
+        (RequirementFilter(statuses=(Status.DONE,)), done),
+        (RequirementFilter(sections=("serving",), levels=(Level.MAY,)), ["A biscuit MAY be offered."]),
+    ):
+        assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, wanted)) == expected
+
+
+ID = CATALOGUE.ids[3][:12]
+LEAVES: dict[str, Any] = {
+    "identifier": ID,
+    "full_path": f"/specifications/tea/sections/brewing/requirements/{ID}",
+    "specification": "tea",
+    "section": "brewing",
+    "section_title": "Brewing",
+    "target": "tea.md#brewing",
+    "level": "MUST",
+    "status": "needs tests",
+    "state": "missing test",
+    "text": "The leaves MUST be dry.",
+    "file_path": "tea.md",
+    "line_number": 8,
+    "rank": 1,
+    "priority_class": "partially_implemented",
+    "todo_count": 1,
+    "reason": "MUST, needs tests: implemented but not tested, 1 todo",
 }
 
 
-def test_the_order_of_a_project() -> None:
-    ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
-    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter())) == ORDER
+def test_a_whole_row() -> None:
+    key, comparison = COMPARISONS[0]
+    assert make_priority_rows(CATALOGUE, RANKED, 1) == [PriorityRow(**LEAVES)]
+    assert make_explained_rows(CATALOGUE, RANKED, 1) == [ExplainedRow(**LEAVES, key=key, before_next=comparison)]
 
 
-DONE = ["The water MUST boil.", "Sugar SHOULD be brown.", "A lemon SHOULD be at hand."]
-
-
-def test_what_is_done_when_it_is_asked_for() -> None:
-    ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
-    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)) == [
-        *ORDER[:5], DONE[0], ORDER[5], *DONE[1:], *ORDER[6:]
-    ]  # fmt: skip
-    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, RequirementFilter(statuses=(Status.DONE,)))) == DONE
-
-
-def test_a_filter() -> None:
-    wanted = RequirementFilter(sections=("serving",), levels=(Level.MAY,))
-    assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, wanted)) == ["A biscuit MAY be offered."]
-
-
-@pytest.mark.parametrize(
-    ("index", "priority"),
-    [
-        (0, Priority(Level.AUTO, PriorityClass.NOT_STARTED, 0)),
-        (2, Priority(Level.MUST, PriorityClass.FULLY_IMPLEMENTED, 0)),
-        (3, Priority(Level.MUST, PriorityClass.PARTIALLY_IMPLEMENTED, 1)),
-        (4, Priority(Level.MUST, PriorityClass.NOT_STARTED, 2)),
-        (5, Priority(Level.MUST, PriorityClass.PARTIALLY_IMPLEMENTED, 0)),
-    ],
-)
-def test_what_decides(index: int, priority: Priority) -> None:
-    assert compute_priority(CATALOGUE, CATALOGUE.requirements[index]) == priority
+CLASSES = {Status.IN_PROGRESS: 0, Status.NEEDS_TESTS: 0, Status.NOT_STARTED: 1, Status.DONE: 2}
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
@@ -89,7 +116,7 @@ CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.in
 
 
 @given(CARDS)
-def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
     ##% implemented ones, then by the number of todos, then by their order in the specifications.
@@ -102,6 +129,6 @@ def test_the_order_of_anything(cards: list[tuple[Level, State, int]]) -> None:
 
 
 @given(CARDS)
-def test_what_is_done_is_left_out_of_anything(cards: list[tuple[Level, State, int]]) -> None:
+def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
     left = prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

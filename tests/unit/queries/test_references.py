@@ -1,62 +1,129 @@
-"""What references mean"""
+"""References to requirements, sections, specifications, files and lines."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
-from duvet import MemoryTree, Project
-from duvet.queries.references import resolve_reference
-from tests.unit.queries.referred import CATALOGUE, LEAK, LID, PLACES, WARM, found, shown
+from duvet import MemoryTree
+from duvet.errors import NotFoundError
+from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef, resolve_reference
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.locations import ProjectFiles
+from tests.cli.made_tea import TEA_PROJECT
+from tests.unit.queries.made import make_catalogue
+
+CONFIG = TEA_PROJECT[".duvet/config.toml"] + (
+    '[[specification]]\nsource = "cafe.md"\n'
+    '[[source]]\npattern = "src/c#.rs"\ncomment-style = { meta = "*=", content = "*#" }\n'
+)
+FILES = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": CONFIG,
+    "cafe.md": "# Place\n\n## Added\n\nA cafe MUST open.\n\n## Tee & Öl\n\n## 5bfb\n",
+    "src/1dd6.rs": "//= cafe.md#added\n//# A cafe MUST open.\n",
+    "src/c#.rs": "/*\n *= tea.md#sugar\n *\n *= tea.md#cup\n *# A cup MUST NOT leak.\n */\nint cup;\nint two;\n\nint three;\n",
+    "src/empty.rs": "",
+}
+CATALOGUE = make_catalogue(FILES)
+ROOT = "/home/me/tea"
+TREE = ProjectFiles(MemoryTree({path: text.encode() for path, text in FILES.items()}), ROOT)
+WARM, ROUND, LEAK = "1dd64a535306", "a5415b83517f", "2c79658776d2"
+PLACES = [f"/specifications/tea/sections/{section}/requirements/{WARM}" for section in ("pot", "cup")]
 
 
-@pytest.mark.parametrize("reference", ["1dd64a53", "1DD6", CATALOGUE.ids[0], f" {WARM}\n"])
-def test_an_id_means_a_requirement_in_all_of_its_places(reference: str) -> None:
+def shown(meant: ResolvedReference, catalogue: Catalogue = CATALOGUE) -> list[str]:
+    """Names of what a reference means."""
+    match meant:
+        case RequirementRef(indexes):
+            return [catalogue.full_path_of(catalogue.requirements[index]) for index in indexes]
+        case SectionRef(specification, section):
+            return [f"{catalogue.specifications[specification].id}#{section}"]
+        case SpecRef(specification):
+            return [catalogue.specifications[specification].id]
+        case FileRef(path, indexes):
+            return [path, *(str(catalogue.citations[number].line) for number in indexes)]
+    return [catalogue.citations[number].id for number in meant.indexes]
+
+
+def refusal(reference: str, files: ProjectFiles | None, catalogue: Catalogue = CATALOGUE) -> str:
+    """The message and the hint about a reference that means nothing, or several things."""
+    with pytest.raises(NotFoundError) as caught:
+        resolve_reference(catalogue, reference, files)
+    return f"{caught.value.message}\n{caught.value.hint}".rstrip()
+
+
+LID_PATH = "/specifications/tea/sections/pot/requirements/5bfbf88bbb38"
+MEANT = {
+    # A prefix of an id, whose requirement stands in two places.
+    "1dd64a53": PLACES,
+    "1DD6": PLACES,
+    f" {WARM}\n": PLACES,
+    next(id for id in CATALOGUE.ids if id.startswith(WARM)): PLACES,
+    "5bfbf": [LID_PATH],
+    # Resources.
+    PLACES[0]: PLACES[:1],
+    PLACES[1] + "/": PLACES[1:],
+    f"duvet://{PLACES[1][:-6]}": PLACES[1:],
+    "duvet:///specifications/tea": ["tea"],
+    "/specifications/RFC%207168/sections/section%2D2": ["rfc7168#section-2"],
+    f"{PLACES[0]}/citations/src/pot.rs:3": ["src/pot.rs:3"],
+    f"/specifications/tea/sections/cup/requirements/{LEAK}/citations/src%2Fc%23.rs%3A4": ["src/c#.rs:4"],
+    # Specifications and sections.
+    "tea": ["tea"],
+    "Tea": ["tea"],
+    "./tea.md": ["tea"],
+    "RFC 7168": ["rfc7168"],
+    "rfc7168.txt": ["rfc7168"],
+    "https://www.rfc-editor.org/rfc/rfc7168.html": ["rfc7168"],
+    "https://datatracker.ietf.org/doc/html/rfc7168#section-2": ["rfc7168#section-2"],
+    "tea.md#pot": ["tea#pot"],
+    "tea##pot": ["tea#pot"],
+    "rfc7168#2": ["rfc7168#section-2"],
+    "rfc7168#appendix-2": ["rfc7168#section-2"],
+    "rfc7168#brewing": ["rfc7168#section-2"],
+    "#cup": ["tea#cup"],
+    "section-2": ["rfc7168#section-2"],
+    "Tee & Öl": ["cafe#tee-ol"],
+    # Names that could be ids.
+    "cafe": ["cafe"],
+    "added": ["cafe#added"],
+    "5bfb": ["cafe#5bfb"],
+    # Files by any path.
+    "tests/test_pot.py": ["tests/test_pot.py", "2"],
+    "./tests//test_pot.py": ["tests/test_pot.py", "2"],
+    "tests\\test_pot.py": ["tests/test_pot.py", "2"],
+    "src/../tests/test_pot.py": ["tests/test_pot.py", "2"],
+    f"{ROOT}/tests/test_pot.py": ["tests/test_pot.py", "2"],
+    "/home\\me\\tea\\tests\\test_pot.py:2": ["tests/test_pot.py:2"],
+    # Lines of code and of a specification.
+    "src/pot.rs:3": ["src/pot.rs:3"],
+    "src/pot.rs:6:12": ["src/pot.rs:5"],
+    "src/pot.rs:7:": ["src/pot.rs:3", "src/pot.rs:5"],
+    "src/pot.rs:9": ["src/pot.rs:3", "src/pot.rs:5"],
+    "src/pot.rs:25": ["src/pot.rs:25"],
+    "src/c#.rs:6": ["src/c#.rs:2", "src/c#.rs:4"],
+    "src/c#.rs:8": ["src/c#.rs:2", "src/c#.rs:4"],
+    ".duvet/exceptions/coffee.toml:5": [".duvet/exceptions/coffee.toml:3"],
+    "tea.md:13": PLACES[1:],
+}
+
+
+@pytest.mark.parametrize("reference", MEANT)
+def test_what_a_reference_means(reference: str) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST accept any unambiguous prefix of an id with four or more digits.
-    ids = {id[:12]: id for id in CATALOGUE.ids}
-    assert shown(found(ids[WARM] if len(reference) == 64 else reference)) == PLACES
-
-
-@pytest.mark.parametrize(
-    ("reference", "meant"),
-    [
-        (PLACES[0], [PLACES[0]]),
-        (PLACES[1] + "/", [PLACES[1]]),
-        (f"duvet://{PLACES[1][:-6]}", [PLACES[1]]),
-        ("duvet:///specifications/tea", ["tea"]),
-        ("/specifications/RFC%207168/sections/section%2D2", ["rfc7168#section-2"]),
-        (f"{PLACES[0]}/citations/src/pot.rs:3", ["src/pot.rs:3"]),
-        (f"/specifications/tea/sections/cup/requirements/{LEAK}/citations/src%2Fc%23.rs%3A4", ["src/c#.rs:4"]),
-    ],
-)
-def test_resources(reference: str, meant: list[str]) -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
-    assert shown(found(reference)) == meant
+    ##= man/spec/show.md#references
+    ##% duvet MUST read a line of code as the annotations right above it, and a line of a specification as the
+    ##% requirement that begins there.
+    assert shown(resolve_reference(CATALOGUE, reference, TREE)) == MEANT[reference]
 
 
-@pytest.mark.parametrize(
-    ("reference", "meant"),
-    [
-        ("tea", ["tea"]),
-        ("Tea", ["tea"]),
-        ("./tea.md", ["tea"]),
-        ("RFC 7168", ["rfc7168"]),
-        ("rfc7168.txt", ["rfc7168"]),
-        ("https://www.rfc-editor.org/rfc/rfc7168.html", ["rfc7168"]),
-        ("https://datatracker.ietf.org/doc/html/rfc7168#section-2", ["rfc7168#section-2"]),
-        ("tea.md#pot", ["tea#pot"]),
-        ("tea##pot", ["tea#pot"]),
-        ("rfc7168#2", ["rfc7168#section-2"]),
-        ("rfc7168#appendix-2", ["rfc7168#section-2"]),
-        ("rfc7168#brewing", ["rfc7168#section-2"]),
-        ("#cup", ["tea#cup"]),
-        ("section-2", ["rfc7168#section-2"]),
-        ("Tee & Öl", ["cafe#tee-ol"]),
-    ],
-)
-def test_specifications_and_sections(reference: str, meant: list[str]) -> None:
-    assert shown(found(reference)) == meant
+def test_without_files_a_line_means_the_last_annotation_above_it() -> None:
+    assert shown(resolve_reference(CATALOGUE, "src/pot.rs:12")) == ["src/pot.rs:5"]
 
 
 CLASHING = {
@@ -69,40 +136,90 @@ RFC_URL = "https://www.rfc-editor.org/rfc/rfc1"
 HTML_URL = "https://datatracker.ietf.org/doc/html/rfc1"
 
 
-@pytest.mark.parametrize(
-    ("reference", "meant"),
-    [
-        ("a", "a"),
-        ("tea", "tea"),
-        ("TEA", "tea"),
-        ("tea.md", "tea"),
-        ("./x/tea.md", "tea-2"),
-        ("/specifications/tea", "tea"),
-        ("/specifications/tea/sections/cup", "tea#cup"),
-        (HTML_URL, "rfc1"),
-        (RFC_URL, "rfc1-2"),
-        ("rfc1", "rfc1"),
-    ],
-)
-def test_names_of_several_specifications(reference: str, meant: str) -> None:
+CLASHING_NAMES = {
+    "a": "a",
+    "tea": "tea",
+    "TEA": "tea",
+    "tea.md": "tea",
+    "./x/tea.md": "tea-2",
+    "/specifications/tea": "tea",
+    "/specifications/tea/sections/cup": "tea#cup",
+    HTML_URL: "rfc1",
+    RFC_URL: "rfc1-2",
+    "rfc1": "rfc1",
+}
+
+
+def test_an_exact_name_wins_over_another_spelling() -> None:
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     rules = "".join(f'[[specification]]\nsource = "{name}"\n' for name in [*CLASHING, RFC_URL, HTML_URL])
     config = '"$schema" = "duvet-cli/config/v1"\n' + rules
-    files = {
-        ".duvet/config.toml": config,
-        **CLASHING,
-        ".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n",
-    }
-    catalogue = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
-    assert shown(resolve_reference(catalogue, reference), catalogue) == [meant]
+    rfc = {".duvet/specifications/www.rfc-editor.org/rfc/rfc1.txt": "1. Cup\n"}
+    catalogue = make_catalogue({".duvet/config.toml": config, **CLASHING, **rfc})
+    found = {name: shown(resolve_reference(catalogue, name), catalogue) for name in CLASHING_NAMES}
+    assert found == {name: [meant] for name, meant in CLASHING_NAMES.items()}
 
 
-@pytest.mark.parametrize(
-    ("reference", "meant"), [("cafe", ["cafe"]), ("added", ["cafe#added"]), ("5bfb", ["cafe#5bfb"])]
-)
-def test_names_that_could_be_ids(reference: str, meant: list[str]) -> None:
+HELP = "give the beginning of an id, spec#section, a specification, file:line or a file"
+REFUSALS = {
+    "5bfa": 'there is no requirement "5bfa"\ndid you mean 5bfbf88bbb38?',
+    "5b": '"5b" is too short for an id\ngive at least 4 digits',
+    "5bfx": 'nothing is called "5bfx"\ndid you mean 5bfbf88bbb38?',
+    "5b:f:b": f'nothing is called "5b:f:b"\n{HELP}',
+    "src/pots.rs:3": 'nothing is called "src/pots.rs:3"\ndid you mean src/pot.rs or src/c#.rs or src/1dd6.rs?',
+    "teas.md#pot": 'there is no specification "teas.md"\ndid you mean tea?',
+    "rfc7186#2": 'there is no specification "rfc7186"\ndid you mean rfc7168?',
+    "tea#pots": 'there is no section "pots" in tea.md\ndid you mean pot?',
+    "/specifications/tea/sections/pots": 'there is no section "pots" in tea.md\ndid you mean pot?',
+    f"/specifications/tea/sections/pot/requirements/{LEAK}": (
+        f'there is no requirement "{LEAK}" in "pot"\nit is /specifications/tea/sections/cup/requirements/{LEAK}'
+    ),
+    f"{PLACES[0]}/citations/src/pot.rs:4": (
+        'there is no citation "src/pot.rs:4" of that requirement\nit is cited at src/pot.rs:3, tests/test_pot.py:2'
+    ),
+    "/specifications/tea/sections/milk": 'there is no section "milk" in tea.md\n`duvet show tea` lists the sections',
+    "\x1b[31m": f'nothing is called "\\u{{1b}}[31m"\n{HELP}',
+    f"a:{'9' * 5000}": f'nothing is called "a:{"9" * 998}…"\n{HELP}',
+    "tea.md:9": "no requirement begins at tea.md:9\nnear are tea.md:7, tea.md:8, tea.md:12",
+    "tea.md:7": (
+        '"tea.md:7" could mean 2 requirements\ngive one of these ids:\n'
+        f"{WARM}  The pot MUST be warm.\n{ROUND}  It SHOULD be round, and nobody MAY drop it."
+    ),
+}
+LINES_WITHOUT_ANNOTATION = {
+    "src/pot.rs:11": "no annotation belongs to src/pot.rs:11\nnear are src/pot.rs:3, src/pot.rs:5, src/pot.rs:14",
+    "src/pot.rs:9000": "no annotation belongs to src/pot.rs:9000\nnear are src/pot.rs:27, src/pot.rs:30, src/pot.rs:33",
+    "src/c#.rs:10": "no annotation belongs to src/c#.rs:10\nnear are src/c#.rs:2, src/c#.rs:4",
+    "src/1dd6.rs:0": "no annotation belongs to src/1dd6.rs:0\nnear are src/1dd6.rs:1",
+    "src/empty.rs:1": 'there is no annotation in "src/empty.rs"',
+    "src/empty.rs": 'there is no annotation in "src/empty.rs"',
+}
+
+
+@pytest.mark.parametrize("reference", REFUSALS)
+def test_a_reference_that_means_nothing_or_several_things(reference: str) -> None:
     ##= man/spec/show.md#references
-    ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
-    assert shown(found(reference)) == meant
-    assert shown(found("5bfbf")) == [f"/specifications/tea/sections/pot/requirements/{LID}"]
+    ##% `duvet show` MUST list all matches of an ambiguous reference, and similar names for an unknown one.
+    assert [refusal(reference, files) for files in (None, TREE)] == [REFUSALS[reference]] * 2
+
+
+@pytest.mark.parametrize("reference", LINES_WITHOUT_ANNOTATION)
+def test_a_line_without_an_annotation(reference: str) -> None:
+    ##= man/spec/show.md#references
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    assert refusal(reference, TREE) == LINES_WITHOUT_ANNOTATION[reference]
+
+
+def test_all_requirements_and_sections_of_an_ambiguous_reference_are_listed() -> None:
+    config = (
+        "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'a.md'\n[[specification]]\nsource = 'b.md'\n"
+    )
+    text = "# All\n\n## Many\n\n" + "".join(f"Pot {number} MUST be warm.\n\n" for number in range(600))
+    catalogue = make_catalogue({".duvet/config.toml": config, "a.md": text, "b.md": "# None\n\n## Many\n"})
+    prefix = next(one[:4] for one, other in pairwise(sorted(catalogue.ids)) if one[:4] == other[:4])
+    alike = [card for card in catalogue.requirements if card.id.startswith(prefix)]
+    lines = [f'"{prefix}" could mean {len(alike)} requirements', "give one of these ids:"]
+    lines += [f"{card.id[:12]}  {card.text}" for card in alike]
+    assert refusal(prefix, None, catalogue).splitlines() == lines
+    assert refusal("many", None, catalogue) == '"many" could mean 2 sections\ngive one of these:\na#many\nb#many'

@@ -1,90 +1,90 @@
-"""Finished traces of small projects that are held in memory."""
+"""Projects in memory: with each type of annotation, with each state, and with `[[not-applicable]]` entries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from io import BytesIO
+from pathlib import Path
+from typing import Any
 
 from duvet.project.project import Project
-from duvet.reports import json_v2
+from duvet.reports import json_v1, json_v2, snapshot, summary
 from duvet.trace.records import Finished
 from duvet.tree.files import MemoryTree
+from tests.made import read_files
 
-CONFIG = """\
-'$schema' = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+PROJECTS = Path(__file__).with_name("projects")
+TYPES = read_files(PROJECTS / "types")
+"""A project with each type of annotation."""
+STATES = read_files(PROJECTS / "states")
+"""A project with a requirement in each state, and with a specification that is only cited."""
+CONFIG = STATES[".duvet/config.toml"]
 
-[[source]]
-pattern = "src/**/*.rs"
+UPSTREAM_SCHEMA = "https://awslabs.github.io/duvet/config/v0.4.0.json"
+EXTENDED = CONFIG.replace(UPSTREAM_SCHEMA, "duvet-cli/config/v1")
+NOT_APPLICABLE_DAY = date(2030, 1, 31)
 
-[[requirement]]
-pattern = "more/*.toml"
 
-[[specification]]
-source = "tea.md"
-"""
-TEA = """\
-# Tea
+def with_entries(entries: str) -> dict[str, str]:
+    """The project with a requirement in each state, and with these entries in its configuration."""
+    return STATES | {".duvet/config.toml": EXTENDED + entries}
 
-## Pot
 
-The pot MUST be warm. It SHOULD
-be round.
+NOT_APPLICABLE = with_entries("""\
 
-## Cup
-
-A cup MAY be ☕ or not be ☕ blue.
-"""
-COMMENTS = """\
-//= tea.md#pot
-//# The pot MUST be warm.
-
-//= tea.md#pot
-//= type=test
-//# The pot MUST
-//# be warm. It
-
-//= tea.md#pot
-//= type=implication
-//= reason=clay
-//= format=markdown
-//# It SHOULD be round.
-
-//= tea.md#cup
-//= type=exception
-//= reason=all are "white"
-//# A cup MAY be
-
-//= tea.md#cup
-//= type=todo
-//= feature=paint
-//= tracking-issue=7
-//= level=MUST
-"""
-MORE = """\
+[[not-applicable]]
 target = "tea.md#cup"
+reason = "We drink from <pots>,\\nand always did"
+owner = "the & kitchen"
+expiry = 2030-01-31
 
-[[todo]]
-quote = "or not be"
-tags = ["b", "a"]
-reason = "hue"
-"""
-FILES = {".duvet/config.toml": CONFIG, "tea.md": TEA, "src/a.rs": COMMENTS, "more/b.toml": MORE}
+[[not-applicable]]
+target = "tea.md#pot"
+quote = "It MAY\\nbe <b>brown</b>."
+reason = "We have no brown"
+""")
 
 
-def project(files: Mapping[str, str] = FILES, today: date | None = None) -> Project:
+def project(files: Mapping[str, str] = TYPES, today: date | None = None) -> Project:
     """A project of these files on that day."""
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     return Project("/w", tree=tree, today=today)
 
 
-def finished(files: Mapping[str, str] = FILES, blob_link: str | None = None, issue_link: str | None = None) -> Finished:
-    """All that can be reported of these files."""
-    return project(files).finished(blob_link, issue_link)
+def finished(
+    files: Mapping[str, str] = TYPES,
+    blob_link: str | None = None,
+    issue_link: str | None = None,
+    today: date | None = None,
+) -> Finished:
+    """The trace of these files."""
+    return project(files, today).finished(blob_link, issue_link)
 
 
-def json_v2_of(report: Finished) -> bytes:
-    """The report in upstream's second JSON format."""
+def not_applicable(files: Mapping[str, str] = NOT_APPLICABLE, today: date = NOT_APPLICABLE_DAY) -> Finished:
+    """The trace of a project with `[[not-applicable]]` entries."""
+    return finished(files, today=today)
+
+
+def rendered(report: object, render: Callable[..., None], *more: Any) -> str:
+    """A report as text."""
     out = BytesIO()
-    json_v2.render_json_v2(report, out)
-    return out.getvalue()
+    render(report, *more, out)
+    return out.getvalue().decode()
+
+
+def summary_of(report: Finished) -> str:
+    return rendered(report, summary.render_summary, ())
+
+
+def json_v1_of(report: Finished) -> str:
+    return rendered(report, json_v1.render_json_v1)
+
+
+def json_v2_of(report: Finished) -> str:
+    return rendered(report, json_v2.render_json_v2)
+
+
+def snapshot_of(report: Finished) -> str:
+    return rendered(report, snapshot.render_snapshot)

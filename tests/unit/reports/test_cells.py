@@ -1,4 +1,4 @@
-"""Text in cells"""
+"""Text in cells."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
+
+TEXTS = st.text(st.sampled_from("ab 日\N{COMBINING ACUTE ACCENT}\x1b\t\n|é"), max_size=60)
 
 
 def test_nothing_drives_a_terminal() -> None:
@@ -25,7 +27,7 @@ def test_names_are_cut_in_the_middle() -> None:
     ]
 
 
-def test_cells_are_filled() -> None:
+def test_cells_are_padded() -> None:
     assert (align_left("日", 4) + "|", align_right("日", 4) + "|") == ("日  |", "  日|")
 
 

@@ -1,8 +1,8 @@
-"""Pages in the report: their view, what explains a requirement, and Markdown that can do no harm."""
+"""Pages in the HTML report: their view, what explains a requirement, and Markdown that does no harm."""
 
 from __future__ import annotations
 
-from io import BytesIO
+import re
 
 import html5lib
 import pytest
@@ -11,6 +11,7 @@ from duvet.console.report_run import make_report_data
 from duvet.reports.html import render
 from duvet.reports.html.notes import render_markdown
 from tests.unit.knowledge.pages.made import project_of
+from tests.unit.reports.made import rendered
 
 NOTES: dict[str, str | bytes] = {
     "docs/kettle.md": "---\ncreated: 2026-05-02\ntags: [heat]\n---\n# Kettle\n\nSee [[cups|the *cups*]], [[spec#brewing]], "
@@ -21,9 +22,7 @@ NOTES: dict[str, str | bytes] = {
 
 def written(files: dict[str, str | bytes]) -> str:
     project = project_of(files)
-    out = BytesIO()
-    render.render_html(make_report_data(project, project.finished(), (), None), out)
-    return out.getvalue().decode()
+    return rendered(make_report_data(project, project.finished(), (), None), render.render_html)
 
 
 VIEW = """\
@@ -53,41 +52,30 @@ VIEW = """\
 
 def test_the_view() -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##= type=test
     ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
     ##% name the pages of each requirement.
     text = written(NOTES)
     id = project_of({}).catalogue.ids[1][:12]
-    begun = text.index('<section class="view" id="pages">')
-    end = text.index("</section>\n", begun) + len("</section>\n")
+    view = text[text.index('<section class="view" id="pages">') :].partition("</section>\n")
     first = "#spec/brewing/38574ef4fa26"
-    assert text[begun:end] == VIEW.format(first=first, second=f"#spec/brewing/{id}", id=id)
+    assert "".join(view[:2]) == VIEW.format(first=first, second=f"#spec/brewing/{id}", id=id)
     assert '<a href="#pages">Pages</a>' in text
+    assert text.count('<p class=explained>Explained in <a href="#pages/kettle">Kettle</a></p>') == 2
     html5lib.HTMLParser(strict=True).parse(text)
 
 
-def test_what_explains_a_requirement() -> None:
-    ##= man/spec/pages.md#in-the-html-report
-    ##= type=test
-    ##% The report MUST show each page with its text and its links in both directions, unless they are too long, and
-    ##% name the pages of each requirement.
-    explained = '<p class=explained>Explained in <a href="#pages/kettle">Kettle</a></p>'
-    assert written(NOTES).count(explained) == 2
-    assert written({"docs/a.md": "# A\n"}).count("Explained in") == 0
+def test_a_project_without_pages_or_links_to_requirements() -> None:
+    assert [name in written({}) for name in ('id="pages"', "Explained in", "#pages")] == [False] * 3
+    assert "Explained in" not in written({"docs/a.md": "# A\n"})
 
 
-def test_a_project_without_pages_has_no_view() -> None:
-    text = written({})
-    assert 'id="pages"' not in text and "Explained in" not in text and "#pages" not in text
-
-
-def test_texts_that_are_too_long() -> None:
+def test_long_pages_are_left_out() -> None:
     text = written({"docs/a.md": "word " * 300_000, "docs/b.md": "short"})
     assert "<p>Its text stands in docs/a.md.</p>" in text and "<p>short</p>" in text
     assert len(text) < 500_000
 
 
-def test_a_specification_that_is_called_so() -> None:
+def test_a_specification_called_pages() -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'pages.md'\n"
     files: dict[str, str | bytes] = {
         ".duvet/config.toml": config,
@@ -98,7 +86,7 @@ def test_a_specification_that_is_called_so() -> None:
     assert text.count('id="pages"') == 1 and 'id="pages-2"' in text
 
 
-HARMLESS = {
+MARKDOWN = {
     "<script>alert(1)</script>": "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n",
     "a <b onclick=x>b</b>": "<p>a &lt;b onclick=x&gt;b&lt;/b&gt;</p>",
     "[a](javascript:alert(1))": "<p>a</p>",
@@ -115,24 +103,9 @@ HARMLESS = {
     "3. a\n4. b": '<ol start="3">\n<li>a</li><li>b</li></ol>\n',
     "- a\n\n  b\n- c": "<ul>\n<li><p>a</p><p>b</p></li><li><p>c</p></li></ul>\n",
     "> a *b* **c**  \nd\n\n---": "<blockquote>\n<p>a <em>b</em> <strong>c</strong><br>\nd</p></blockquote>\n<hr>\n",
-}
-
-
-@pytest.mark.parametrize(("text", "expected"), HARMLESS.items())
-def test_markdown(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#in-the-html-report
-    ##= type=test
-    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
-    ##% or link to other files.
-    assert render_markdown(text) == expected
-
-
-SHOWN = {
     "| a | *b* |\n|---|:-:|\n| 1 \\| 2 | <i> |": '<table>\n<thead><tr><th scope="col">a</th><th scope="col"><em>b</em></th>'
     "</tr></thead>\n<tbody>\n<tr><td>1 | 2</td><td>&lt;i&gt;</td></tr>\n</tbody></table>\n",
     "- [ ] a\n- [x] b": "<ul>\n<li>\u2610 a</li><li>\u2611 b</li></ul>\n",
-}
-COMMENTS = {
     "<!-- a\n\nb -->": "",
     "<!-- a --> <b>": "<p> &lt;b&gt;</p>\n",
     "a <!-- b --> c": "<p>a  c</p>",
@@ -142,18 +115,12 @@ COMMENTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), SHOWN.items())
-def test_tables_and_tasks(text: str, expected: str) -> None:
+@pytest.mark.parametrize("text", MARKDOWN)
+def test_markdown(text: str) -> None:
     ##= man/spec/pages.md#in-the-html-report
-    ##= type=test
     ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
     ##% or link to other files.
-    assert render_markdown(text) == expected
-
-
-@pytest.mark.parametrize(("text", "expected"), COMMENTS.items())
-def test_comments(text: str, expected: str) -> None:
-    assert render_markdown(text) == expected
+    assert render_markdown(text) == MARKDOWN[text]
 
 
 LINKS = {
@@ -171,13 +138,10 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), LINKS.items())
-def test_where_links_lead(text: str, expected: str) -> None:
-    ##= man/spec/pages.md#in-the-html-report
-    ##= type=test
-    ##% The report MUST render the links, tables and task lists of a page, and MUST NOT interpret its tags and comments
-    ##% or link to other files.
-    page = written({"docs/in/own.md": f"Look: {text}.\n\n| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
-    assert f"<p>Look: {expected}.</p>" in page
+def test_where_links_lead() -> None:
+    lines = "".join(f"Look {number}: {text}.\n\n" for number, text in enumerate(LINKS))
+    page = written({"docs/in/own.md": f"{lines}| a |\n|---|\n| [[b c\\|d]] |\n", "docs/b c.md": "B"})
+    found = re.findall(r"<p>Look \d+: (.*?)\.</p>", page)
+    assert dict(zip(LINKS, found, strict=True)) == LINKS
     assert '<td><a href="#pages/b-c">d</a></td>' in page
     html5lib.HTMLParser(strict=True).parse(page)

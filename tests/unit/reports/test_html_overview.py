@@ -1,25 +1,21 @@
-"""The overview of the page"""
+"""The overview of the HTML report."""
 
 from __future__ import annotations
 
-import re
-from html import unescape
+from typing import Any
 
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.model import Level, Place, Problem, Severity
+from duvet.model import Place, Problem, Severity
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import PriorityRow, make_priority_rows, prioritize_requirements
+from duvet.queries.priority import make_priority_rows, prioritize_requirements
 from duvet.queries.revisions import SnapshotChange, SnapshotDiff
-from duvet.reports.html.anchors import ReportData
 from duvet.trace.coverage import compute_totals, judge_run
-from duvet.trace.records import Finished, State
+from duvet.trace.records import Finished
 from tests.conftest import ROOT
-from tests.unit.reports.made import finished
-from tests.unit.reports.made_not_owed import not_owed
-from tests.unit.reports.made_pages import page_of, written
-from tests.unit.reports.made_states import FILES
+from tests.unit.reports.html_pages import page, page_of, write_specifications
+from tests.unit.reports.made import STATES, finished
 
 ISSUES = "https://git.example/o/r/issues"
 WRONG = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4))
@@ -31,40 +27,15 @@ def line(text: str, **given: str) -> SnapshotChange:
     return SnapshotChange(text=text, **(fields | given))
 
 
-def upcoming(report: Finished) -> tuple[PriorityRow, ...]:
-    catalogue = page_of(report).catalogue
-    return tuple(make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3))
-
-
-def overview(page: ReportData) -> str:
-    return written(page).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
-
-
-def rows_of(shown: str) -> list[tuple[str, str, str]]:
-    """The state, the level and the specification of the rows of the Requirements view."""
-    return re.findall(r'<tr class=s\d><td><a href="#([^/"]*)/[^"]*">\S+ ([^<]*)</a><td>([A-Z-]*)', shown)
-
-
-def counted(shown: str, query: str) -> int:
-    """How many rows a link to the Requirements view is about."""
-    wanted = dict(fact.split("=") for fact in unescape(query).split("&"))
-    statuses = wanted.get("status", "").replace("-", " ").split(",")
-    return sum(
-        wanted.get("spec", spec) == spec
-        and wanted.get("level", level) in (level, "OTHER" if level == "-" else level)
-        and (state in statuses or not statuses[0])
-        for spec, state, level in rows_of(shown)
-    )
+def overview(report: Finished, **given: Any) -> str:
+    return page(report, **given).partition('id="overview">\n')[2].partition('</section>\n<section class="view"')[0]
 
 
 def test_all_of_it(snapshot: Snapshot) -> None:
     ##= man/spec/page.md#overview
-    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
-    ##% without such a snapshot.
-    ##= man/spec/page.md#overview
     ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
     ##% each.
-    report = finished(FILES, None, ISSUES)
+    report = finished(STATES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),
         lost=(
@@ -75,63 +46,36 @@ def test_all_of_it(snapshot: Snapshot) -> None:
         added=tuple(line(f"Line {number}", before="") for number in range(10)),
     )
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
-    made = page_of(report, problems=(WRONG, ODD), next=upcoming(report), since=since)
-    snapshot.assert_match(overview(made), "overview.html")
+    catalogue = page_of(report).catalogue
+    rows = make_priority_rows(catalogue, prioritize_requirements(catalogue, RequirementFilter()), 3)
+    shown = overview(report, problems=(WRONG, ODD), next=tuple(rows), since=since)
+    snapshot.assert_match(shown, "overview.html")
 
 
-def test_nothing_has_changed() -> None:
-    shown = overview(page_of(finished(FILES), since=SnapshotDiff()))
+def test_no_change_since_the_snapshot() -> None:
+    shown = overview(finished(STATES), since=SnapshotDiff())
     assert "<h3>What changed since the committed snapshot</h3>\n<p>Nothing.</p>\n" in shown
-    assert "What changed" not in overview(page_of(finished(FILES)))
+    assert "What changed" not in overview(finished(STATES))
 
 
-@pytest.mark.parametrize("problems", [(), (ODD,), (WRONG, ODD)])
-def test_the_verdict_is_that_of_the_run(problems: tuple[Problem, ...]) -> None:
+def test_warnings_do_not_fail_the_run() -> None:
     ##= man/spec/page.md#overview
     ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    report = finished(FILES)
-    outcome = judge_run(compute_totals(report.requirements)[-1], problems)
-    name = "pass" if outcome.passed else "fail"
-    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict {name}">{outcome.words}</p>\n'
-    assert overview(page_of(report, problems=problems)).startswith(begin)
-
-
-@pytest.mark.parametrize("report", [finished(FILES), not_owed()])
-def test_numbers_lead_to_what_they_count(report: Finished) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    shown = written(page_of(report))
-    table = overview(page_of(report)).partition("<table")[2].partition("</table>")[0]
-    numbers = [(int(count), query) for query, count in re.findall(r'href="#requirements\?([^"]*)">(\d+)<', table)]
-    assert numbers == [(counted(shown, query), query) for _, query in numbers]
-    total = compute_totals(report.requirements)[-1]
-    sums = {"status=complete,implied": total.done, "status=exception": total.counts[State.EXCEPTION]}
-    levels = {f"level={level.name}" for level in Level if level}
-    found = {query: count for count, query in numbers}
-    assert {query: found.get(f"spec=tea&amp;{query}", 0) for query in sums} == sums
-    assert levels <= {fact for query in found for fact in query.split("&amp;")}
-    assert ">0</a>" not in table
+    report = finished(STATES)
+    words = judge_run(compute_totals(report.requirements)[-1], (ODD,)).words
+    begin = f'<h2 tabindex="-1">Overview</h2>\n<p class="verdict pass">{words}</p>\n'
+    assert words.startswith("PASS: ") and overview(report, problems=(ODD,)).startswith(begin)
 
 
 def test_a_feature_leads_to_its_requirements() -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST begin with the verdict of the run, and link each number of requirements to their list.
-    files = FILES | {"src/a.rs": FILES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
-    shown = written(page_of(finished(files)))
+    files = STATES | {"src/a.rs": STATES["src/a.rs"].replace("feature=cutlery", "feature=the  cutlery")}
+    shown = page(finished(files))
     assert 'cutlery</span> <a class="n" href="#requirements?feature=the%20cutlery">1</a>' in shown
     assert shown.count("<i class=f>the cutlery</i>") == 1
 
 
 @pytest.mark.parametrize(("number", "rows"), [(2, 3 + 3 + 3), (40, 40 * 3 + 3), (41, 41 + 3)])
 def test_many_specifications_are_not_listed_by_level(number: int, rows: int) -> None:
-    texts = {f"s{index}.md": f"# S{index}\n\nIt MUST work.\n\nIt MAY shine.\n" for index in range(number)}
-    tables = "".join(f'\n[[specification]]\nsource = "{path}"\n' for path in texts)
-    files = {".duvet/config.toml": FILES[".duvet/config.toml"].partition("\n[[spec")[0] + tables, **texts}
-    table = overview(page_of(finished(files))).partition("<tbody>")[2].partition("</table>")[0]
+    files = write_specifications(number, "# S{}\n\nIt MUST work.\n\nIt MAY shine.\n")
+    table = overview(finished(files)).partition("<tbody>")[2].partition("</table>")[0]
     assert table.count("<tr") == rows
-
-
-def test_no_requirements_have_no_table() -> None:
-    shown = overview(page_of(finished({})))
-    assert '<p class="verdict pass">PASS: no requirements</p>' in shown
-    assert "<table" not in shown

@@ -1,21 +1,34 @@
-"""Upstream's second JSON report"""
+"""The second JSON report, written and read."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import Raw
 from pytest_snapshot.plugin import Snapshot
 
+from duvet.errors import DuvetError, ProblemsError
+from duvet.reports.json_v2 import (
+    InlineSource,
+    V2Annotations,
+    V2Report,
+    V2Sources,
+    build_v2_report,
+    decode_v2_report,
+    encode_v2_report,
+    read_reports,
+)
+from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
-from tests.unit.reports.made import CONFIG, FILES, finished, json_v2_of
+from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2_of
 
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
-
-
-def document(files: dict[str, str], **links: str) -> Any:
-    return json.loads(json_v2_of(finished(FILES | files, **links)))
+CITES = f"{ANNOTATIONS}cite"
 
 
 def test_all_types(snapshot: Snapshot) -> None:
@@ -24,7 +37,7 @@ def test_all_types(snapshot: Snapshot) -> None:
 
 
 def test_nothing() -> None:
-    assert json_v2_of(finished({})).decode() == (
+    assert json_v2_of(finished({})) == (
         '{\n  "version": "2.0",\n'
         f'  "sources": {{\n    "{SOURCES}inline": {{}},\n    "{SOURCES}linked": {{}}\n  }},\n'
         '  "annotations": {\n'
@@ -36,8 +49,8 @@ def test_nothing() -> None:
 def test_links() -> None:
     pattern = 'pattern = "src/**/*.rs"'
     config = CONFIG.replace(pattern, f'{pattern}\nblob-link = "https://own.example/"')
-    links = {"blob_link": "https://github.com/org/repo/blob/main", "issue_link": "https://issues.example"}
-    found = document({".duvet/config.toml": config}, **links)
+    files, blobs = TYPES | {".duvet/config.toml": config}, "https://github.com/org/repo/blob/main"
+    found = json.loads(json_v2_of(finished(files, blobs, "https://issues.example")))
     assert found["issue_links"] == ["https://issues.example"]
     assert found["repositories"] == {
         "repo-2a688096043d13a6": {"blob_link": "https://github.com/org/repo/blob/main"},
@@ -47,9 +60,13 @@ def test_links() -> None:
     assert (repositories["src/a.rs"], repositories["more/b.toml"]) == ("repo-e55db6b7d5eccc6b", "repo-2a688096043d13a6")
 
 
+def document(files: dict[str, str]) -> Any:
+    return json.loads(json_v2_of(finished(TYPES | files)))
+
+
 def test_one_text_under_two_names_counts_once() -> None:
-    comments = FILES["src/a.rs"] + "\n//= ./tea.md#pot\n//# The pot MUST be warm.\n"
-    found = document({"src/a.rs": comments, "./tea.md": FILES["tea.md"]})
+    comments = TYPES["src/a.rs"] + "\n//= ./tea.md#pot\n//# The pot MUST be warm.\n"
+    found = document({"src/a.rs": comments, "./tea.md": TYPES["tea.md"]})
     assert [one["file_name"] for one in found["sources"][f"{SOURCES}inline"].values()] == ["./tea.md"]
     assert [len(found["annotations"][ANNOTATIONS + name]) for name in ("specification", "section")] == [1, 3]
 
@@ -68,12 +85,98 @@ def test_annotations_on_one_line_are_one() -> None:
 
 
 def test_a_specification_from_the_web_has_a_url() -> None:
-    config = CONFIG.replace("tea.md", "https://example.com/tea.md")
-    comments = FILES["src/a.rs"].replace("tea.md", "https://example.com/tea.md")
-    files = {".duvet/config.toml": config, "src/a.rs": comments}
-    files[".duvet/specifications/example.com/tea.txt"] = FILES["tea.md"]
-    found = json.loads(json_v2_of(finished(files)))
+    url, path = "https://example.com/tea.md", ".duvet/specifications/example.com/tea.txt"
+    texts = {name: TYPES[name].replace("tea.md", url) for name in (".duvet/config.toml", "src/a.rs")}
+    report = finished({**texts, path: TYPES["tea.md"]})
+    found = json.loads(json_v2_of(report))
     (inline,) = found["sources"][f"{SOURCES}inline"].values()
     (specification,) = found["annotations"][f"{ANNOTATIONS}specification"].values()
-    assert inline["file_name"] == ".duvet/specifications/example.com/tea.txt"
-    assert specification["url"] == "https://example.com/tea.md"
+    assert (inline["file_name"], specification["url"]) == (path, url)
+    assert {one["target_path"] for one in json.loads(json_v1_of(report))["annotations"]} == {url}
+
+
+CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
+
+
+def text(sources: str = "{}", annotations: str = "{}") -> bytes:
+    return f'{{"version": "2.0",\n"sources": {sources},\n"annotations": {annotations}}}'.encode()
+
+
+def fault(data: bytes) -> str:
+    with pytest.raises(DuvetError) as caught:
+        decode_v2_report(data)
+    return caught.value.message
+
+
+def test_round_trip() -> None:
+    report = build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
+    assert decode_v2_report(encode_v2_report(report)) == report
+
+
+def test_what_a_report_contains_is_read_and_written_again() -> None:
+    assert decode_v2_report(text()) == V2Report()
+    report = decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
+    assert report == V2Report(
+        sources=V2Sources(extensions={"u": Raw('{"a":null,"b":[1.5,"é"]}'.encode())}),
+        annotations=V2Annotations(extensions={"v": Raw(b"12345678901234567890123")}),
+    )
+    document = json.loads(encode_v2_report(report))
+    assert document["sources"]["u"] == {"a": None, "b": [1.5, "é"]}
+    assert document["annotations"]["v"] == 12345678901234567890123
+    # A citation always has its level.
+    report = decode_v2_report(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
+    assert json.loads(encode_v2_report(report))["annotations"][CITES]["c"] == json.loads(CITE) | {"level": "AUTO"}
+    # Records are sorted by their names.
+    records = {name: InlineSource(file_name=name, contents="") for name in "ba"}
+    data = encode_v2_report(V2Report(sources=V2Sources(inline=records)))
+    assert list(decode_v2_report(data).sources.inline) == ["a", "b"]
+
+
+def test_characters_are_escaped_as_upstream_does() -> None:
+    odd = '\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</'
+    data = encode_v2_report(V2Report(issue_links=(odd,)))
+    assert '"\\u0000\\b\\t\\n\\f\\r\\u001f\x7f\\"\\\\/é\u2028𝄞</"'.encode() in data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "Input data was truncated"),
+        (b"[]", "Expected `object`, got `array`"),
+        (b'{"version": "2.0",\n  bad}', "JSON is malformed: object keys must be strings at line 2 column 3"),
+        (b'{"version": "2.0", "extra": 1}', "unknown field `extra`"),
+        (b'{"version": "2.0"}', "missing field `sources`"),
+        (text(annotations=f'{{"{CITES}": {{"c": {{}}}}}}'), "missing field `source` - at `$[...]`"),
+        (text(annotations=f'{{"{CITES}": null}}'), "Expected `object`, got `null`"),
+        (b'{"version": "\xff"}', "a string is not UTF-8"),
+        (text('{"u": ' + "[" * 9999 + "]" * 9999 + "}"), "it is nested too deeply"),
+        (text().replace(b"2.0", b"1.0"), "unsupported report version '1.0', expected '2.0'"),
+    ],
+)
+def test_bytes_that_are_no_report(data: bytes, message: str) -> None:
+    assert fault(data).removeprefix("failed to parse JSON: ") == message
+
+
+def test_what_is_too_deep_is_not_written() -> None:
+    deep = Raw(b"[" * 9999 + b"]" * 9999)
+    with pytest.raises(DuvetError, match="nested too deeply"):
+        encode_v2_report(V2Report(sources=V2Sources(extensions={"u": deep})))
+
+
+@given(st.binary())
+@example(b"\xef\xbb\xbf{}")
+@example(b'{"version": "\\ud800"}')
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    assert fault(data)
+
+
+def test_reports_are_read_and_every_file_without_one_is_named() -> None:
+    report, empty = V2Report(issue_links=("i",)), V2Report()
+    tree = MemoryTree({"b.json": encode_v2_report(report), "a.json": encode_v2_report(empty), "bad": b"{"})
+    assert read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", empty)]
+    with pytest.raises(ProblemsError) as caught:
+        read_reports(["none", "bad", "a.json"], tree)
+    assert [(problem.code, problem.path, problem.message) for problem in caught.value.problems] == [
+        ("DUV070", "none", "failed to open file 'none': No such file or directory (os error 2)"),
+        ("DUV070", "bad", "failed to read report from 'bad': failed to parse JSON: Input data was truncated"),
+    ]

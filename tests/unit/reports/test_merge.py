@@ -1,4 +1,4 @@
-"""Merging reports"""
+"""Merging reports."""
 
 from __future__ import annotations
 
@@ -12,56 +12,37 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from duvet.errors import DuvetError, ProblemsError
-from duvet.reports.json_v2 import (
-    ByteRange,
-    CiteRecord,
-    InlineSource,
-    LinkedSource,
-    NotApplicableRecord,
-    RepositoryRecord,
-    RequirementRecord,
-    SectionRecord,
-    SourceLocation,
-    SourceRanges,
-    SourceSpan,
-    SpecificationRecord,
-    V2Annotations,
-    V2Record,
-    V2Report,
-    V2Sources,
-)
+from duvet.reports import json_v2 as v2
 from duvet.reports.merge import merge_reports
 
-SPAN, SHORT = SourceSpan(src="src-1", start=0, end=9), SourceSpan(src="src-1", start=0, end=8)
-TARGET, NOWHERE = SourceRanges(src="src-1", ranges=(ByteRange(0, 4),)), SourceRanges(src="src-1", ranges=())
-HERE, THERE = SourceLocation(src="lnk-1", line=3), SourceLocation(src="lnk-1")
-REPOSITORY = RepositoryRecord(blob_link="https://b")
-INLINE = InlineSource(file_name="a.md", contents="A")
-LINKED = LinkedSource(file_name="a.rs", repository="repo-1")
-SPECIFICATION = SpecificationRecord(source=SPAN, title="A", format="markdown")
+SPAN, SHORT = v2.SourceSpan(src="src-1", start=0, end=9), v2.SourceSpan(src="src-1", start=0, end=8)
+TARGET, NOWHERE = v2.SourceRanges(src="src-1", ranges=(v2.ByteRange(0, 4),)), v2.SourceRanges(src="src-1", ranges=())
+HERE, THERE = v2.SourceLocation(src="lnk-1", line=3), v2.SourceLocation(src="lnk-1")
+REPOSITORY = v2.RepositoryRecord(blob_link="https://b")
+INLINE = v2.InlineSource(file_name="a.md", contents="A")
+LINKED = v2.LinkedSource(file_name="a.rs", repository="repo-1")
+SPECIFICATION = v2.SpecificationRecord(source=SPAN, title="A", format="markdown")
 FOUND = replace(SPECIFICATION, url="https://a")
-SECTION = SectionRecord(source=SPAN, short_name="a", long_name="A")
-REQUIREMENT = RequirementRecord(source=HERE, origin=TARGET, level="MUST")
-CITE = CiteRecord(source=HERE, target=TARGET, type="CITATION")
+SECTION = v2.SectionRecord(source=SPAN, short_name="a", long_name="A")
+REQUIREMENT = v2.RequirementRecord(source=HERE, origin=TARGET, level="MUST")
+CITE = v2.CiteRecord(source=HERE, target=TARGET, type="CITATION")
+ENTRY = v2.NotApplicableRecord(target="a", reason="b", requirements=3)
 
 
-ENTRY = NotApplicableRecord(target="a", reason="b", requirements=3)
-
-
-def of(**buckets: Any) -> V2Report:
+def of(**buckets: Any) -> v2.V2Report:
     """A report with these buckets."""
     sources = {name: buckets.pop(name) for name in ("inline", "linked") if name in buckets}
     top = {name: buckets.pop(name) for name in ("issue_links", "repositories") if name in buckets}
-    return V2Report(**top, sources=V2Sources(**sources), annotations=V2Annotations(**buckets))
+    return v2.V2Report(**top, sources=v2.V2Sources(**sources), annotations=v2.V2Annotations(**buckets))
 
 
-def merged(*reports: V2Report) -> V2Report:
+def merged(*reports: v2.V2Report) -> v2.V2Report:
     found, warnings = merge_reports([(f"{index}.json", report) for index, report in enumerate(reports)])
     assert warnings == ()
     return found
 
 
-def conflicts(*reports: V2Report) -> list[tuple[str, str]]:
+def conflicts(*reports: v2.V2Report) -> list[tuple[str, str]]:
     """The path and the message of each conflict."""
     with pytest.raises(ProblemsError) as caught:
         merge_reports([(f"{index}.json", report) for index, report in enumerate(reports)])
@@ -69,13 +50,10 @@ def conflicts(*reports: V2Report) -> list[tuple[str, str]]:
     return [(problem.path, problem.message) for problem in caught.value.problems]
 
 
-def test_nothing_to_merge() -> None:
+def test_nothing_to_merge_and_one_report() -> None:
     with pytest.raises(DuvetError, match="at least one input report"):
         merge_reports([])
-
-
-def test_one_report_stays_as_it_is() -> None:
-    report = of(issue_links=("b", "a", "b"), linked={"lnk-1": LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE})
+    report = of(issue_links=("b", "a", "b"), linked={"lnk-1": v2.LinkedSource(file_name="a.rs")}, cite={"cite-1": CITE})
     assert merged(report) == report
 
 
@@ -91,7 +69,7 @@ def test_union() -> None:
     )
 
 
-def test_what_several_packages_do_not_owe() -> None:
+def test_entries_that_are_not_applicable_are_united() -> None:
     more, other = replace(ENTRY, requirements=5), replace(ENTRY, target="c")
     for reports in permutations([of(not_applicable={"1": ENTRY, "2": other}), of(not_applicable={"1": more}), of()]):
         assert merged(*reports).annotations.not_applicable == {"1": more, "2": other}
@@ -103,7 +81,7 @@ def test_a_url_that_one_report_has_is_kept() -> None:
 
 
 def test_coverage_is_united() -> None:
-    ranges = [ByteRange(2, 4), ByteRange(0, 4), ByteRange(0, 1)]
+    ranges = [v2.ByteRange(2, 4), v2.ByteRange(0, 4), v2.ByteRange(0, 1)]
     first = replace(REQUIREMENT, coverage={"cite-2": (ranges[0], ranges[1]), "cite-1": (ranges[0],)})
     second = replace(REQUIREMENT, coverage={"cite-2": (ranges[2], ranges[1])})
     expected = replace(REQUIREMENT, coverage={"cite-1": (ranges[0],), "cite-2": (ranges[2], ranges[1], ranges[0])})
@@ -111,16 +89,16 @@ def test_coverage_is_united() -> None:
     assert found.annotations.requirement == {"req-1": expected}
 
 
-BUCKETS: dict[type[V2Record], tuple[str, str]] = {
-    RepositoryRecord: ("repositories", "repo-1"),
-    InlineSource: ("inline", "src-1"),
-    LinkedSource: ("linked", "lnk-1"),
-    SpecificationRecord: ("specification", "spc-1"),
-    SectionRecord: ("section", "sec-1"),
-    RequirementRecord: ("requirement", "req-1"),
-    CiteRecord: ("cite", "cite-1"),
+BUCKETS: dict[type[v2.V2Record], tuple[str, str]] = {
+    v2.RepositoryRecord: ("repositories", "repo-1"),
+    v2.InlineSource: ("inline", "src-1"),
+    v2.LinkedSource: ("linked", "lnk-1"),
+    v2.SpecificationRecord: ("specification", "spc-1"),
+    v2.SectionRecord: ("section", "sec-1"),
+    v2.RequirementRecord: ("requirement", "req-1"),
+    v2.CiteRecord: ("cite", "cite-1"),
 }
-SOFT: list[tuple[V2Record, dict[str, Any], str]] = [
+SOFT: list[tuple[v2.V2Record, dict[str, Any], str]] = [
     (INLINE, {"file_name": "b"}, "inline source 'src-1' with file_name 'b' {} 'a.md'"),
     (SPECIFICATION, {"title": None}, "specification annotation 'spc-1' with title none {} \"A\""),
     (SPECIFICATION, {"format": "ietf"}, "specification annotation 'spc-1' with format 'ietf' {} 'markdown'"),
@@ -132,7 +110,7 @@ SOFT: list[tuple[V2Record, dict[str, Any], str]] = [
     (CITE, {"level": "MAY"}, "cite annotation 'cite-1' with level May {} Auto"),
     (CITE, {"target": NOWHERE}, "cite annotation 'cite-1' with target {}"),
 ]
-BROKEN: list[tuple[V2Record, dict[str, Any], str]] = [
+BROKEN: list[tuple[v2.V2Record, dict[str, Any], str]] = [
     (REPOSITORY, {"blob_link": "x"}, "repository 'repo-1' with blob_link 'x' {} 'https://b'"),
     (INLINE, {"contents": "B"}, "inline source 'src-1' with contents {} contents"),
     (LINKED, {"repository": "x"}, "linked source 'lnk-1' that differs from previously seen entry under the same id"),
@@ -144,42 +122,29 @@ BROKEN: list[tuple[V2Record, dict[str, Any], str]] = [
 ]
 
 
-def conflict(record: V2Record, change: dict[str, Any]) -> list[tuple[str, str]]:
-    bucket, id = BUCKETS[type(record)]
-    return conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
-
-
-@pytest.mark.parametrize(("record", "change", "words"), SOFT)
-def test_conflict(record: V2Record, change: dict[str, Any], words: str) -> None:
+@pytest.mark.parametrize(
+    ("prefix", "record", "change", "words"),
+    [("", *one) for one in SOFT] + [("internal invariant violation: ", *one) for one in BROKEN],
+)
+def test_conflicts(prefix: str, record: v2.V2Record, change: dict[str, Any], words: str) -> None:
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
     ##% for every order of its inputs.
-    message = f"input #1 has {words}".format("conflicting with previously seen")
-    assert conflict(record, change) == [("1.json", message)]
-
-
-@pytest.mark.parametrize(("record", "change", "words"), BROKEN)
-def test_broken_id(record: V2Record, change: dict[str, Any], words: str) -> None:
-    message = f"internal invariant violation: input #1 has {words}".format("conflicting with previously seen")
-    assert conflict(record, change) == [("1.json", message)]
+    bucket, id = BUCKETS[type(record)]
+    found = conflicts(of(**{bucket: {id: record}}), of(**{bucket: {id: replace(record, **change)}}))
+    assert found == [("1.json", f"{prefix}input #1 has {words}".format("conflicting with previously seen"))]
 
 
 def test_every_conflict_is_listed() -> None:
-    ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
-    ##% for every order of its inputs.
     first = of(section={"sec-1": SECTION}, cite={"cite-1": CITE})
     second = of(section={"sec-1": replace(SECTION, short_name="b", long_name="B")})
     third = of(cite={"cite-1": replace(CITE, type="TODO")})
-    assert [(path, message.partition(" has ")[0]) for path, message in conflicts(first, second, third)] == [
-        ("1.json", "input #1"),
-        ("1.json", "input #1"),
-        ("2.json", "input #2"),
-    ]
+    found = [(path, message.partition(" has ")[0]) for path, message in conflicts(first, second, third)]
+    assert found == [("1.json", "input #1"), ("1.json", "input #1"), ("2.json", "input #2")]
 
 
 def test_files_without_a_repository_may_be_in_one_report_only() -> None:
-    report = of(linked={"lnk-1": LinkedSource(file_name="a.rs"), "lnk-2": LinkedSource(file_name="b.rs")})
+    report = of(linked={"lnk-1": v2.LinkedSource(file_name="a.rs"), "lnk-2": v2.LinkedSource(file_name="b.rs")})
     words = "without a repository appears in inputs #0 and #2"
     assert conflicts(report, of(), report) == [
         ("2.json", f"linked source 'lnk-1' (file 'a.rs') {words}"),
@@ -187,14 +152,14 @@ def test_files_without_a_repository_may_be_in_one_report_only() -> None:
     ]
 
 
-def test_what_nobody_knows_must_agree() -> None:
-    first = V2Report(sources=V2Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
-    second = V2Report(sources=V2Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
-    third = V2Report(annotations=V2Annotations(extensions={"x": Raw(b"[2]")}))
+def test_extensions_must_agree() -> None:
+    first = v2.V2Report(sources=v2.V2Sources(extensions={"x": Raw(b"[1]"), "y": Raw(b"1")}))
+    second = v2.V2Report(sources=v2.V2Sources(extensions={"x": Raw(b"[1]"), "z": Raw(b"2")}))
+    third = v2.V2Report(annotations=v2.V2Annotations(extensions={"x": Raw(b"[2]")}))
     found = merged(first, second, third)
     assert found.sources.extensions == {"x": Raw(b"[1]"), "y": Raw(b"1"), "z": Raw(b"2")}
     assert found.annotations.extensions == third.annotations.extensions
-    changed = V2Report(sources=V2Sources(extensions={"x": Raw(b"[2]")}))
+    changed = v2.V2Report(sources=v2.V2Sources(extensions={"x": Raw(b"[2]")}))
     words = "extension 'x' under sources conflicting with previously seen value"
     assert conflicts(first, changed) == [("1.json", f"input #1 has {words}")]
 
@@ -211,7 +176,7 @@ def test_metadata_drift_is_reconciled_with_a_warning() -> None:
 
 IDS = st.sampled_from(["1", "2", "3"])
 TEXTS = st.none() | st.sampled_from(["a", "b"])
-RANGES = st.lists(st.builds(ByteRange, st.integers(0, 3), st.integers(0, 3)), max_size=3).map(tuple)
+RANGES = st.lists(st.builds(v2.ByteRange, st.integers(0, 3), st.integers(0, 3)), max_size=3).map(tuple)
 REPORTS = st.builds(
     of,
     issue_links=st.lists(IDS).map(tuple),
@@ -233,9 +198,6 @@ REPORTS = st.builds(
 
 
 @given(st.lists(REPORTS, min_size=2, max_size=3))
-def test_the_order_of_the_inputs_makes_no_difference(reports: list[V2Report]) -> None:
-    ##= man/spec/trace.md#reports
-    ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
-    ##% for every order of its inputs.
+def test_the_order_of_the_inputs_makes_no_difference(reports: list[v2.V2Report]) -> None:
     results = [merge_reports([("", report) for report in order])[0] for order in permutations(reports)]
     assert all(result == results[0] for result in results)

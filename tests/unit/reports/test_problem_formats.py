@@ -1,24 +1,24 @@
-"""Problems in every format"""
+"""Problems in every format: text, JSON, GitHub commands and JUnit."""
 
 from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import json as strict
 from pytest_snapshot.plugin import Snapshot
 
 from duvet import rules
 from duvet.model import Edit, Fix, Note, Place, Problem, Severity
-from duvet.reports.problems import ProblemContext, ProblemFormat, is_absolute, make_root_relative, render_problems
+from duvet.reports.problem_formats import ProblemsRecord, render_github, render_junit, render_problems_json
+from duvet.reports.problems import ProblemContext, ProblemFormat, make_root_relative, render_problems
 from tests.conftest import ROOT
 
-SUFFIXES = {
-    ProblemFormat.TEXT: "txt",
-    ProblemFormat.JSON: "json",
-    ProblemFormat.SARIF: "sarif",
-    ProblemFormat.GITHUB: "github",
-    ProblemFormat.JUNIT: "xml",
-}
+SUFFIXES = {"text": "txt", "json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
 LINES = {
     ("src/a.rs", 2): "//= type=test",
     ("src/a.rs", 4): "//= type=todo",
@@ -61,34 +61,21 @@ VIEW = ProblemContext(read_line, folder="kettles/one")
 
 
 @pytest.mark.parametrize("format", ProblemFormat)
-def test_problems(format: ProblemFormat, snapshot: Snapshot) -> None:
+def test_every_format(format: ProblemFormat, snapshot: Snapshot) -> None:
     ##= man/spec/problems.md#formats
     ##% `--format` MUST select how problems are written: `text`, `json`, `sarif`, `github` or `junit`.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render_problems(PROBLEMS, format, VIEW).decode(), f"formats.{SUFFIXES[format]}")
-
-
-@pytest.mark.parametrize("format", ProblemFormat)
-def test_no_problems(format: ProblemFormat, snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
     snapshot.assert_match(render_problems((), format).decode(), f"none.{SUFFIXES[format]}")
 
 
 TEXT = st.text(st.characters(), max_size=40)
 PLACES = st.builds(Place, st.integers(0, 9), st.integers(0, 99), st.integers(1, 99))
 EDITS = st.builds(Edit, st.integers(1, 9), st.integers(1, 9), st.integers(10, 19), st.integers(1, 9), TEXT)
-MADE = st.builds(
-    Problem,
-    st.sampled_from(["", "DUV050", "DUV051"]),
-    TEXT,
-    TEXT,
-    PLACES,
-    TEXT,
-    TEXT,
-    st.sampled_from(Severity),
-    st.lists(st.builds(Note, PLACES, TEXT), max_size=2).map(tuple),
-    st.none() | st.builds(Fix, TEXT, st.lists(EDITS, min_size=1, max_size=2).map(tuple)),
-)
+NOTES = st.lists(st.builds(Note, PLACES, TEXT), max_size=2).map(tuple)
+FIXES = st.none() | st.builds(Fix, TEXT, st.lists(EDITS, min_size=1, max_size=2).map(tuple))
+CODES = st.sampled_from(["", "DUV050", "DUV051"])
+MADE = st.builds(Problem, CODES, TEXT, TEXT, PLACES, TEXT, TEXT, st.sampled_from(Severity), NOTES, FIXES)
 HOSTILE = st.lists(MADE, max_size=3).map(tuple)
 
 
@@ -114,12 +101,68 @@ def test_every_format_is_text_that_drives_no_terminal(
         ("C:\\a.rs", "b", "C:\\a.rs"),
         ("\\\\host\\a.rs", "b", "\\\\host\\a.rs"),
         ("", "b", ""),
+        *((path, "b", f"b/{path}") for path in ("a", "a/b", "a:b", "c:")),
     ],
 )
 def test_paths_begin_at_the_root(path: str, folder: str, expected: str) -> None:
     assert make_root_relative(path, folder) == expected
 
 
-@pytest.mark.parametrize("path", ["a", "a/b", "a:b", "c:", "..", "a//b"])
-def test_other_paths_are_relative(path: str) -> None:
-    assert not is_absolute(path)
+def test_json_is_as_documented() -> None:
+    ##= man/spec/problems.md#json
+    ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
+    problem = rules.QUOTE_NOT_FOUND.problem(
+        'could not find text in section "heating" of spec.md',
+        "src/a.rs",
+        Place(2, 5, 27),
+        label="text here",
+        hint="quote the section's words as they stand there",
+        notes=(Note(Place(1, 5, 15), "its target"),),
+        fix=Fix("quote the specification", (Edit(2, 22, 2, 26, "boil"),)),
+    )
+    page = (ROOT / "man/spec/problems.md").read_text(encoding="utf-8")
+    example = re.search(r"^    \{\n(?:    .*\n)*?    \}\n", page, re.MULTILINE)
+    assert example and json.loads(example[0]) == json.loads(render_problems_json([problem], ProblemContext()))
+
+
+@given(HOSTILE)
+def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
+    document = strict.decode(render_problems_json(problems, ProblemContext()), type=ProblemsRecord)
+    errors = sum(problem.severity is Severity.ERROR for problem in problems)
+    assert (document.version, document.errors, document.warnings) == (1, errors, len(problems) - errors)
+    assert [one.severity for one in document.problems] == [problem.severity for problem in problems]
+    for one, problem in zip(document.problems, problems, strict=True):
+        assert one.message.replace("?", "") == "".join(
+            char for char in problem.message if char != "?" and not "\ud800" <= char <= "\udfff"
+        )
+
+
+GITHUB_COMMAND = re.compile(r"::(error|warning) ((?:[a-zA-Z]+=[^:,]*,?)+)::(.*)")
+
+
+@given(HOSTILE, TEXT)
+def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
+    ##= man/spec/problems.md#github-and-junit
+    ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
+    ##% expects.
+    *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
+    assert (len(lines), end) == (len(problems), "")
+    for line, problem in zip(lines, problems, strict=True):
+        found = GITHUB_COMMAND.fullmatch(line)
+        assert found and found[1] == problem.severity.value
+
+
+@given(HOSTILE, TEXT)
+def test_junit_is_well_formed_with_a_case_for_each_problem(problems: tuple[Problem, ...], line: str) -> None:
+    ##= man/spec/problems.md#github-and-junit
+    ##% JUnit MUST be well-formed XML 1.0, with a failing case for each error and a passing one for each warning, or one
+    ##% passing case without problems.
+    root = ElementTree.fromstring(render_junit(problems, ProblemContext(lambda *_: line)))
+    (suite,) = root
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert {key: suite.attrib[key] for key in root.attrib} == root.attrib
+    failed = sum(problem.severity is Severity.ERROR for problem in problems)
+    counts = [suite.attrib[key] for key in ("tests", "failures", "errors", "skipped")]
+    assert counts == [str(max(1, len(problems))), str(failed), "0", "0"]
+    assert len(suite) == max(1, len(problems))
+    assert len(suite.findall("testcase/failure")) == failed

@@ -1,8 +1,9 @@
-"""Problems as SARIF"""
+"""Problems as SARIF."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
@@ -15,10 +16,10 @@ from duvet.model import Place, Problem
 from duvet.reports.problems import ProblemContext
 from duvet.reports.sarif import render_sarif
 from duvet.templates import load_rule_page
-from tests.unit.reports.sarif_schema import LOG
-from tests.unit.reports.test_problem_formats import FIX, HOSTILE, PROBLEMS, TEXT, VIEW
+from tests.unit.reports.test_problem_formats import HOSTILE, PROBLEMS, TEXT, VIEW
 
-VALIDATOR = Draft7Validator(LOG)
+# The part of the schema of SARIF 2.1.0 that duvet uses; nothing else is allowed, and results need a rule and a place.
+VALIDATOR = Draft7Validator(json.loads(Path(__file__).with_name("sarif.schema.json").read_text()))
 
 
 def run_of(*problems: Problem, view: ProblemContext = VIEW) -> dict[str, Any]:
@@ -50,17 +51,7 @@ def test_a_log_is_valid_whatever_is_in_it(problems: tuple[Problem, ...], line: s
             urlsplit(location["physicalLocation"]["artifactLocation"]["uri"])
 
 
-def test_the_schema_is_strict() -> None:
-    log = json.loads(render_sarif(PROBLEMS, VIEW))
-    log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
-    assert not VALIDATOR.is_valid(log)
-    assert not VALIDATOR.is_valid({**json.loads(render_sarif((), VIEW)), "more": 1})
-
-
 def test_rules_have_the_text_of_their_pages() -> None:
-    ##= man/spec/problems.md#sarif
-    ##% A SARIF log MUST be valid against the schema of SARIF 2.1.0, and contain the page of each rule that occurs in
-    ##% it.
     run = run_of(*(rule.problem("m", "p") for rule in rules.list_rules().values()))
     described = run["tool"]["driver"]["rules"]
     assert [(one["id"], one["help"]["markdown"], one["defaultConfiguration"]["level"]) for one in described] == [
@@ -69,48 +60,32 @@ def test_rules_have_the_text_of_their_pages() -> None:
     assert [result["ruleIndex"] for result in run["results"]] == list(range(len(described)))
 
 
-def test_a_rule_that_does_not_occur_is_not_described() -> None:
-    run = run_of(rules.QUOTE_NOT_FOUND.problem("m", "p"), rules.QUOTE_NOT_FOUND.problem("m", "q"))
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["DUV050"]
-    assert [result["ruleIndex"] for result in run["results"]] == [0, 0]
-
-
 @pytest.mark.parametrize(
     ("path", "uri"),
     [
+        ("", "b/.duvet/config.toml"),
         ("src/a.rs", "b/src/a.rs"),
         ("../a b.rs", "a%20b.rs"),
         ("é%#?.rs", "b/%C3%A9%25%23%3F.rs"),
         ("c:d", "b/c%3Ad"),
         ("a\\b", "b/a%5Cb"),
         ("\udcff", "b/%FF"),
-    ],
-)
-def test_relative_paths(path: str, uri: str) -> None:
-    ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-    ##% the repository, or absolute outside of it.
-    assert uri_of(path, "b") == {"uri": uri, "uriBaseId": "%SRCROOT%"}
-
-
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
         ("/a b/\udcff", "file:///a%20b/%FF"),
         ("C:\\a b\\c.rs", "file:///C:/a%20b/c.rs"),
         ("c:/a.rs", "file:///c:/a.rs"),
         ("\\\\host\\a b.rs", "file://host/a%20b.rs"),
     ],
 )
-def test_absolute_paths(path: str, uri: str) -> None:
+def test_paths_are_uris(path: str, uri: str) -> None:
     ##= man/spec/problems.md#sarif
     ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
     ##% the repository, or absolute outside of it.
-    assert uri_of(path, "b") == {"uri": uri}
+    base = {} if uri.startswith("file:") else {"uriBaseId": "%SRCROOT%"}
+    assert uri_of(path, "b") == {"uri": uri, **base}
 
 
 @given(TEXT.filter(lambda text: "/" not in text and text.isprintable() and ":" not in text and "\\" not in text))
-def test_a_name_is_found_again(name: str) -> None:
+def test_a_uri_decodes_to_its_path(name: str) -> None:
     path = f"src/{name or 'a'}x"
     assert unquote_to_bytes(uri_of(path)["uri"]) == path.encode()
 
@@ -132,43 +107,3 @@ def test_equal_lines_have_fingerprints_of_their_own() -> None:
     problems = [rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(line)) for line in (3, 5)]
     first, second = (result["partialFingerprints"] for result in run_of(*problems)["results"])
     assert first != second
-
-
-def test_a_fix_is_in_the_result() -> None:
-    ##= man/spec/problems.md#sarif
-    ##% A SARIF result MUST contain the edits that fix its problem, and a fingerprint that does not change when its line
-    ##% moves.
-    problem = rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(7), fix=FIX)
-    (fix,) = run_of(problem, view=ProblemContext())["results"][0]["fixes"]
-    assert fix == {
-        "description": {"text": "quote the specification"},
-        "artifactChanges": [
-            {
-                "artifactLocation": {"uri": "a.rs", "uriBaseId": "%SRCROOT%"},
-                "replacements": [
-                    {
-                        "deletedRegion": {"startLine": 7, "startColumn": 21, "endLine": 7, "endColumn": 25},
-                        "insertedContent": {"text": "boil"},
-                    },
-                    {
-                        "deletedRegion": {"startLine": 8, "startColumn": 1, "endLine": 9, "endColumn": 1},
-                        "insertedContent": {"text": ""},
-                    },
-                ],
-            }
-        ],
-    }
-
-
-@pytest.mark.parametrize(("folder", "uri"), [("", ".duvet/config.toml"), ("a b", "a%20b/.duvet/config.toml")])
-def test_every_result_has_a_place(folder: str, uri: str) -> None:
-    ##= man/spec/problems.md#sarif
-    ##% Each SARIF result MUST have a location, by default the configuration, as a URI that is relative to the root of
-    ##% the repository, or absolute outside of it.
-    (result,) = run_of(Problem("", "wrong"), view=ProblemContext(folder=folder))["results"]
-    artifact = {"uri": uri, "uriBaseId": "%SRCROOT%"}
-    assert result["locations"] == [{"physicalLocation": {"artifactLocation": artifact, "region": {"startLine": 1}}}]
-
-
-def test_columns_are_code_points() -> None:
-    assert run_of()["columnKind"] == "unicodeCodePoints"

@@ -1,11 +1,10 @@
-"""The snapshot"""
+"""The snapshot."""
 
 from __future__ import annotations
 
-from io import BytesIO
+import pytest
 
-from duvet.reports import snapshot
-from tests.unit.reports.made import FILES, finished
+from tests.unit.reports.made import TYPES, finished, snapshot_of
 
 ALL_TYPES = """\
 SPECIFICATION: [Tea](tea.md)
@@ -28,34 +27,31 @@ SPECIFICATION: [Tea](tea.md)
 """
 
 
-def shown(files: dict[str, str]) -> str:
-    out = BytesIO()
-    snapshot.render_snapshot(finished(files), out)
-    return out.getvalue().decode()
+CONFIG = TYPES[".duvet/config.toml"].partition("[[specification]]")[0]
+POT = "1.  Pot\n\n   It may be.\n\n2.  Lid\n"
 
 
-def test_all_types() -> None:
-    assert shown(FILES) == ALL_TYPES
-
-
-def test_nothing() -> None:
-    assert shown({}) == ""
-
-
-def test_what_only_titles_are_cited_of_is_left_out() -> None:
-    text = "1.  Pot\n\n   It MUST be hot.\n\n2.  Lid\n"
-    comments = "//= pot.txt#1\n\n//= pot.txt#2\n\n//= tea.md#pot\n"
-    config = FILES[".duvet/config.toml"].partition("[[specification]]")[0]
-    assert (
-        shown({".duvet/config.toml": config, "src/a.rs": comments, "pot.txt": text, "tea.md": FILES["tea.md"]}) == "\n"
-    )
-
-
-def test_ietf_text_has_no_title() -> None:
-    config = FILES[".duvet/config.toml"].partition("[[specification]]")[0]
-    files = {
-        ".duvet/config.toml": config,
-        "src/a.rs": "//= pot.txt#1\n//# It\n",
-        "pot.txt": "1.  Pot\n\n   It may be.\n",
-    }
-    assert shown(files) == "SPECIFICATION: pot.txt\n  SECTION: [Pot](#section-1)\n    TEXT[implementation]:    It\n"
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (TYPES, ALL_TYPES),
+        ({}, ""),
+        # Specifications of which nothing but titles is cited are left out.
+        (
+            {
+                "src/a.rs": "//= pot.txt#1\n\n//= pot.txt#2\n\n//= tea.md#pot\n",
+                "pot.txt": POT.replace("may", "MUST"),
+                "tea.md": TYPES["tea.md"],
+                ".duvet/config.toml": CONFIG,
+            },
+            "\n",
+        ),
+        # IETF text has no title.
+        (
+            {"src/a.rs": "//= pot.txt#1\n//# It\n", "pot.txt": POT, ".duvet/config.toml": CONFIG},
+            "SPECIFICATION: pot.txt\n  SECTION: [Pot](#section-1)\n    TEXT[implementation]:    It\n",
+        ),
+    ],
+)
+def test_snapshots(files: dict[str, str], expected: str) -> None:
+    assert snapshot_of(finished(files)) == expected

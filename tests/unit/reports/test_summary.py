@@ -1,8 +1,7 @@
-"""The table that ends a run"""
+"""The table that ends a run, and numbers that are the same in every report."""
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import product
 
 import pytest
@@ -11,10 +10,13 @@ from hypothesis import strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
+from duvet.reports import json_v1
 from duvet.reports.cells import measure_width
-from duvet.reports.summary import render_summary
+from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
+from tests.unit.reports.made import STATES, not_applicable, summary_of
+from tests.unit.reports.made import finished as finished_of
 from tests.unit.trace.made import finished, requirement
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
@@ -34,12 +36,6 @@ FORTY = finished(
 )
 
 
-def summary(report: Finished) -> str:
-    out = BytesIO()
-    render_summary(report, (), out)
-    return out.getvalue().decode()
-
-
 @pytest.mark.parametrize(
     ("name", "report"),
     [
@@ -48,12 +44,13 @@ def summary(report: Finished) -> str:
         ("one", ONE),
         ("several", SEVERAL),
         ("not_applicable", finished(*(requirement(name, Level.MUST, state) for name in "ab" for state in State))),
+        ("entries", not_applicable()),
         ("forty", FORTY),
     ],
 )
 def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "summary"
-    snapshot.assert_match(summary(report), f"{name}.txt")
+    snapshot.assert_match(summary_of(report), f"{name}.txt")
 
 
 @given(
@@ -63,5 +60,14 @@ def test_tables(name: str, report: Finished, snapshot: Snapshot) -> None:
     )
 )
 def test_no_name_breaks_the_table(made: list[Requirement]) -> None:
-    lines = summary(finished(*made)).splitlines()
+    lines = summary_of(finished(*made)).splitlines()
     assert all(measure_width(line) <= 100 and line.isprintable() for line in lines)
+
+
+def test_json_counts_the_same_requirements() -> None:
+    report = finished_of(STATES)
+    counts = compute_totals(report.requirements)[-1].counts
+    statuses = json_v1.build_json_v1(report)["statuses"].values()
+    assert sum(one.incomplete == one.spec for one in statuses) == counts[State.UNCITED] + counts[State.TO_DO]
+    assert sum(one.implication == one.spec for one in statuses) == counts[State.IMPLIED]
+    assert sum(one.citation == one.test == one.spec for one in statuses) == counts[State.COMPLETE]

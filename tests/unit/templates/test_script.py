@@ -35,7 +35,7 @@ def test_every_module_is_in_it() -> None:
     assert {path.name for path in PAGE.glob("*.js")} == {f"{name}.js" for name in MODULES} | {FIRST, MADE}
 
 
-def test_nothing_in_it_ends_it_or_is_no_text() -> None:
+def test_the_script_neither_ends_itself_nor_has_control_characters() -> None:
     made = (PAGE / MADE).read_text(encoding="utf-8")
     assert "</script" not in made
     assert all(char.isprintable() or char == "\n" for char in made)

@@ -1,0 +1,131 @@
+"""Open pages: what they show, and what must not happen on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Locator, Page, Request, expect
+
+WIDE, NARROW = {"width": 1400, "height": 1000}, {"width": 390, "height": 844}
+PHONE: dict[str, Any] = {"viewport": NARROW, "has_touch": True, "is_mobile": True}
+COPYING: dict[str, Any] = {"permissions": ["clipboard-read", "clipboard-write"]}
+
+
+class Visits:
+    """Opens pages, each in a context of its own, and writes down what none of them may do."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.faults: list[str] = []
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+    def __call__(self, url: str, **options: Any) -> Page:
+        """The page at a URL."""
+        page = self.context(**options).new_page()
+        page.goto(url)
+        return page
+
+    def context(self, *, served: str = "", **options: Any) -> BrowserContext:
+        """A context in which nothing has been opened yet, offline unless its pages are served.
+
+        A page that is served may say in the console what a policy keeps it from.
+        """
+        given: dict[str, Any] = {"viewport": WIDE, "offline": not served, "service_workers": "block", **options}
+        context = self._browser.new_context(**given)
+        # Nothing waits for so long but where the machine is busy.
+        context.set_default_timeout(30_000)
+        self._contexts.append(context)
+        context.on("request", lambda request: self._requested(request, served))
+        context.on("dialog", self._dialog)
+        context.on("weberror", lambda error: self.faults.append(f"error: {error.error}"))
+        if not served:
+            context.on("console", self._said)
+        return context
+
+    def _requested(self, request: Request, served: str) -> None:
+        document = request.is_navigation_request() and request.url.startswith(served or "file://")
+        if not document and not request.url.startswith("data:"):
+            self.faults.append(f"request: {request.url}")
+
+    def _said(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.faults.append(f"console: {message.text}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+
+def come_back(page: Page, **stored: str) -> None:
+    """Load a page again, once other pages see what it has stored: the browser passes that on in its own time."""
+    other = page.context.new_page()
+    other.goto(page.url)
+    for name, value in stored.items():
+        asked = f"value => localStorage.getItem('duvet.{name}') === value"
+        # Frames may not come to a page that nobody sees.
+        other.wait_for_function(asked, arg=value, polling=50)
+    other.close()
+    page.reload()
+
+
+# The page forbids others' elements of style, but not what tools adopt.
+ADD_STYLE = """css => {
+  const sheet = new CSSStyleSheet()
+  sheet.replaceSync(css)
+  document.adoptedStyleSheets.push(sheet)
+}"""
+
+
+def go(page: Page, fragment: str) -> None:
+    """Follow a link within the page, until its view is there."""
+    page.evaluate("hash => { location.hash = hash }", fragment)
+    view = fragment.lstrip("#").partition("?")[0].partition("/")[0] or "overview"
+    expect(page.locator(f'[id="{view}"]')).to_be_visible()
+
+
+def add_style(page: Page, css: str) -> None:
+    """Let the page have another style."""
+    page.evaluate(ADD_STYLE, css)
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys, one after the other."""
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def attributes(locator: Locator, name: str) -> list[str]:
+    """An attribute of all elements."""
+    found: list[str] = locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name)
+    return found
+
+
+def views(page: Page) -> list[str]:
+    """The views that can be seen."""
+    return attributes(page.locator("main > .view").filter(visible=True), "id")
+
+
+def address(page: Page) -> str:
+    """The fragment of the page."""
+    return str(page.evaluate("location.hash"))
+
+
+def overflow(page: Page) -> int:
+    """By how many pixels the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+def count_elements(page: Page) -> int:
+    return int(page.evaluate("document.querySelectorAll('*').length"))
+
+
+def locators(page: Page) -> dict[str, str]:
+    """What targets call the specifications of the page, by their anchors."""
+    found: list[list[str]] = page.locator("article.view").evaluate_all(
+        "articles => articles.map(article => [article.id, article.dataset.locator])"
+    )
+    return {id: locator for id, locator in found}

@@ -1,0 +1,386 @@
+"""What the views show: numbers, text, code, pages, and hostile text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.golden_projects import requirements_of
+from tests.made import read_files, written
+from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
+from tests.slow.browser.reports import (
+    CITED,
+    FAILING,
+    NO_REQUIREMENTS,
+    NO_SPECIFICATION,
+    PASSING,
+    SMALL_CONFIG,
+    TEA,
+    Report,
+    Reports,
+)
+from tests.unit.reports.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
+from tests.unit.reports.made import STATES
+
+
+def with_text(text: str) -> dict[str, str]:
+    return PASSING | {"tea.md": text, "src/a.rs": "fn brew() {}\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "words", "count"),
+    [
+        ("passing", PASSING, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted", 2),
+        ("failing", FAILING, "FAIL: 1 problem, 1 requirement not cited", 2),
+        ("no requirements", NO_REQUIREMENTS, "PASS: no requirements", 0),
+        ("no specification", NO_SPECIFICATION, "PASS: no requirements", 0),
+        ("no sections", with_text("The pot MUST be warm.\n"), "PASS: no requirements", 0),
+        ("an empty text", with_text(""), "PASS: no requirements", 0),
+    ],
+)
+def test_small_projects_have_all_views_and_the_verdict_of_the_run(
+    name: str, files: Mapping[str, str], words: str, count: int, visit: Visits, reports: Reports
+) -> None:
+    report = reports.of(name, files)
+    failed = words.startswith("FAIL")
+    assert (report.done.code, report.done.err.splitlines()[-1]) == (failed, words)
+    page = visit(report.url)
+    verdict = page.locator("#overview .verdict")
+    expect(verdict).to_have_text(words)
+    expect(verdict).to_have_class(f"verdict {'fail' if failed else 'pass'}")
+    for fragment in ("#sources", "#problems", "#overview", "#requirements?"):
+        go(page, fragment)
+        expect(page.locator(f"{fragment.rstrip('?')} h2")).to_be_visible()
+    expect(page.locator("#requirements tbody tr")).to_have_count(count)
+
+
+SLUGS = {
+    "uncited": "not started",
+    "to-do": "not started",
+    "missing-implementation": "in progress",
+    "partial": "in progress",
+    "missing-test": "needs tests",
+    "exception": "excepted",
+    "implied": "done",
+    "complete": "done",
+}
+"""What the terminal and JSON call the states of the page."""
+
+
+class Number(NamedTuple):
+    """A number of the overview and what it counts."""
+
+    specification: str
+    level: str
+    status: str
+    amount: int
+    href: str
+
+
+def numbers(page: Page) -> list[Number]:
+    """Every number of the table of totals that leads to its requirements."""
+    links: list[list[str]] = page.locator('#overview table a[href^="#requirements?"]').evaluate_all(
+        "links => links.map(link => [link.getAttribute('href'), link.textContent])"
+    )
+    return [_number(href, text) for href, text in links if text.strip().isdigit()]
+
+
+def _number(href: str, text: str) -> Number:
+    asked = {name: values[0] for name, values in parse_qs(href.partition("?")[2]).items()}
+    return Number(asked.get("spec", ""), asked.get("level", ""), asked.get("status", ""), int(text), href)
+
+
+def counted(report: Report) -> Counter[tuple[str, str, str]]:
+    """How many requirements there are by specification, level and status, going by the bytes of the JSON report."""
+    found = requirements_of(report.json)
+    return Counter(
+        (path, one.level or "OTHER", "excepted" if one.excepted else one.status) for (path, _, _), one in found.items()
+    )
+
+
+ROW = re.compile(r"^(.+?) +[-\d/ ]+ (\d+)/(\d+) +\d+% +(\d+) +(\d+) +(\d+) +(\d+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("project", ["states", "s2n"])
+def test_the_totals_are_those_of_the_other_reports_and_lead_to_their_requirements(
+    project: str, visit: Visits, request: pytest.FixtureRequest
+) -> None:
+    report: Report = request.getfixturevalue(project)
+    page = visit(report.url)
+    names, found = locators(page), numbers(page)
+    by_level: Counter[tuple[str, str, str]] = Counter()
+    sums: dict[str, Counter[str]] = {}
+    for one in found:
+        if one.specification and one.status in SLUGS and one.level:
+            by_level[names[one.specification], one.level, SLUGS[one.status]] += one.amount
+        elif one.specification and one.status in SLUGS:
+            sums.setdefault(one.specification, Counter())[SLUGS[one.status]] += one.amount
+    assert +by_level == counted(report)
+    table = [[int(cell) for cell in row[1:]] for row in ROW.findall(report.done.err)]
+    statuses = ("done", "needs tests", "in progress", "not started", "excepted")
+    assert [[counts[status] for status in statuses] for counts in sums.values()] == [
+        [done, *rest] for done, _, *rest in table[: len(sums)]
+    ]
+    assert len(found) > 8
+    for one in found:
+        go(page, one.href)
+        expect(page.locator("#count")).to_have_text(re.compile(rf"^{one.amount}\b"))
+        if one.amount <= 100:
+            expect(page.locator("#requirements tbody tr")).to_have_count(one.amount)
+
+
+def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: Reports) -> None:
+    asked = STATES | {"src/a.rs": STATES["src/a.rs"].replace("tracking-issue=7", "tracking-issue=tea & milk, #7+1")}
+    page = visit(reports.of("asked", asked).url)
+    links = page.locator("#overview .counts a.n")
+    expect(links).to_have_count(4)
+    for href in attributes(links, "href"):
+        go(page, href)
+        expect(page.locator("#count")).to_have_text("1 of 10 requirements")
+
+
+RUNS = """pre => {
+  const runs = []
+  const walk = (node, marked) => {
+    for (const child of node.childNodes)
+      if (child.nodeType === Node.TEXT_NODE) runs.push([marked, child.data])
+      else walk(child, marked || child.matches("a, mark"))
+  }
+  walk(pre, false)
+  return runs
+}"""
+Line = list[tuple[bool, str]]
+"""The pieces of a line: whether something refers to them, and what they say."""
+
+
+def lines_of(runs: list[tuple[bool, str]]) -> list[Line]:
+    """Lines of pieces, as few as there can be."""
+    letters = [(bool(marked), letter) for marked, text in runs for letter in text]
+    lines: list[list[tuple[bool, str]]] = [[]]
+    for letter in letters:
+        if letter[1] == "\n":
+            lines.append([])
+        else:
+            lines[-1].append(letter)
+    return [
+        [(marked, "".join(letter for _, letter in run)) for marked, run in groupby(line, key=lambda one: one[0])]
+        for line in lines
+    ]
+
+
+def text_of(section: dict[str, Any]) -> list[Line]:
+    """The same lines, of a section of the JSON report, without blanks at the very end."""
+    lines = [
+        [(False, line)] if isinstance(line, str) else [(bool(ids), text) for ids, _, text in line]
+        for line in section["lines"]
+    ]
+    while lines and lines[-1] and not lines[-1][-1][1].strip():
+        lines[-1].pop()
+    return lines_of([run for line in lines for run in [*line, (False, "\n")]][:-1])
+
+
+def shown(page: Page, specification: str) -> dict[str, list[Line]]:
+    """The text of each section that is in the page, by its anchor."""
+    go(page, f"#{specification}")
+    parts = page.locator(f'[id="{specification}"] section.part')
+    found: list[tuple[str, list[tuple[bool, str]]]] = parts.evaluate_all(
+        f"parts => parts.map(part => [part.dataset.id ?? part.id, [...part.querySelectorAll('pre:not(li pre)')]"
+        f".flatMap({RUNS})])"
+    )
+    return {id.removeprefix(f"{specification}/"): lines_of(runs) for id, runs in found}
+
+
+def assert_text_is_that_of_json(page: Page, report: Report) -> dict[str, dict[str, list[Line]]]:
+    """Each section on the page is as in the JSON report, and each that is cited is on the page."""
+    found = {}
+    for specification, locator in locators(page).items():
+        sections = {one["id"]: text_of(one) for one in report.json["specifications"][locator]["sections"]}
+        found[specification] = parts = shown(page, specification)
+        assert views(page) == [specification]
+        assert parts == {id: sections[id] for id in parts}
+        cited = {id for id, lines in sections.items() if any(marked for line in lines for marked, _ in line)}
+        assert cited <= parts.keys()
+    return found
+
+
+def test_the_text_of_a_real_project_is_that_of_its_sources(visit: Visits, s2n: Report) -> None:
+    found = assert_text_is_that_of_json(visit(s2n.url), s2n)
+    assert sum(map(len, found.values())) > 100
+
+
+def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_places(
+    visit: Visits, reports: Reports
+) -> None:
+    line = "The kettle sings while the water is heated and nobody listens to it at all.\n"
+    files = read_files(Path(__file__).with_name("projects") / "letters")
+    long = f"# Long\n\n## Pot\n\nThe pot MUST be warm.\n\n{line * 14_000}\nThe lid MUST be shut.\n"
+    report = reports.of("letters", files | {"long.md": long})
+    page = visit(report.url)
+    parts = assert_text_is_that_of_json(page, report)
+    assert {"guide", "same", "nested", "deeper"} <= parts["guide"].keys() and "pot" in parts["long"]
+    assert page.locator("#guide section.part h3 a:first-child").all_text_contents().count("Same") >= 2
+    lines = ["".join(text for _, text in line) for line in parts["letters"]["wide"]]
+    assert lines == files["letters.md"].splitlines()[4:7]
+    # A quote that stands twice in its section is one requirement.
+    twice = page.locator('section.part[id$="/twice"] > pre :is(a, mark)')
+    assert twice.all_text_contents() == ["A cup MUST be clean."]
+    # Text of two requirements names both.
+    around = page.locator('section.part[id$="/around"]')
+    ids = [id.rpartition("/")[2] for id in attributes(around.locator("ul.requirements > li"), "id")]
+    named = [ids.split() for ids in attributes(around.locator("pre [data-r]"), "data-r")]
+    assert len(ids) == 3 and max(map(len, named)) > 1 and {id for some in named for id in some} <= set(ids)
+
+
+PATHS = {
+    "src/plain.rs": "src/plain.rs",
+    "src/two words.rs": "src/two%20words.rs",
+    "src/#1.rs": "src/%231.rs",
+    "src/what?.rs": "src/what%3F.rs",
+    "src/100%.rs": "src/100%25.rs",
+    "src/größe.rs": "src/gr%C3%B6%C3%9Fe.rs",
+    "src/back\\slash.rs": "src/back%5Cslash.rs",
+    "src/deep/er/a.rs": "src/deep/er/a.rs",
+}
+
+
+def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, reports: Reports) -> None:
+    config = SMALL_CONFIG + '\n[report.html]\nblob-link = "https://host/a b/tree"\n'
+    files = {".duvet/config.toml": config, "tea.md": TEA, **dict.fromkeys(PATHS, CITED)}
+    page = visit(f"{reports.of('linked', files).url}#tea")
+    page.locator("article pre a").first.click()
+    links = page.locator("#panel .references li :is(a, code):first-child")
+    found = dict(zip(links.all_text_contents(), attributes(links, "href"), strict=True))
+    assert found == {f"{path}:1": f"https://host/a b/tree/{quoted}#L1" for path, quoted in PATHS.items()}
+    go(page, "#sources")
+    links = page.locator("#sources .file :is(h3, h4) a")
+    assert sorted(attributes(links, "href")) == sorted(f"https://host/a b/tree/{quoted}" for quoted in PATHS.values())
+
+
+SNIPPETS: dict[str, str | bytes] = {
+    ".duvet/config.toml": SMALL_CONFIG,
+    "tea.md": TEA,
+    "src/a_code.rs": f"{CITED}    fn warm() {{\n        <b>heat()</b>;\n    }}\n",
+    "src/b_last.rs": CITED,
+    "src/c_tabs.rs": f"{CITED}\tif cold {{\n\t\theat();\n\t}}\n",
+    "src/d_minified.rs": f"{CITED}{'x' * 9_000}\n",
+    "src/e_bytes.rs": CITED.encode() + b"let caf\xe9 = 1;\n",
+    "src/f_long.rs": CITED + "".join(f"line{number}();\n" for number in range(9)),
+}
+
+
+def test_code_is_dedented_cut_and_literal(visit: Visits, reports: Reports) -> None:
+    page = visit(f"{reports.of('snippets', SNIPPETS).url}#tea")
+    page.locator("article pre a").first.click()
+    found: list[str] = page.locator("#panel .references li").evaluate_all(
+        "all => all.map(one => one.querySelector('pre')?.textContent ?? '')"
+    )
+    long = "\n".join(f"line{number}();" for number in range(6))
+    assert found == ["fn warm() {\n    <b>heat()</b>;\n}", "", "if cold {\n\theat();\n}", "x" * 159 + "…", long]
+
+
+def test_code_outside_of_the_project_is_not_shown(duvet_command: str, tmp_path: Path) -> None:
+    secret = tmp_path / "secret.rs"
+    secret.write_text(f"{CITED}let password = 'hunter2';\n")
+    folder = written(tmp_path / "project", {name: text.encode() for name, text in PASSING.items()})
+    (folder / "src" / "link.rs").symlink_to(secret)
+    page = Report(duvet_command, folder).html
+    assert "src/link.rs:1" in page
+    assert "hunter2" not in page and "password" not in page
+
+
+def test_pages_and_the_ways_between_them(visit: Visits, noted: Report) -> None:
+    page = visit(noted.url)
+    page.click("nav.views a[href='#pages']")
+    assert views(page) == ["pages"]
+    expect(page.locator("#pages article h3")).to_have_text(["hostile", "Kettle", "Cups & saucers"])
+    page.click("article[id='pages/kettle'] >> text=the *cups*")
+    assert (views(page), address(page)) == (["pages"], "#pages/cups")
+    page = visit(f"{noted.url}#pages/cups")
+    assert views(page) == ["pages"]
+    expect(page.locator("#notice")).to_be_hidden()
+    # A requirement leads to the page that explains it.
+    page = visit(f"{noted.url}#spec/brewing/38574ef4fa26")
+    page.click("#panel >> text=Kettle")
+    assert (views(page), address(page)) == (["pages"], "#pages/kettle")
+    page = visit(noted.url, java_script_enabled=False)
+    expect(page.locator("article[id='pages/kettle']")).to_contain_text("Linked from: Cups & saucers")
+
+
+HOSTILE_NAME = "<img src=x onerror=alert(7)> & 'quotes' \"too\".rs"
+LONG = "x" * 10_000
+
+
+def hostile_files() -> dict[str, str]:
+    """The hostile project of the unit tests, with a hostile configuration and names of files."""
+    config = f"""\
+'$schema' = "duvet-cli/config/v1"
+source = [{{ language = "rust", blob-link = "javascript:alert(9)//" }}]
+specification = [{{ source = "tea.md" }}]
+[report.html]
+title = {json.dumps(EVIL)}
+issue-link = "javascript:alert(10)"
+embed-json = true
+"""
+    code = EVIL_COMMENTS.replace(f"reason={EVIL}", "type=todo", 1)
+    code = "\ufeff\n" + code.replace("\n", "\r\n") + "\0"
+    # A name that is not UTF-8 does not stop the report.
+    names = {f"src/{HOSTILE_NAME}": code, "src/\udcff.rs": EVIL_COMMENTS}
+    return {".duvet/config.toml": config, "tea.md": f"{EVIL_SPEC}\nThe long one MUST be {LONG}.\n", **names}
+
+
+def harm(page: Page) -> list[str]:
+    """What stands on the page that nobody of us has put there."""
+    found: list[str] = page.locator("body").evaluate(
+        """body => [...body.querySelectorAll("img, svg:not([class]), h1 ~ h1, iframe, [onerror], [onload]")]
+          .concat([...body.querySelectorAll("a[href]")].filter(link => !/^(#|https?:)/.test(link.getAttribute("href"))))
+          .map(one => one.outerHTML.slice(0, 100))"""
+    )
+    return found
+
+
+def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: Reports) -> None:
+    report = reports.of("hostile", hostile_files())
+    page = visit(report.url)
+    assert page.locator("h1").all_text_contents() == [EVIL]
+    for fragment in ("#requirements?", "#sources", "#problems", "#overview", "#tea"):
+        go(page, fragment)
+        assert (fragment, harm(page)) == (fragment, [])
+    text = "\n".join(page.locator("article pre").all_text_contents())
+    assert f"The pot {EVIL} MUST be warm." in text and f"The long one MUST be {LONG}." in text
+    links = page.locator("article pre a")
+    for number in range(links.count()):
+        links.nth(number).evaluate("link => link.click()")
+        expect(page.locator("#panel")).to_be_visible()
+        assert harm(page) == []
+    page.evaluate("id => { location.hash = id }", links.first.get_attribute("href"))
+    expect(page.locator("#panel")).to_contain_text(EVIL[:60])
+    page = visit(report.url, java_script_enabled=False)
+    assert harm(page) == []
+    assert f"src/{HOSTILE_NAME}" in page.locator("#sources .file h4").all_text_contents()
+    expect(page.locator("article .references small").first).to_be_visible()
+    for scripting in (True, False):
+        tree(report.html, scripting=scripting)
+
+
+def test_thousands_of_requirements_of_one_specification(visit: Visits, reports: Reports) -> None:
+    text = "# Tea\n" + "".join(
+        f"\n## Part {part}\n\n" + "".join(f"Pot {part}.{one} MUST be warm.\n" for one in range(100))
+        for part in range(50)
+    )
+    page = visit(reports.of("thousands", with_text(text)).url)
+    assert count_elements(page) <= 20_000
+    go(page, "#requirements?")
+    expect(page.locator("#count")).to_have_text(re.compile("^5,?000 requirements"))
+    go(page, "#tea")
+    expect(page.locator("article ul.requirements > li")).to_have_count(5000)
+    go(page, "#requirements?q=Pot%2049.99%20MUST")
+    expect(page.locator("#requirements tbody tr")).to_have_count(1)

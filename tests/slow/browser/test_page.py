@@ -1,0 +1,156 @@
+"""The report as one file: it loads nothing, is small, always the same, and complete without scripts."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from collections import Counter
+from html import unescape
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from duvet.model import Place, Problem
+from tests.slow.browser.pages import Visits, attributes, count_elements, go
+from tests.slow.browser.reports import PASSING, SMALL_CONFIG, Report, Reports
+from tests.slow.browser.test_content import counted
+from tests.unit.reports.html_pages import page as page_of_files
+from tests.unit.reports.html_pages import tree
+from tests.unit.reports.made import finished
+from tests.unit.reports.test_html_render import elements, many
+
+
+@pytest.mark.parametrize(
+    ("project", "title"),
+    [
+        ("states", "Requirements report: Tea & <biscuits>"),
+        ("s2n", "aws/s2n-tls: requirements report"),
+        ("h3", "hyperium/h3: requirements report"),
+        ("titled", "Tea for <two>"),
+    ],
+)
+def test_a_page_has_a_title_and_loads_nothing(
+    project: str, title: str, visit: Visits, reports: Reports, request: pytest.FixtureRequest
+) -> None:
+    config = f'{SMALL_CONFIG}\n[report.html]\ntitle = "Tea for <two>"\n'
+    titled = {**PASSING, ".duvet/config.toml": config}
+    report: Report = reports.of(project, titled) if project == "titled" else request.getfixturevalue(project)
+    page = visit(report.url)
+    assert page.title() == f"Overview · {title}"
+    expect(page.locator("h1")).to_have_text([title])
+    for fragment in ("#rfc8446", "#requirements?", "#sources", "#problems")[0 if project == "s2n" else 1 :]:
+        go(page, fragment)
+        assert page.evaluate("performance.getEntriesByType('resource').map(entry => entry.name)") == []
+    ids = attributes(page.locator("[id]"), "id")
+    assert [id for id, count in Counter(ids).items() if count > 1] == []
+
+
+def test_the_same_input_makes_the_same_page(states: Report, duvet_command: str, tmp_path: Path) -> None:
+    folder = tmp_path / "else where"
+    shutil.copytree(states.folder, folder, ignore=shutil.ignore_patterns("cache", "reports"))
+    again = Report(duvet_command, folder, LANG="de_DE.UTF-8", LC_ALL="C", TZ="Asia/Tokyo", PYTHONHASHSEED="7")
+    assert again.html == states.html == Report(duvet_command, folder, "--no-cache").html
+
+
+JENKINS = "sandbox; default-src 'none'; img-src 'self'; style-src 'self';"
+
+
+def test_everything_is_there_without_a_script(visit: Visits, states: Report) -> None:
+    page = visit(states.url, java_script_enabled=False)
+    for view in ("overview", "problems", "tea", "manners", "requirements", "sources"):
+        expect(page.locator(f'main > [id="{view}"]')).to_be_visible()
+    for selector, count in (
+        ("article ul.requirements > li", 10),
+        ("#requirements tbody tr", 10),
+        ("#sources .file", 2),
+    ):
+        expect(page.locator(selector).filter(visible=True)).to_have_count(count)
+    related = {one for status in states.json["statuses"].values() for one in status.get("related", ())}
+    assert len(related) == 10
+    assert page.locator("article.view .references li").filter(visible=True).count() >= len(related)
+    for hidden in ("#filters", "#panel", "#theme"):
+        expect(page.locator(hidden)).to_be_hidden()
+    links, ids = attributes(page.locator('a[href^="#"]'), "href"), attributes(page.locator("[id]"), "id")
+    assert len(links) > 50 and {one[1:].partition("?")[0] for one in links} <= set(ids)
+
+
+def test_a_large_project_is_complete_without_a_script(visit: Visits, s2n: Report) -> None:
+    page = visit(s2n.url, java_script_enabled=False)
+    total = counted(s2n).total()
+    expect(page.locator("#requirements tbody tr")).to_have_count(total)
+    expect(page.locator("article ul.requirements > li")).to_have_count(total)
+    assert page.locator("article .references li").count() >= sum(
+        1 for one in s2n.json["annotations"] if one.get("type") != "SPEC"
+    )
+
+
+@pytest.mark.parametrize("policy", [JENKINS, "script-src 'none'"])
+def test_a_server_that_forbids_scripts_leaves_text_and_counts(policy: str, visit: Visits, states: Report) -> None:
+    url, headers = "http://server.example/", {"Content-Security-Policy": policy, "Content-Type": "text/html"}
+    context = visit.context(served=url)
+    context.route(url, lambda route: route.fulfill(body=states.html, headers=headers))
+    page = context.new_page()
+    page.goto(url)
+    expect(page.locator("#theme")).to_be_hidden()
+    expect(page.locator("h1")).to_be_visible()
+    expect(page.locator("#overview .verdict")).to_be_visible()
+    expect(page.locator("#overview table").first).to_contain_text("MUST")
+    expect(page.locator("article ul.requirements > li").filter(visible=True)).to_have_count(10)
+    expect(page.locator("article pre mark").first).to_be_visible()
+    expect(page.locator("main")).to_contain_text("uncited")
+
+
+def size(*texts: str) -> int:
+    """In bytes."""
+    return sum(len(one.encode()) for one in texts)
+
+
+def test_small_and_real_projects_have_small_pages(visit: Visits, states: Report, h3: Report, s2n: Report) -> None:
+    scripts = re.findall(r"(?s)<script(?! type=\"?application/json)[^>]*>(.*?)</script>", states.html)
+    styles = re.findall(r"(?s)<style[^>]*>(.*?)</style>", states.html)
+    (header,) = re.findall(r"(?s)<header>.*?</header>", states.html)
+    assert size(*scripts) <= 16_000
+    assert size(*scripts, *styles, header) <= 40_000
+    assert size(h3.html) <= 500_000
+    assert size(s2n.html) <= 2_500_000
+    assert len(gzip.compress(s2n.html.encode())) <= 600_000
+    assert count_elements(visit(s2n.url)) <= 20_000
+
+
+@pytest.mark.parametrize(("requirements", "sources"), [(2000, 2000), (10000, 2000)])
+def test_no_project_is_too_large_for_a_browser(
+    requirements: int, sources: int, visit: Visits, reports: Reports, shared: Path
+) -> None:
+    assert count_elements(visit(reports.generated(shared, requirements, sources).url)) <= 20_000
+
+
+def test_most_elements_are_created_later() -> None:
+    problem = Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "text here", "look again")
+    shown = page_of_files(finished(many(3000, 1)), problems=(problem,) * 5000)
+    assert elements(shown) < 1000
+    assert elements(shown, scripting=False) > 20_000
+    whole = tree(shown)
+    lists = Counter((one.tag, one.get("class")) for one in whole.iter())
+    assert (lists["li", "s4"], lists["div", "refs"], lists["noscript", "later"]) == (3000, 3000, 2)
+    assert "".join(whole.itertext()).count("src/0.rs:1\n") == 1
+
+
+@pytest.mark.parametrize(("lines", "most"), [(0, 200), (6, 450)])
+def test_a_reference_takes_few_bytes(lines: int, most: int, reports: Reports, shared: Path) -> None:
+    few, many = (reports.generated(shared, 2000, 200, citations, lines) for citations in (5, 50))
+    few_cited, many_cited = (
+        sum(one.get("type") != "SPEC" for one in report.json["annotations"]) for report in (few, many)
+    )
+    assert (size(many.html) - size(few.html)) / (many_cited - few_cited) <= most
+
+
+def test_the_text_of_specifications_grows_little(s2n: Report) -> None:
+    parts = re.findall(r"(?s)<section class=part .*?</section>", s2n.html)
+    without = [re.sub(r"(?s)<noscript>.*?</noscript>|<div class=refs>.*?</div>", "", part) for part in parts]
+    text = [
+        unescape(re.sub("<[^>]*>", "", text)) for part in parts for text in re.findall(r"(?s)<pre>(.*?)</pre>", part)
+    ]
+    assert len(parts) > 100
+    assert sum(len(part.encode()) for part in without) <= 1.7 * sum(len(one.encode()) for one in text)

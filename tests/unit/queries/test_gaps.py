@@ -1,0 +1,160 @@
+"""Filters of requirements, and the requirements that lack a citation or a test, or that a todo cites."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from duvet.errors import NotFoundError
+from duvet.model import Kind, Level
+from duvet.queries.gaps import (
+    Gap,
+    RequirementFilter,
+    RequirementGaps,
+    TodoNote,
+    TodoRow,
+    find_gaps,
+    make_todo_row,
+    select_at_least_level,
+    select_requirements,
+)
+from duvet.trace.records import Status
+from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
+
+CATALOGUE = catalogue_of_files()
+ALL = RequirementFilter()
+TEA = RequirementFilter(specifications=("tea",))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "indexes"),
+    [
+        (RequirementFilter(), [*range(12)]),
+        (RequirementFilter(specifications=("pot",)), [0, 1]),
+        (RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
+        (RequirementFilter(specifications=("spoon",)), []),
+        (RequirementFilter(sections=("serving",)), [10, 11]),
+        (RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
+        (RequirementFilter(sections=("spoon",)), []),
+        (RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (RequirementFilter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
+    ],
+)
+def test_filters(wanted: RequirementFilter, indexes: list[int]) -> None:
+    assert select_requirements(CATALOGUE, wanted) == indexes
+
+
+def test_a_numbered_section_includes_those_below_it() -> None:
+    ##= man/spec/queries.md#filters
+    ##% A filter for a numbered section MUST include the sections below it.
+    numbered = make_catalogue(NUMBERED_FILES)
+    for sections, words in (
+        (("section-1",), "One Two Three"),
+        (("1.1",), "Two Three"),
+        (("#1.1.1", "rfc7#A"), "Three Five Six"),
+        (("Cup",), "Four"),
+    ):
+        found = select_requirements(numbered, RequirementFilter(sections=sections))
+        assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
+
+
+@pytest.mark.parametrize(
+    ("specifications", "sections", "message", "hint"),
+    [
+        (("tee",), (), 'there is no specification "tee"', "did you mean tea?"),
+        (("kettle",), (), 'there is no specification "kettle"', "there are pot, tea, spoon"),
+        ((), ("brew",), 'there is no section "brew"', "did you mean brewing?"),
+        ((), ("tea#lid",), 'there is no section "lid" in tea.md', "`duvet show tea` lists the sections"),
+        ((), ("xyz",), 'there is no section "xyz"', "`duvet show SPEC` lists the sections"),
+        (("pot",), ("lids",), 'there is no section "lids" in pot.md', "did you mean lid?"),
+        ((), ("tee#lid",), 'there is no specification "tee"', "did you mean tea?"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_names_that_exist(
+    specifications: tuple[str, ...], sections: tuple[str, ...], message: str, hint: str
+) -> None:
+    with pytest.raises(NotFoundError) as caught:
+        select_requirements(CATALOGUE, RequirementFilter(specifications, sections))
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+def test_many_names_that_exist_are_cut() -> None:
+    names = [f"s{number}" for number in range(10, 33)]
+    config = "'$schema' = 'duvet-cli/config/v1'\n" + "".join(
+        f"[[specification]]\nsource = '{one}.md'\n" for one in names
+    )
+    catalogue = make_catalogue({".duvet/config.toml": config, **{f"{one}.md": f"# {one}\n" for one in names}})
+    with pytest.raises(NotFoundError, match='no specification "kettle"') as caught:
+        select_requirements(catalogue, RequirementFilter(specifications=("kettle",)))
+    assert caught.value.hint == f"there are {', '.join(names[:20])} and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "gap", "indexes", "among"),
+    [
+        (ALL, Gap.CITATION, (0, 1, 4, 7, 10), 12),
+        (TEA, Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
+        (ALL, Gap.TODO, (3, 4), 12),
+        # The status selects what is listed, not what it is compared with.
+        (replace(TEA, statuses=(Status.DONE,)), None, (2, 8, 9), 10),
+        (replace(TEA, statuses=(Status.IN_PROGRESS, Status.NOT_STARTED)), None, (4, 5, 6, 7, 10), 10),
+        (replace(TEA, statuses=(Status.IN_PROGRESS,)), Gap.TEST, (5,), 10),
+        (replace(TEA, statuses=(Status.DONE,)), Gap.CITATION, (), 10),
+    ],
+)
+def test_gaps(wanted: RequirementFilter, gap: Gap | None, indexes: tuple[int, ...], among: int) -> None:
+    ##= man/spec/queries.md#uncited
+    ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
+    ##% done and tests are missing; and as to do while a todo cites it.
+    assert find_gaps(CATALOGUE, wanted, gap) == RequirementGaps(indexes, among)
+
+
+def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
+    catalogue = catalogue_of_files(**{"tests/test_brewing.rs": "//= tea.md#brewing\n//# The leaves MUST\n"})
+    assert Kind.TEST in {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
+    assert 3 in find_gaps(catalogue, TEA, Gap.TEST).indexes
+
+
+def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
+    ##= man/spec/queries.md#uncited
+    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
+    ##% are not applicable.
+    entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
+    catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
+    for gap in (*Gap, None):
+        found = find_gaps(catalogue, TEA, gap)
+        assert (found.among, found.not_applicable) == (2, 8)
+        assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
+
+
+def test_a_level_selects_those_above_it_too() -> None:
+    uncited = find_gaps(CATALOGUE, ALL, Gap.CITATION).indexes
+    found = {level.name: select_at_least_level(CATALOGUE, uncited, level) for level in Level}
+    assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
+
+
+def test_a_row_has_its_todos() -> None:
+    assert make_todo_row(CATALOGUE, CATALOGUE.requirements[4]) == TodoRow(
+        identifier=CATALOGUE.ids[4][:12],
+        full_path=f"/specifications/tea/sections/brewing/requirements/{CATALOGUE.ids[4][:12]}",
+        specification="tea",
+        section="brewing",
+        section_title="Brewing",
+        target="tea.md#brewing",
+        level="MUST",
+        status="not started",
+        state="to do",
+        text="The leaves MUST NOT be old.",
+        file_path="tea.md",
+        line_number=9,
+        todos=(
+            TodoNote(file_path="src/brewing.rs", line_number=19, feature="", tracking_issue=""),
+            TodoNote(file_path="src/brewing.rs", line_number=23, feature="", tracking_issue="https://issues.example/7"),
+        ),
+    )
+    note = TodoNote(file_path="a.py", line_number=1, feature="drying", tracking_issue="12")
+    assert note.words == "a.py:1 drying 12"

@@ -1,0 +1,353 @@
+"""Queries, and search by words, names and meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from duvet.errors import NotFoundError, QueryError
+from duvet.model import Kind, Level
+from duvet.queries.embeddings import Embedder
+from duvet.queries.full_text import compute_shares, fuse_rankings
+from duvet.queries.gaps import RequirementFilter
+from duvet.queries.search import SearchAnswer, SearchQuery, find_named_requirements, search_requirements
+from duvet.trace.catalogue import Catalogue
+from duvet.trace.records import Status
+from duvet.tree.cache import Cache
+from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
+from tests.unit.queries.made import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
+
+SPEECH = {
+    "retry token": '"retry" "token"',
+    "Retry  TOKEN retry": '"retry" "token"',
+    'the "Retry Token" of a server': '"retry token" "server"',
+    "“smart quotes” too": '"smart quotes"',
+    "0-RTT, TLS/1.3; max_size!": '"0-rtt" "tls/1.3" "max_size"',
+    "the server's token doesn't": '"server" "token"',
+    'an "open quote': '"open" "quote"',
+    'of "of the"': '"of the"',
+    "must not": '"must" "not"',
+    "naïve 日本 e\N{COMBINING ACUTE ACCENT}tat": '"naïve" "日本" "e\N{COMBINING ACUTE ACCENT}tat"',
+    "a\0b": '"b"',
+    "***": "",
+    '""': "",
+    "'": "",
+}
+SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^pot", "pot*", "-pot", "pot + kettle")
+
+
+@pytest.mark.parametrize("typed", SPEECH)
+def test_a_query_is_read_as_words_and_phrases(typed: str) -> None:
+    assert parse_query(typed).all_of_it == SPEECH[typed]
+
+
+def test_a_loose_query_splits_joined_words_but_not_phrases() -> None:
+    assert parse_query('0-RTT "retry token" max_size size').some_of_it == (
+        '"0" OR "rtt" OR "retry token" OR "max" OR "size"'
+    )
+
+
+@pytest.mark.parametrize("typed", SYNTAX)
+def test_syntax_of_the_search_engine_is_read_as_words(typed: str) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST read a query as words, not as the syntax of the search engine, unless `--raw` is given.
+    expression = parse_query(typed).all_of_it
+    assert expression == "" or (expression.count('"') % 2 == 0 and expression[::2].strip('"') != typed)
+    assert all(not outside.strip() for outside in expression.split('"')[::2])
+
+
+def test_common_words_do_not_count_but_keywords_do() -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST ignore very common words, but not the keywords of RFC 2119, and say so when a query has no
+    ##% others.
+    found = parse_query("The what of it's")
+    assert (found.terms, found.dropped) == ((), ("the", "what", "of", "it's"))
+    keys = "must must not required shall shall not should should not recommended may optional"
+    assert STOP_WORDS.isdisjoint(keys.split())
+
+
+def test_a_long_query_is_cut() -> None:
+    word = "token " * MAX_QUERY_CHARACTERS
+    assert (parse_query(word).is_cut, parse_query(word[:MAX_QUERY_CHARACTERS]).is_cut) == (True, False)
+    assert parse_query(f"{'x' * MAX_QUERY_CHARACTERS} token").terms == ("x" * MAX_QUERY_CHARACTERS,)
+
+
+CATALOGUE = make_catalogue(SEARCH_FILES)
+WARM = "The server MUST warm the pot before the leaves are added."
+BOIL = "A server SHOULD NOT boil the water twice."
+VALIDATE = "A server MUST validate each token that it is sent."
+DISCARD = "Clients MUST discard a packet with an empty token."
+WARM_POT = "The server MUST **warm** the pot before the leaves are added."
+WARM_CUPS = "Cups MAY be **warmed**."
+TWICE = "A server SHOULD NOT **boil** the water twice."
+HOSTILE = st.text(st.sampled_from("\"*^:+-(){}[],.'\\\0\1\2 \tabANDORNEAR#/é日\ud800"))
+
+
+def search(
+    query: str,
+    wanted: RequirementFilter = RequirementFilter(),  # noqa: B008 - frozen
+    catalogue: Catalogue = CATALOGUE,
+    *,
+    embedder: Embedder | None = None,
+    **more: Any,
+) -> SearchAnswer:
+    return search_requirements(catalogue, SearchQuery(query, wanted, **more), Cache(), embedder=embedder)
+
+
+def marked(answer: SearchAnswer) -> list[str]:
+    """The sentences, with what was found between asterisks."""
+    lines = []
+    for row in answer.rows:
+        text = row.text
+        for start, end in reversed(row.marks):
+            text = f"{text[:start]}**{text[start:end]}**{text[end:]}"
+        lines.append(text)
+    return lines
+
+
+MARKED = {
+    "warm": [WARM_CUPS, WARM_POT],
+    "warms": [WARM_CUPS, WARM_POT],
+    "WARMING": [WARM_CUPS, WARM_POT],
+    # Titles and names of specifications count too.
+    "served cups": ["**Cups** MAY be warmed."],
+    "tea boil": [TWICE],
+    "server water": ["A **server** SHOULD NOT boil the **water** twice."],
+    '"connection error"': ["The **connection error** MUST be of type INVALID_TOKEN."],
+    "invalid-token": ["The connection error MUST be of type **INVALID_TOKEN**."],
+    "the cups of the": ["**Cups** MAY be warmed."],
+    # No requirement has both words.
+    "boil cups": ["**Cups** MAY be warmed.", TWICE],
+    # Names of what is absent are not searched for word by word.
+    "tea.md#nothing": [],
+    "src/none.rs:9": [],
+}
+
+
+@pytest.mark.parametrize("query", MARKED)
+def test_words_are_found_and_marked(query: str) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find words in any of their forms, in requirements, titles of sections and names of
+    ##% specifications, and a quoted phrase as a phrase.
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST find the requirements that contain every word or, if there are none, those that contain any
+    ##% word, and then say so.
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
+    ##% names for an unknown word.
+    found = search(query)
+    assert (marked(found), found.is_loose) == (MARKED[query], query == "boil cups")
+
+
+def test_titles_count_for_more() -> None:
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST list the best match first, count a word in a title for more than one in the text, and keep
+    ##% equal matches in the order of reports.
+    tea = "# Tea\n\n## Cups\n\nOne MUST hold it.\n\n## Pots\n\nTwo MUST hold cups.\n\n## Spoons\n\nAll MAY.\n"
+    found = search("cups", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
+    assert marked(found) == ["One MUST hold it.", "Two MUST hold **cups**."]
+
+
+def test_ties_keep_the_order_of_reports() -> None:
+    tea = "# Tea\n\n## Pots\n\n" + "".join(f"Number{number} MUST rest.\n\n" for number in range(30))
+    many = make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea})
+    found = [search("rest", catalogue=many) for _ in range(2)]
+    assert found[0] == found[1]
+    assert [row.text for row in found[0].rows] == [f"Number{number} MUST rest." for number in range(30)]
+    scores = [row.score for row in search("server water token cups").rows]
+    assert scores == sorted(scores, key=lambda score: -(score or 0)) and len(set(scores)) > 1
+
+
+def test_common_words_alone_find_nothing() -> None:
+    assert search("the of") == SearchAnswer((), 0, dropped=("the", "of"))
+    assert search("of the", embedder=EMBEDDER) == SearchAnswer((), 0, dropped=("of", "the"))
+
+
+@pytest.mark.parametrize("query", ["", "  ", "***", '""', "\0", "-", "\ud800"])
+def test_a_query_without_words_is_refused(query: str) -> None:
+    for model in (None, EMBEDDER):
+        with pytest.raises(QueryError, match="the query has no word in it"):
+            search(query, embedder=model)
+
+
+def test_what_a_query_names_comes_first() -> None:
+    ##= man/spec/search.md#results
+    ##% `duvet search` MUST list the requirements that a query names by id, `file:line`, file, target, section or
+    ##% specification before those that contain its words.
+    tea = SEARCH_FILES["tea.md"] + "The packet MUST name d587 and tea.\n"
+    found = search("d587", catalogue=make_catalogue(SEARCH_FILES | {"tea.md": tea}))
+    assert [(row.text, row.score is None) for row in found.rows] == [
+        (WARM, True),
+        ("The packet MUST name d587 and tea.", False),
+    ]
+    assert [row.score for row in search("tea.md#brewing").rows] == [None] * 3
+    assert (search("src/server.rs").total, search("src/server.rs").is_loose) == (2, False)
+
+
+def test_the_limit_leaves_the_total() -> None:
+    found = search("must", limit=2)
+    assert (len(found.rows), found.total, found.rows) == (2, 6, search("must").rows[:2])
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted", "found"),
+    [
+        ("server", RequirementFilter(specifications=("retry",)), [VALIDATE]),
+        ("server", RequirementFilter(sections=("serving",)), ["The server MUST pour within five minutes."]),
+        ("server", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
+        ("server", RequirementFilter(statuses=(Status.DONE,)), [WARM]),
+        ("server", RequirementFilter(kinds=(Kind.TEST,)), [WARM]),
+        # A filter applies to what the query names too.
+        ("brewing", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
+    ],
+)
+def test_filters(query: str, wanted: RequirementFilter, found: list[str]) -> None:
+    assert [row.text for row in search(query, wanted).rows] == found
+
+
+def test_an_unknown_specification_is_refused() -> None:
+    with pytest.raises(NotFoundError) as caught:
+        search("server", RequirementFilter(specifications=("retri",)))
+    assert (caught.value.message, caught.value.hint) == ('there is no specification "retri"', "did you mean retry?")
+
+
+def test_raw_queries() -> None:
+    assert marked(search("title : brewing NOT text : (kettle OR pot*)", is_raw=True)) == [BOIL]
+    near = search("text : NEAR(server warm, 2)", is_raw=True)
+    assert marked(near) == [WARM.replace("server", "**server**").replace("warm", "**warm**")]
+
+
+@pytest.mark.parametrize("query", ['"', "AND", "nothing : pot", "pot AND", "(" * 5000, "NEAR(", "", "\0", "pot\ud800"])
+def test_an_invalid_raw_query_is_refused(query: str) -> None:
+    ##= man/spec/search.md#queries
+    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
+    ##% `--semantic`.
+    with pytest.raises(QueryError, match="the query is not one of FTS5: "):
+        search(query, is_raw=True)
+
+
+def test_a_project_without_requirements() -> None:
+    config = SEARCH_FILES[".duvet/config.toml"].replace("tea.md", "retry.md")
+    empty = make_catalogue({".duvet/config.toml": config, "retry.md": "# Nothing\n"})
+    assert search("pot", catalogue=empty) == SearchAnswer((), 0)
+
+
+def test_hostile_text_is_marked_where_it_is() -> None:
+    tea = "# Tea\n\n## Pots\n\nA \0 \1pot\2 and \x1b[31mpots\x1b[0m MUST be é pot.\n"
+    found = search("pot", catalogue=make_catalogue(SEARCH_FILES | {"src/server.rs": "", "tea.md": tea}))
+    assert marked(found) == ["A \0 \1**pot**\2 and \x1b[31mpots\x1b[0m MUST be é **pot**."]
+
+
+@pytest.mark.parametrize("is_raw", [False, True])
+@given(HOSTILE | st.text())
+def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
+    try:
+        found = search(query, is_raw=is_raw)
+    except QueryError as error:
+        message = "the query is not one of FTS5: " if is_raw else "the query has no word in it"
+        assert error.message.startswith(message)
+    else:
+        assert found.total == len(found.rows)
+
+
+EMBEDDER = embedder()
+
+
+def test_other_words_of_the_same_meaning() -> None:
+    ##= man/spec/search.md#queries
+    ##% With `--semantic`, `duvet search` MUST rank requirements by their words and their vectors, and find references
+    ##% as without it.
+    assert search("throw away messages").rows == ()
+    assert search("throw away messages", embedder=EMBEDDER).rows[0].text == DISCARD
+    found = [row.text for row in search("the pot without any water", embedder=EMBEDDER).rows]
+    assert found[0] == "The kettle MUST NOT be left without water." and WARM in found
+
+
+def test_rows_of_semantic_search() -> None:
+    found = search("water", embedder=EMBEDDER)
+    first, *others = found.rows
+    assert (found.is_loose, first.text[slice(*first.marks[0])]) == (False, "water")
+    scores = [row.score or 0 for row in found.rows]
+    assert scores == sorted(scores, reverse=True) and 0 < min(scores) <= max(scores) <= 1
+    # A requirement that is similar without the word has nothing to mark.
+    assert () in [row.marks for row in others]
+    assert len(search("water", limit=2, embedder=EMBEDDER).rows) == 2
+    filtered = search("water in the kettle", RequirementFilter(levels=(Level.SHOULD,)), embedder=EMBEDDER).rows
+    assert BOIL in [row.text for row in filtered] and {row.level for row in filtered} == {"SHOULD"}
+    named = [row.text for row in search("Serving", embedder=EMBEDDER).rows]
+    assert named[:2] == ["Cups MAY be warmed.", "The server MUST pour within five minutes."] and len(named) > 2
+
+
+@pytest.mark.parametrize("query", ["tea.md#brewing", "src/server.rs:2", CATALOGUE.ids[4]])
+def test_semantic_search_finds_references_alone(query: str) -> None:
+    assert search(query, embedder=EMBEDDER) == search(query)
+
+
+BREWING = ("d587e4d0eaaf", "e9b3f4df45b8", "a951e7e8a291")
+SERVING = ("035b57d7f4bd", "da4e2fda4622")
+LOGGED = "e11228aff7aa"
+NAMED = {
+    CATALOGUE.ids[4]: BREWING[:1],
+    "D587": BREWING[:1],
+    "d58": (),
+    "ffffff": (),
+    "tea.md#brewing": BREWING,
+    "tea#brewing": BREWING,
+    " brewing ": BREWING,
+    "tea.md#nothing": (),
+    "coffee.md#brewing": (),
+    "./tea.md": BREWING + SERVING,
+    "tea": BREWING + SERVING,
+    "src/server.rs:2": BREWING[:1],
+    "src/server.rs:7:4": BREWING[:1],
+    "src/server.rs": (LOGGED, BREWING[0]),
+    "src/none.rs:2": (),
+    f"/specifications/tea/sections/brewing/requirements/{BREWING[1]}": BREWING[1:2],
+    "/specifications/coffee": (),
+    "the pot": (),
+    "": (),
+}
+
+
+@pytest.mark.parametrize("query", NAMED)
+def test_requirements_that_a_query_names(query: str) -> None:
+    assert tuple(CATALOGUE.ids[index][:12] for index in find_named_requirements(CATALOGUE, query)) == NAMED[query]
+
+
+def test_a_numbered_section_names_those_below_it_too() -> None:
+    numbered = make_catalogue(NUMBERED_FILES)
+    for query, words in (("1.1", "Two Three"), ("rfc7#section-1", "One Two Three"), ("10", "Four")):
+        found = texts(numbered, find_named_requirements(numbered, query))
+        assert found == [f"{word} MUST be." for word in words.split()]
+
+
+def test_a_prefix_of_several_ids_names_them_all() -> None:
+    tea = "# Tea\n\n## Brewing\n\n" + "".join(f"- {number} MUST be.\n" for number in range(2000))
+    many = make_catalogue(SEARCH_FILES | {"tea.md": tea})
+    shared = next(id[:4] for id in many.ids if sum(other.startswith(id[:4]) for other in many.ids) > 1)
+    found = [many.ids[index] for index in find_named_requirements(many, shared)]
+    assert found == [id for id in many.ids if id.startswith(shared)]
+
+
+def ranked(items: str) -> list[tuple[str, object]]:
+    return [(item, rank) for rank, item in enumerate(items)]
+
+
+def test_rankings_are_fused() -> None:
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    found = fuse_rankings([compute_shares(ranked("abc"), 2), compute_shares(ranked("cde"), 2)])
+    assert [*found] == ["c", "a", "b", "d", "e"]
+    assert found == pytest.approx(
+        {"a": 0.5, "b": 0.5 * 61 / 62, "c": 0.5 * 61 / 63 + 0.5, "d": 0.5 * 61 / 62, "e": 0.5 * 61 / 63}
+    )
+    assert fuse_rankings([compute_shares(ranked("ab"), 2)] * 2) == {"a": 1.0, "b": 61 / 62}
+    assert fuse_rankings([compute_shares(ranked("a"))]) == {"a": 1.0}
+    assert fuse_rankings([{}, {}]) == fuse_rankings([]) == {}
+    # Equal ones share a place.
+    equal = compute_shares([("a", 3.5), ("b", 2.0), ("c", 2.0), ("d", 1.0)])
+    assert equal == {"a": 1.0, "b": 61 / 62, "c": 61 / 62, "d": 61 / 64}

@@ -1,0 +1,100 @@
+"""Changes between two snapshots."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.queries.revisions import SnapshotChange, SnapshotDiff, compare_snapshots
+
+THEN = """\
+SPECIFICATION: [Tea](tea.md)
+  SECTION: [Brewing](#brewing)
+    TEXT[!MUST,implementation]: The water MUST boil.
+    TEXT[!MUST,implementation,test]: The pot MUST be
+    TEXT[!MUST,implementation,test]: warm.
+    TEXT[!MAY]: Milk MAY be added.
+    TEXT[!MAY]: Again.
+
+  SECTION: [Serving [now](x)](#serving)
+    TEXT[!SHOULD]: Everybody SHOULD wait.
+
+SPECIFICATION: plain.txt
+  SECTION: [](#a)
+    TEXT[]: Here TEXT[x]: is text.
+
+NOT APPLICABLE: tea.md#lemon
+  REQUIREMENTS: 1
+"""
+NOW = """\
+SPECIFICATION: [Tea](tea.md)
+  SECTION: [Brewing](#brewing)
+    TEXT[!MUST,implementation,test]: The water MUST boil.
+    TEXT[!MUST,implementation,test]: The pot MUST be
+    TEXT[!MUST,test]: warm.
+    TEXT[!MAY]: Again.
+    TEXT[!MAY]: Again.
+
+  SECTION: [Serving [now](x)](#serving)
+    TEXT[!SHOULD,todo]: Everybody SHOULD wait.
+
+SPECIFICATION: plain.txt
+  SECTION: [](#a)
+    TEXT[implication]: Here TEXT[x]: is text.
+"""
+
+
+def change(
+    text: str, before: str, after: str, section: str = "brewing", specification: str = "tea.md"
+) -> SnapshotChange:
+    return SnapshotChange(specification=specification, section=section, text=text, before=before, after=after)
+
+
+def test_changes_of_lines() -> None:
+    ##= man/spec/page.md#overview
+    ##% The overview MUST list the coverage gained and lost since the snapshot that `HEAD` contains, or say nothing
+    ##% without such a snapshot.
+    assert compare_snapshots(THEN, NOW) == SnapshotDiff(
+        gained=(
+            change("The water MUST boil.", "implementation", "implementation, test"),
+            change("Everybody SHOULD wait.", "", "todo", "serving"),
+            change("Here TEXT[x]: is text.", "", "implication", "a", "plain.txt"),
+        ),
+        lost=(change("warm.", "implementation, test", "test"),),
+        added=(change("Again.", "", ""),),
+        removed=(change("Milk MAY be added.", "", ""),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_lost"),
+    [
+        ("implementation", "implementation,test", False),
+        ("implementation,test", "implementation", True),
+        ("implementation", "test", True),
+        ("implementation", "implementation,todo", False),
+        ("implementation,todo", "implementation", True),
+        ("todo", "implementation", False),
+        ("exception", "implementation", False),
+        ("implementation", "exception", True),
+    ],
+)
+def test_what_is_a_loss(before: str, after: str, is_lost: bool) -> None:
+    then, now = (f"SPECIFICATION: s\n  SECTION: [S](#s)\n    TEXT[!MUST,{one}]: x\n" for one in (before, after))
+    found = compare_snapshots(then, now)
+    assert (len(found.lost), len(found.gained)) == (is_lost, not is_lost)
+
+
+def test_sections_with_equal_titles() -> None:
+    alike = (
+        "SPECIFICATION: [Tea]({})\n  SECTION: [Pot](#pot)\n    TEXT[]: x\n\n  SECTION: [Pot](#pot-1)\n    TEXT[{}]: x\n"
+    )
+    then, now = ("\n".join(alike.format(name, status) for name in ("a.md", "b.md")) for status in ("", "test"))
+    assert compare_snapshots(then, now) == SnapshotDiff(
+        gained=(change("x", "", "test", "pot-1", "a.md"), change("x", "", "test", "pot-1", "b.md"))
+    )
+
+
+@pytest.mark.parametrize("text", ["", "\n", "no snapshot", "SPECIFICATION: \n  SECTION: x", NOW, "    TEXT[!MUST: x"])
+def test_equal_snapshots_and_text_that_is_none_have_no_changes(text: str) -> None:
+    assert compare_snapshots(text, text) == compare_snapshots(text, text.replace("\n", "\r\n")) == SnapshotDiff()
+    assert compare_snapshots("\x00 TEXT[: ]\n    TEXT[a]: b", text) == compare_snapshots("", text)

@@ -1,0 +1,81 @@
+"""Changes as a comment on a pull request."""
+
+from __future__ import annotations
+
+import pytest
+from pyromark import Markdown
+
+from duvet.console.streams import render_bytes
+from duvet.queries.difference import compare_catalogues
+from duvet.queries.revisions import DiffBase
+from duvet.reports.diff import render_difference_markdown
+from tests.unit.queries.made import make_catalogue
+
+BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
+
+
+def comment(*sentences: str) -> str:
+    """The comment about new sentences."""
+    config = '\'$schema\' = "duvet-cli/config/v1"\n[[specification]]\nsource = "tea.md"\n'
+    texts = ("# Tea\n", "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences))
+    then, now = (make_catalogue({".duvet/config.toml": config, "tea.md": text}) for text in texts)
+    difference = compare_catalogues(then, now)
+    return render_bytes(lambda out: render_difference_markdown(BASE, difference, out)).decode()
+
+
+def test_a_comment() -> None:
+    assert (
+        comment("It MUST be hot.")
+        == """\
+### duvet: no coverage lost
+
+Compared with `0123456789ab`, where this branch left `origin/main`.
+
+| | then | now |
+|---|--:|--:|
+| requirements | 0 | 1 |
+| applicable | 0 | 1 |
+
+<details>
+<summary>Requirements added: 1</summary>
+
+- `tea.md#tea` MUST; not started
+  - `It MUST be hot.`
+
+</details>
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It MUST `not` be ``code``.",
+        "`It` MUST end in `ticks`",
+        "It MUST </details> <script>alert(1)</script> &amp; | *so* _on_ [x](y) ![z](z) ~~no~~.",
+        "It MUST ping @everyone, close #1 and https://example.org/.",
+        "It MUST $x$ \\`escape\\` \\.",
+    ],
+)
+def test_text_from_files(text: str) -> None:
+    ##= man/spec/diff.md#output
+    ##% In Markdown, `duvet diff` MUST show text from files literally, stay within the size of a GitHub comment, and say
+    ##% how much it leaves out.
+    html = Markdown().html(comment(text))
+    shown = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    # Asterisks, brackets and ticks are shown as they are wherever code stands.
+    assert f"<code>{shown}</code>" in html
+    assert html.count("<code>") == 4
+
+
+def test_a_comment_that_is_too_long() -> None:
+    found = comment(*(f"Part {n:05} MUST be {'very ' * 40}hot." for n in range(2000)))
+    shown = found.count("- `tea.md#tea` MUST")
+    assert 64_000 < len(found) < 65_536
+    assert "<summary>Requirements added: 2,000</summary>\n\n- `tea.md#tea` MUST; not started\n  - `Part 00000" in found
+    assert found.endswith(f"- and {2000 - shown:,} more, for which there is no room here\n\n</details>\n")
+
+
+def test_a_sentence_that_is_too_long() -> None:
+    found = comment(f"It MUST be {'very ' * 50_000}hot.")
+    assert len(found) < 1000 and "very …`\n" in found

@@ -1,0 +1,132 @@
+"""Anchors and titles of the HTML report, and the looks of states."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+from urllib.parse import unquote
+
+import pytest
+
+from duvet.queries.revisions import SnapshotDiff
+from duvet.reports.html.anchors import CITED_LOOK, STATE_LOOKS, AnchorNames, format_section_title
+from duvet.templates import page_file
+from tests.unit.reports.html_pages import page, tree, values
+from tests.unit.reports.made import CONFIG, STATES, finished
+
+ODD = """\
+# main
+
+## Main {#main}
+
+A pot MUST a.
+
+## Cited {#main/cited}
+
+A pot MUST b.
+
+## Signs {#x"y&amp'<z}
+
+A pot MUST d.
+"""
+ODD_FILES = {
+    ".duvet/config.toml": CONFIG.replace("tea.md", "main.md"),
+    "main.md": ODD,
+    "src/a.rs": "//= main.md#main\n\n//= main.md#main\n//# A pot MUST a.\n\n//= main.md#main/cited\n",
+}
+
+
+def ids(text: str) -> list[str]:
+    return values(tree(text), "id")
+
+
+def test_each_place_has_an_anchor_that_does_not_move() -> None:
+    ##= man/spec/page.md#links
+    ##% Each specification, each section shown and each requirement MUST have a unique anchor; that of a requirement
+    ##% consists of its specification, its section and the first 12 digits of its id.
+    report = finished(STATES)
+    found = [id for id in ids(page(report)) if id.startswith(("tea", "manners"))]
+    wanted = {f"tea/{one.section.id}/{one.id[:12]}" for one in report.requirements}
+    assert len(wanted) == 10 and wanted < set(found)
+    assert {"tea", "tea/tea-biscuits", "tea/pot", "tea/cup", "tea/milk", "manners", "manners/guests"} < set(found)
+    more = STATES | {"src/0.rs": "//= tea.md#pot\n//# The lid MUST NOT be lost.\n"}
+    assert [id for id in ids(page(finished(more))) if id.startswith(("tea", "manners"))] == found
+
+
+def test_anchors_are_unique() -> None:
+    found = ids(page(finished(ODD_FILES)))
+    assert len(found) == len(set(found))
+    assert [re.sub("/[0-9a-f]{12}", "/ID", id) for id in found if id.startswith("main")] == [
+        *("main", "main-2", "main-2/main", "main-2/main/cited", "main-2/main-1", "main-2/main-1/ID"),
+        *("main-2/main/cited-2", "main-2/main/cited-2/ID", "main-2/main/cited-2/cited"),
+        *("main-2/signs-x-y-amp-z", "main-2/signs-x-y-amp-z/ID"),
+    ]
+    # A section has its id where its anchor is another one.
+    parts = [one for one in tree(page(finished(ODD_FILES))).iter("section") if one.get("data-id")]
+    assert [(one.get("id"), one.get("data-id")) for one in parts] == [("main-2/main/cited-2", "main/cited")]
+
+
+def test_links_lead_to_places() -> None:
+    for files in (STATES, ODD_FILES):
+        shown = page(finished(files))
+        links = {link for link in values(tree(shown), "href") if link.startswith("#")}
+        assert len(links) > 10
+        assert {unquote(link[1:]) for link in links if not link.startswith("#requirements?")} <= set(ids(shown))
+
+
+def test_names_that_are_taken_get_a_number() -> None:
+    shown = page(finished(STATES), since=SnapshotDiff(), embedded=b"{}")
+    own = [id for id in ids(shown) if not re.match("tea|manners", id)]
+    assert len(own) > 15 and [AnchorNames().new(id) for id in own] == [f"{id}-2" for id in own]
+    names = AnchorNames()
+    assert [names.new(name) for name in ("a", "a-2", "a", "a", "a-2", "sources", "a b", "c?d")] == [
+        *("a", "a-2", "a-3", "a-4", "a-2-2", "sources-2", "a-b", "c-d")
+    ]
+
+
+def test_sections_of_ietf_text_are_titled_with_their_numbers() -> None:
+    text = "1. Heat\n\n   Heat it.\n\nAppendix A. Tea\n\n   Leaves.\n\nAbstract\n\n   Hot.\n"
+    sections = ("section-1", "appendix-A", "name-abstract")
+    comments = "".join(f"//= tea.txt#{name}\n\n" for name in sections)
+    (coverage,) = finished({".duvet/config.toml": CONFIG, "tea.txt": text, "src/a.rs": comments}).trace.coverages
+    titles = [format_section_title(coverage.specification, index) for index in range(len(sections))]
+    assert titles == ["1. Heat", "Appendix A. Tea", "Abstract"]
+
+
+TOKENS = page_file("tokens.css")
+COLOURS = {
+    name: (light, dark)
+    for name, light, dark in re.findall(r"--([a-z]+): light-dark\((#[0-9a-f]+), (#[0-9a-f]+)\);", TOKENS)
+}
+GROUNDS = ("ground", "sheet", "raised")
+TEXTS = ("ink", "soft", "link", "red", "purple", "amber", "grey", "blue", "green", "slate")
+
+
+def luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
+    parts = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_is_enough() -> None:
+    assert contrast("#fff", "#000000") == pytest.approx(21)
+    assert {*GROUNDS, *TEXTS, "edge", "rule"} == set(COLOURS)
+    least = dict.fromkeys(TEXTS, 4.5) | {"edge": 3}
+    for ground, (name, ratio), theme in product(GROUNDS, least.items(), (0, 1)):
+        assert contrast(COLOURS[name][theme], COLOURS[ground][theme]) >= ratio, (ground, name, theme)
+
+
+def test_states_differ_without_their_colours() -> None:
+    rules = re.findall(r"\.(s\d) \{ ([^}]*) \}", TOKENS)
+    found = {name: dict(re.findall(r"--(\w+): (.*?);", rule)) for name, rule in rules}
+    assert {name: (look["sign"], look["word"]) for name, look in found.items()} == {
+        look.mark: (f'"{look.sign}"', f'"{look.words}"') for look in (*STATE_LOOKS, CITED_LOOK)
+    }
+    assert len({look["sign"] for look in found.values()}) == len(found)
+    assert len({(look["style"], look["thick"]) for look in found.values()}) == len(found)

@@ -1,0 +1,187 @@
+"""The HTML report: whole pages, its head, its size, and hostile text in it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from datetime import date
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.model import Note, Place, Problem, Severity
+from duvet.reports.html.render import make_header_view, make_report_title
+from tests.conftest import ROOT
+from tests.unit.reports.html_pages import (
+    EVIL,
+    EVIL_PROBLEM,
+    evil,
+    page,
+    page_of,
+    tree,
+    values,
+    without_shell,
+    write_specifications,
+)
+from tests.unit.reports.made import CONFIG, STATES, finished, json_v1_of, not_applicable
+
+BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
+PROBLEMS = (
+    Problem("DUV050", "no such text", "src/a.rs", Place(3, 5, 4), "text here", "look again"),
+    Problem("DUV021", "twice", "src/a b.rs", Place(7), notes=(Note(Place(2, 1), "already defined here"),)),
+    Problem("DUV051", "odd", severity=Severity.WARNING),
+)
+OWN_SCRIPTS = [{}, {"type": "application/json", "id": "settings"}, {"type": "module"}]
+
+
+@pytest.mark.parametrize("name", ["all_of_it", "nothing", "not_applicable", "expired"])
+def test_whole_pages(name: str, snapshot: Snapshot) -> None:
+    ##= man/spec/gates.md#not-applicable
+    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
+    ##% owner, expiry date and number of requirements.
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
+    expired = not_applicable(today=date(2030, 2, 1))
+    pages = {
+        "all_of_it": lambda: page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
+        "nothing": lambda: page(finished({})),
+        "not_applicable": lambda: page(not_applicable()),
+        "expired": lambda: page(expired, problems=expired.trace.problems),
+    }
+    snapshot.assert_match(without_shell(pages[name]()), f"{name}.html")
+
+
+def test_hostile_text_stays_text() -> None:
+    ##= man/spec/page.md#safety
+    ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
+    shown = tree(page(evil(f"https://x/{EVIL}"), problems=(EVIL_PROBLEM,)))
+    assert [one.tag for one in shown.iter("img")] == []
+    assert [one.attrib for one in shown.iter("script")] == OWN_SCRIPTS
+    assert not any(name.startswith("on") for one in shown.iter() for name in one.attrib)
+    text = "".join(shown.itertext())
+    assert [text.count(part) for part in ("<img src=x onerror=alert(1)>", "&lt;{{ 1 }}")] == [25, 25]
+
+
+def test_nothing_is_loaded() -> None:
+    ##= man/spec/page.md#safety
+    ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
+    shown = page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
+    elements = tree(shown)
+    assert values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
+    assert {one.tag for one in elements.iter()} & {"base", "embed", "iframe", "img", "link", "object"} == set()
+    assert [one.attrib for one in elements.iter("script")] == OWN_SCRIPTS
+    assert [value for name in ("action", "background", "src", "srcset") for value in values(elements, name)] == []
+    assert re.findall(r"@import|url\((?!data:)", shown) == []
+
+
+@pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
+def test_links_that_do_not_lead_to_the_web_are_left_out(link: str | None) -> None:
+    assert [url for url in values(tree(page(evil(link))), "href") if not url.startswith("#")] == []
+
+
+def test_the_blob_link_of_a_source_wins_over_that_of_the_report() -> None:
+    config = CONFIG.replace("[[requirement]]", 'blob-link = "https://other.example/"\n\n[[requirement]]', 1)
+    links = values(tree(page(finished(STATES | {".duvet/config.toml": config}, BLOB))), "href")
+    assert "https://other.example/src/a.rs#L1" in links
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x9f", "\ufdd0", "\uffff", "\U0010fffe"])
+def test_characters_that_html_does_not_allow_are_replaced(char: str) -> None:
+    source = f"//= tea.md#pot\n//= reason=a{char}b\n//# The pot MUST be warm.\n"
+    shown = page(finished(STATES | {"src/a.rs": source}), title=f"a{char}b", embedded=f'["{char}☕"]'.encode())
+    assert tree(shown).findtext(".//h1") == "a?b"
+    assert re.search(r"[^\n -\x7e\x80-\U0010ffff]", shown) is None
+
+
+def test_embedded_json_is_the_same_value() -> None:
+    data = json_v1_of(evil())
+    (island,) = re.findall(
+        r'(?s)<script type="application/json" id=result>(.*?)</script>', page(evil(), embedded=data.encode())
+    )
+    assert json.loads(island) == json.loads(data) and "<" not in island
+
+
+REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Tea & <biscuits>"
+
+
+@pytest.mark.parametrize(
+    ("link", "title"),
+    [
+        ("https://github.com/o/r/blob/main", REPOSITORY),
+        ("https://github.com/o/r/tree/main/", REPOSITORY),
+        ("https://codeberg.org/o/r/src/branch/main", REPOSITORY),
+        ("https://github.com/o/r/issues", REPOSITORY),
+        ("https://gitlab.com/group/o/r/-/blob/main", "group/o/r: requirements report"),
+        ("https://x.example/issues", SPECIFICATION),
+        ("https://x.example/wiki/page", SPECIFICATION),
+        ("javascript:o/r/blob", SPECIFICATION),
+        ("https://[x/o/r/blob", SPECIFICATION),
+    ],
+)
+def test_the_report_is_named_after_its_repository_or_its_specifications(link: str, title: str) -> None:
+    ##= man/spec/page.md#overview
+    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
+    ##% else after its specifications.
+    assert make_report_title(page_of(finished(STATES, link))) == title
+    assert make_report_title(page_of(finished(STATES, None, link))) == title
+
+
+def test_many_specifications_or_none_are_not_in_the_title() -> None:
+    for files in (write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
+        assert make_report_title(page_of(finished(files))) == "Requirements report"
+
+
+def test_the_configured_title_and_logo() -> None:
+    shown = page(finished(STATES, "https://github.com/o/r/blob/main"), title="Kettle <1>", logo="ACME")
+    assert "<title>Kettle &lt;1&gt;</title>" in shown
+    assert '<span class="brand">ACME</span>\n<div class="what">\n<h1>Kettle &lt;1&gt;</h1>\n' in shown
+
+
+def test_the_report_names_what_it_was_made_from() -> None:
+    ##= man/spec/page.md#overview
+    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
+    known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
+    words = make_header_view(page_of(finished({}), **known)).provenance
+    assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"
+    assert make_header_view(page_of(finished({}), version="1.2")).provenance == "duvet 1.2"
+    assert 'class="provenance"' not in page(finished({}))
+
+
+@pytest.mark.parametrize("scripting", [True, False])
+def test_the_report_is_valid_html(scripting: bool) -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
+    for shown in (
+        page(finished({})),
+        page(finished(STATES, "https://x/"), problems=(EVIL_PROBLEM,)),
+        page(evil("https://x/"), problems=(EVIL_PROBLEM,), title=EVIL, logo=EVIL, commit=EVIL, snippets={0: EVIL}),
+    ):
+        found = tree(shown, scripting=scripting)
+        ids = values(found, "id")
+        assert len(ids) == len(set(ids))
+        levels = [int(one.tag[1]) for one in found.iter() if one.tag in ("h1", "h2", "h3", "h4")]
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def elements(text: str, *, scripting: bool = True) -> int:
+    return sum(1 for _ in tree(text, scripting=scripting).iter())
+
+
+def many(requirements: int, citations: int) -> dict[str, str]:
+    """So many requirements, all of which are cited so often."""
+    sentences = [f"The pot MUST be {number}." for number in range(requirements)]
+    sections = [
+        f"## Part {start}\n\n" + "\n".join(sentences[start : start + 50]) for start in range(0, requirements, 50)
+    ]
+    comments = [f"//= tea.md#part-{number // 50 * 50}\n//# {sentence}\n\n" for number, sentence in enumerate(sentences)]
+    sources = {f"src/{number}.rs": "".join(comments) for number in range(citations)}
+    return {".duvet/config.toml": CONFIG, "tea.md": "# Tea\n\n" + "\n\n".join(sections) + "\n", **sources}
+
+
+def test_citations_are_no_elements() -> None:
+    ##= man/spec/page.md#size-and-accessibility
+    ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
+    ##% 200 bytes, apart from its code.
+    few, more = (elements(page(finished(many(50, citations)))) for citations in (1, 20))
+    assert few == more

@@ -1,0 +1,182 @@
+"""Specifications in the HTML report: their text, their requirements, citations and sources."""
+
+from __future__ import annotations
+
+import re
+from xml.etree.ElementTree import Element
+
+import pytest
+
+from tests.unit.reports.html_pages import page, tree, values
+from tests.unit.reports.made import CONFIG, STATES, finished
+
+MANY = """\
+# Many
+
+Both MUST be. Both MUST be here. Tabs	MUST keep ☕ columns.
+Both MUST be.
+  漢字 SHOULD e\u0301 stay.
+"""
+MANY_FILES = {
+    ".duvet/config.toml": CONFIG.replace("tea.md", "many.md"),
+    "many.md": MANY,
+    "src/a.rs": "//= many.md#many\n//# Both MUST be.\n",
+    "more/b.toml": 'target = "many.md#many"\n\n[[spec]]\nlevel = "MAY"\nquote = "be here. Tabs"\n',
+}
+
+
+def texts(files: dict[str, str]) -> list[Element]:
+    """What stands between the lines of HTML, with its marks."""
+    articles = tree(page(finished(files)), scripting=True).iter("article")
+    return [text for article in articles for text in article.iter("pre")]
+
+
+def parts(text: str) -> list[str]:
+    return [part.partition("\n")[2].strip() for part in re.split(r"(?m)^#+ ", text) if part]
+
+
+def test_the_text_is_that_of_the_specification() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show the text of a section line by line as in its specification, with a link from each
+    ##% requirement to its details.
+    with_returns = {path: text.replace("\n", "\r\n") for path, text in MANY_FILES.items()}
+    found = [["".join(one.itertext()) for one in texts(files)] for files in (STATES, MANY_FILES, with_returns)]
+    assert found == [[*parts(STATES["tea.md"]), parts(STATES["manners.md"])[-1]], parts(MANY), parts(MANY)]
+
+
+def test_links_begin_requirements_and_marks_go_on() -> None:
+    be, here, across, tabs, kanji = (one.id[:12] for one in finished(MANY_FILES).requirements)
+    (text,) = texts(MANY_FILES)
+    found = [(one.tag, one.get("class"), (one.get("href") or "")[-12:], one.get("data-r"), one.text) for one in text]
+    assert found == [
+        ("a", "s4 g", be, None, "Both MUST be."),
+        ("a", "s0", here, None, "Both MUST "),
+        ("a", "s0", across, f"{here} {across}", "be here."),
+        ("mark", "s0", "", None, " "),
+        ("a", "s0", tabs, f"{tabs} {across}", "Tabs"),
+        ("mark", "s0", "", None, "\tMUST keep ☕ columns."),
+        ("a", "s0 g", kanji, None, "漢字 SHOULD e\u0301 stay."),
+    ]
+
+
+def test_sections_that_are_left_out_are_counted() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST count the sections that it leaves out, and show every section of the cited specifications with
+    ##% `spec-text = "full"`.
+    shown, whole = page(finished(STATES)), page(finished(STATES), whole_text=True)
+    assert '<p class="left-out">2 sections without citations are not embedded.</p>' in shown
+    assert "not embedded" not in whole
+    assert [len(list(tree(one).iter("pre"))) for one in (shown, whole)] == [5, 6]
+
+
+def test_a_specification_of_the_web_can_be_read_there() -> None:
+    url = "https://example.com/manners.txt"
+    text = "1. Hosts\n\n   None.\n\n2. Guests\n\n   Guests stay.\n"
+    files = {".duvet/config.toml": CONFIG, "tea.md": STATES["tea.md"]}
+    files[".duvet/specifications/example.com/manners.txt"] = text
+    files["src/a.rs"] = f"//= {url}#section-2\n//# Guests stay.\n"
+    (left_out,) = re.findall('<p class="left-out">(.*?)</p>', page(finished(files)))
+    assert left_out == f'1 section without citations is not embedded: <a href="{url}">read the specification</a>'
+
+
+BLOB = "https://git.example/o/r/blob/main"
+HALF = """\
+//= tea.md#pot
+//# The pot MUST be warm.
+
+//= tea.md#pot
+//= type=test
+//# The pot
+
+//= tea.md#cup
+//# A cup
+
+//= tea.md#cup
+//= type=test
+//# A cup MUST be clean and
+//# MUST be dry.
+
+//= tea.md#milk
+//= type=exception
+//# The pot MUST be warm.
+"""
+
+
+def words(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+def test_requirements_below_their_section() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
+    more = "\n//= tea.md#pot\n//# The pot MUST be warm.\n\n//= tea.md#pot\n//= type=todo\n//# It MAY\n"
+    shown = page(finished(STATES | {"src/a.rs": STATES["src/a.rs"] + more}))
+    items = [words(one) for one in re.findall(r"(?m)^(?:<ul class=cited>)?<li id=[^>]*>(.*?)(?:<noscript>.*)?$", shown)]
+    assert (items[1], items[3]) == (
+        "✓ complete MUST The pot MUST be warm. 2 implementations, 1 test",
+        "◑ missing implementation MAY It MAY be &lt;b&gt;brown&lt;/b&gt;. 1 test, 1 to do",
+    )
+
+
+def test_what_a_requirement_lacks() -> None:
+    assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": HALF}))) == [
+        "implemented but only tested in part",
+        "tested but only implemented in part",
+        "excepted without a reason",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "url"),
+    [
+        ("src/a b.rs", "src/a%20b.rs"),
+        ("src/a#b?c.rs", "src/a%23b%3Fc.rs"),
+        ("src/100%.rs", "src/100%25.rs"),
+        ("src/é/☕.rs", "src/%C3%A9/%E2%98%95.rs"),
+        ('src/"<a>&amp;.rs', "src/%22%3Ca%3E%26amp%3B.rs"),
+    ],
+)
+def test_links_to_files_of_any_name(path: str, url: str) -> None:
+    source = "//= tea.md#milk\n//# The pot MUST be warm.\n"
+    shown = tree(page(finished({".duvet/config.toml": CONFIG, "tea.md": STATES["tea.md"], path: source}, BLOB)))
+    links = [link for link in values(shown, "href") if link.startswith("http")]
+    assert links == [f"{BLOB}/{url}#L1", f"{BLOB}/{url}#L1", f"{BLOB}/{url}"]
+    assert path in "".join(shown.itertext())
+
+
+def test_names_of_files_and_code_are_shown_as_text() -> None:
+    more = {"src/a\nb\r.rs": "//= tea.md#milk\n//# The pot MUST be warm.\n"}
+    shown = page(finished(STATES | more), snippets={0: "if a < b:\n    c()"})
+    assert "\n<div class=file><h4>src/a b .rs</h4><ol><li>" in shown.partition('id="sources"')[2]
+    # The code of a citation is text.
+    assert "<li><code>more/b.toml:7</code> <q>we have none</q><pre>if a &lt; b:\n    c()</pre>\n" in shown
+
+
+def test_citations_are_listed_below_their_files() -> None:
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST show each citation with its place, type, target, reason, feature, tracking issue and tags, and
+    ##% list the citations of each file.
+    more = {
+        "src/b/c.rs": "//= tea.md#nowhere\n//= type=test\n//# A\n",
+        "src/a.rs": "//= tea.md#pot\n//# It MAY\n\n//= manners.md#guests\n",
+    }
+    shown = page(finished(STATES | more, BLOB))
+    lines = shown.partition('id="sources"')[2].partition("<noscript>\n")[2].partition("</noscript>")[0].splitlines()
+    assert [words(line.replace("<li", " | <li")) for line in lines] == [
+        "more/",
+        "more/b.toml | 7 exception, Tea &amp; &lt;biscuits&gt;, Cup | 12 to do, Tea &amp; &lt;biscuits&gt;, Pot",
+        "src/",
+        "src/a.rs | 1 implementation, Tea &amp; &lt;biscuits&gt;, Pot | 4 implementation, Manners, Guests",
+        "src/b/",
+        'src/b/c.rs | 1 test: missing section "nowhere" in tea.md',
+    ]
+    assert re.findall('href="([^"]*)"', "".join(lines)) == [
+        f"{BLOB}/more/b.toml",
+        "#tea/cup/e2e4b096135e",
+        "#tea/pot/9e9a9eef85e1",
+        f"{BLOB}/src/a.rs",
+        "#tea/pot/6bcade1957a7",
+        "#manners/guests/cited",
+        f"{BLOB}/src/b/c.rs",
+    ]

@@ -1,0 +1,86 @@
+"""Templates, and the pages of the rules: one for each, whose examples are what they claim."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+from duvet.console.problems import list_error_problems
+from duvet.errors import DuvetError
+from duvet.project.project import Project
+from duvet.rules import list_rules
+from duvet.templates import environment, load_rule_page
+from duvet.tree.files import MemoryTree
+from tests.cli.made import KETTLE
+from tests.conftest import ROOT
+
+HEADINGS = ["Why it matters", "How to mend it", "Bad", "Good"]
+BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples(code: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The files of the bad and of the good example."""
+    bad, _, good = load_rule_page(code).text.partition("## Bad\n")[2].partition("## Good\n")
+    found = [{path: text for _, path, text in BLOCK.findall(part) if path} for part in (bad, good)]
+    return found[0], found[1]
+
+
+RUNNABLE = [code for code in list_rules() if any(examples(code))]
+
+
+def codes_of(files: dict[str, str]) -> set[str]:
+    """The rules that a project with these files breaks."""
+    tree = MemoryTree({path: text.encode() for path, text in {**KETTLE, **files}.items()})
+    try:
+        return {problem.code for problem in Project(tree=tree, today=date(2030, 1, 1)).trace.problems}
+    except DuvetError as error:
+        return {problem.code for problem in list_error_problems(error)}
+
+
+def test_each_rule_has_a_page_and_no_other_is_there() -> None:
+    assert sorted(path.name for path in (ROOT / "templates/rules").iterdir()) == [f"{code}.md" for code in list_rules()]
+
+
+def test_codes_are_not_used_twice() -> None:
+    names = [rule.name for rule in list_rules().values()]
+    assert len(set(names)) == len(names)
+    written = re.findall(r'"(DUV\d+)"', Path(ROOT / "duvet/rules.py").read_text())
+    assert sorted(written) == list(list_rules())
+
+
+@pytest.mark.parametrize("code", list_rules())
+def test_a_page_says_what_the_rule_is(code: str) -> None:
+    ##= man/spec/problems.md#rules
+    ##% The page of a rule MUST explain the problem, why it matters and how to fix it, with a bad and a good example.
+    page, rule = load_rule_page(code), list_rules()[code]
+    assert (page.title, page.severity) == (f"{code} {rule.name}", rule.severity.value)
+    assert re.fullmatch(r"[A-Z`][^\n]+\.", page.summary)
+    assert re.findall(r"^## (.*)$", page.text, re.MULTILINE) == HEADINGS
+    bad, _, good = page.text.partition("## Bad\n")[2].partition("## Good\n")
+    assert BLOCK.search(bad) and BLOCK.search(good)
+    assert all(len(line) <= 120 for line in page.text.splitlines())
+
+
+@pytest.mark.parametrize("code", RUNNABLE)
+def test_examples_are_what_they_claim(code: str) -> None:
+    bad, good = examples(code)
+    assert (codes_of(bad), codes_of(good)) == ({code}, set())
+
+
+def test_examples_of_comments_targets_and_quotes_can_be_run() -> None:
+    # Nothing is downloaded in a test.
+    expected = {code for code in list_rules() if code[:5] in ("DUV02", "DUV04", "DUV05")} - {"DUV045"}
+    assert expected <= set(RUNNABLE)
+
+
+def test_html_is_escaped_and_a_missing_value_is_an_error() -> None:
+    autoescape = environment().autoescape
+    assert callable(autoescape)
+    names = {"a.html.j2": True, "a.toml.j2": False, "a.1.j2": False, None: True}
+    assert {name: autoescape(name) for name in names} == names
+    with pytest.raises(UndefinedError):
+        environment().from_string("{{ nothing }}").render()
