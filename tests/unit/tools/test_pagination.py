@@ -1,9 +1,8 @@
-"""Lists in parts."""
+"""Lists in parts, and the cursors that continue them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -28,10 +27,6 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
     return page.next_cursor
 
 
-def upper(letters: str) -> list[str]:
-    return [*letters.upper()]
-
-
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
@@ -47,40 +42,6 @@ def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int,
     assert (rows, page.total) == (items, len(items))
 
 
-def test_a_list_holds_a_page_unless_more_is_asked_for() -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
-    ##% for more, and say how to get the rest.
-    assert part(LETTERS, ASKED)[0] == upper("abcdefghij")
-    assert part(LETTERS, replace(ASKED, limit=12))[0] == upper("abcdefghijkl")
-    assert part(LETTERS, replace(ASKED, limit=3))[0] == upper("abc")
-    assert part(LETTERS, replace(ASKED, page_size=0)) == (upper("".join(LETTERS)), ResultPage(26))
-
-
-def test_a_list_of_long_entries_holds_fewer() -> None:
-    long = [letter * 3_000 for letter in LETTERS]
-    rows, _ = part(long, ASKED)
-    assert rows == [row.upper() for row in long[:3]]
-    assert len(json.encode(rows)) <= MAX_PAGE_BYTES
-    assert len(part(long, replace(ASKED, limit=10))[0]) == 10
-    assert len(part(long, replace(ASKED, page_size=0))[0]) == 26
-
-
-def test_an_entry_that_is_too_long_comes_alone() -> None:
-    rows, page = part(["a" * 20_000, "b"], ASKED)
-    assert rows == ["A" * 20_000]
-    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], ResultPage(2))
-
-
-def test_what_is_cut_says_so() -> None:
-    rows, page = part(LETTERS, ASKED)
-    assert (
-        describe_rest(len(rows), page) == f"10 of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
-    )
-    assert describe_rest(26, ResultPage(26)) == ""
-
-
 EDITS = {
     "nothing": (LETTERS, "k"),
     "all that was shown has gone": (LETTERS[10:], "k"),
@@ -89,41 +50,24 @@ EDITS = {
     "those around have gone": ([one for one in LETTERS if one not in "jkl"], "m"),
     "something has come in between": ([*LETTERS[:10], "0", *LETTERS[10:]], "k"),
     "all that came next has gone": ([one for one in LETTERS if one not in "klm"], "n"),
-    "nothing of it is left": ([*"0123456789xyz"], "x"),
+    "little of it is left": ([*"0123456789xyz"], "x"),
+    "nothing of it is left": ([], ""),
 }
 
 
 @pytest.mark.parametrize(("items", "first"), EDITS.values(), ids=EDITS)
 def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
     rows, _ = part(items, replace(ASKED, cursor=cursor_of(LETTERS, ASKED)))
-    assert rows[0] == first.upper()
-
-
-def test_a_cursor_at_the_end_of_what_has_gone_gives_nothing() -> None:
-    assert part([], replace(ASKED, cursor=cursor_of(LETTERS, ASKED))) == ([], ResultPage(0))
+    assert rows[:1] == [*first.upper()]
 
 
 def test_the_limit_may_change_between_parts() -> None:
     cursor = cursor_of(LETTERS, replace(ASKED, limit=2))
-    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == upper("cde")
-
-
-def altered(cursor: str) -> Any:
-    """The cursor with each of its characters as another one."""
-    for index, char in enumerate(cursor):
-        yield cursor[:index] + ("A" if char != "A" else "B") + cursor[index + 1 :]
+    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == ["C", "D", "E"]
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "eA", "é", "\0", "a b", "A" * 47, "A" * 48, "=" * 8, "A" * 100_000])
 def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
     with pytest.raises(ToolError) as caught:
         part(LETTERS, replace(ASKED, cursor=cursor))
     assert (caught.value.code, caught.value.message, caught.value.hint) == (
@@ -133,12 +77,44 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
     )
 
 
-def test_a_cursor_that_was_changed_is_refused() -> None:
-    for cursor in altered(cursor_of(LETTERS, ASKED)):
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        ({}, "abcdefghij"),
+        ({"limit": 12}, "abcdefghijkl"),
+        ({"limit": 3}, "abc"),
+        ({"page_size": 0}, "".join(LETTERS)),
+    ],
+)
+def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
+    found, page = part(LETTERS, replace(ASKED, **more))
+    assert ("".join(found), page.total) == (rows.upper(), 26)
+    shown = f"{len(rows)} of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
+    assert describe_rest(len(found), page) == (shown if len(rows) < 26 else "")
+
+
+def test_a_list_of_long_entries_has_fewer() -> None:
+    long = [letter * 3_000 for letter in LETTERS]
+    rows, _ = part(long, ASKED)
+    assert rows == [row.upper() for row in long[:3]]
+    assert len(json.encode(rows)) <= MAX_PAGE_BYTES
+    assert len(part(long, replace(ASKED, limit=10))[0]) == 10
+    assert len(part(long, replace(ASKED, page_size=0))[0]) == 26
+    rows, page = part(["a" * 20_000, "b"], ASKED)
+    assert rows == ["A" * 20_000]
+    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], ResultPage(2))
+
+
+def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> None:
+    cursor = cursor_of(LETTERS, ASKED)
+    altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]
+    for asked in (
+        *(replace(ASKED, cursor=one) for one in altered),
+        replace(ASKED, cursor=cursor, question=("list", "b")),
+    ):
         with pytest.raises(ToolError):
-            part(LETTERS, replace(ASKED, cursor=cursor))
-
-
-def test_a_cursor_of_another_question_is_refused() -> None:
-    with pytest.raises(ToolError):
-        part(LETTERS, replace(ASKED, cursor=cursor_of(LETTERS, ASKED), question=("list", "digits")))
+            part(LETTERS, asked)

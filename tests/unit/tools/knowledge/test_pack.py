@@ -1,4 +1,4 @@
-"""`km-help`"""
+"""`km-help`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = [
 ]
 
 
-def test_all(known: Asking) -> None:
+def test_every_tool_has_a_description_and_details(known: Asking) -> None:
     found = known.value("km-help")
     assert found == {"status": "ok", "tools": found["tools"]}
     assert list(found["tools"]) == NAMES
@@ -34,7 +34,7 @@ def test_all(known: Asking) -> None:
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
 
 
-def test_one(known: Asking) -> None:
+def test_the_details_are_the_arguments_and_the_scope(known: Asking) -> None:
     ##= man/spec/knowledge.md#answers
     ##= type=test
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
@@ -62,7 +62,7 @@ def test_one(known: Asking) -> None:
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
 
 
-def test_the_document(known: Asking) -> None:
+def test_the_specification_describes_every_tool(known: Asking) -> None:
     spec = known.value("km-help", include_spec=True)["spec"]
     assert known.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
     for name in NAMES:
@@ -72,14 +72,14 @@ def test_the_document(known: Asking) -> None:
     assert "None" not in spec and "{{" not in spec and "\n\n\n" not in spec
 
 
-def test_what_is_switched_off_is_not_told_of(tmp_path: Path) -> None:
+def test_disabled_tools_are_left_out(tmp_path: Path) -> None:
     known = Asking(tmp_path, chosen=EnabledPack(KNOWLEDGE, switches={"km-graph-node": False}))
     assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
     assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
     assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"
 
 
-def test_a_tool_that_is_not_there(known: Asking) -> None:
+def test_an_unknown_tool_is_refused_with_all_names(known: Asking) -> None:
     for name in ("km-recipe", "coverage_summary", "x" * 19_000):
         code, message, _ = known.refusal("km-help", tool=name)
         assert code == "invalid_request"

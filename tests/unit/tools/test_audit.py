@@ -1,4 +1,4 @@
-"""The account of what is changed."""
+"""The audit log: which calls it contains, where, and with which arguments."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import pytest
+from msgspec.structs import replace
 
 from duvet.knowledge.feedback import AuditEntry
 from duvet.tools.audit import AuditLog, CallRecord, select_plain_arguments
@@ -42,58 +43,50 @@ LINE = {
 }
 
 
-def saw(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
+def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
     told: list[AuditEntry] = []
     failed: list[str] = []
-    accountant = AuditLog(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
+    log = AuditLog(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
     for call in calls:
-        anyio.run(accountant.saw, call)
+        anyio.run(log.saw, call)
     return told, failed
 
 
-def changed(**more: Any) -> CallRecord:
-    return CallRecord(**{name: getattr(CHANGE, name) for name in CHANGE.__struct_fields__} | more)
-
-
-def test_what_is_written_down(tmp_path: Path) -> None:
-    told, failed = saw(
+def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
+    told, failed = log_calls(
         tmp_path,
         CHANGE,
-        changed(code="upstream_error", holder="", has_failed=True),
-        changed(has_failed=True),
-        changed(code="forbidden"),
-        changed(code="unauthorized"),
-        changed(changes=False),
+        replace(CHANGE, code="upstream_error", holder="", has_failed=True),
+        replace(CHANGE, has_failed=True),
+        replace(CHANGE, code="forbidden"),
+        replace(CHANGE, code="unauthorized"),
+        replace(CHANGE, changes=False),
     )
     lines = [json.loads(line) for line in Path(places(tmp_path).audit).read_text().splitlines()]
-    assert lines == [
-        LINE,
-        {**LINE, "outcome": "upstream_error", "who": "local"},
-        {**LINE, "outcome": "failure"},
-    ]
+    assert lines == [LINE, {**LINE, "outcome": "upstream_error", "who": "local"}, {**LINE, "outcome": "failure"}]
     assert ([one.outcome for one in told], failed) == (["success", "upstream_error", "failure"], [])
 
 
-def test_what_fails_makes_no_folder(tmp_path: Path) -> None:
+def test_a_call_that_fails_makes_no_folder(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#storage
     ##= type=test
     ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
-    told, failed = saw(tmp_path, changed(code="upstream_error", holder=""))
+    told, failed = log_calls(tmp_path, replace(CHANGE, code="upstream_error", holder=""))
     assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
-    # A server is to account for whoever has tried.
-    assert saw(tmp_path, changed(code="upstream_error"))[1] == []
+    # A server logs every attempt of a named caller.
+    assert log_calls(tmp_path, replace(CHANGE, code="upstream_error"))[1] == []
     assert os.path.exists(places(tmp_path).audit)
 
 
-def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".duvet").write_text("")
-    told, failed = saw(tmp_path, CHANGE)
+    told, failed = log_calls(tmp_path, CHANGE)
     assert len(told) == len(failed) == 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 @pytest.mark.anyio
-async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
+async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
     ##= type=test
     ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
@@ -106,16 +99,16 @@ async def test_others_are_answered_while_it_is_written(tmp_path: Path) -> None:
         flock(file, LOCK_EX)
         await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
         assert failed == ["it takes longer than 0 seconds"]
-        accountant = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
+        log = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(accountant.saw, CHANGE)
+            tasks.start_soon(log.saw, CHANGE)
             await anyio.wait_all_tasks_blocked()
             flock(file, LOCK_UN)
     assert len(failed) == 1
     assert LINE in [json.loads(line) for line in Path(kept.audit).read_text().splitlines()]
 
 
-def test_what_tells_nothing_secret() -> None:
+def test_only_plain_arguments_are_logged() -> None:
     ##= man/spec/gateway.md#audit
     ##= type=test
     ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.

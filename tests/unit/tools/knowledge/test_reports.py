@@ -1,10 +1,12 @@
-"""`km-coverage-summary` and `km-lifecycle-report`"""
+"""`km-coverage-summary`, `km-lifecycle-report` and `km-ingest-status`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
@@ -13,12 +15,12 @@ from duvet.store.location import open_store
 from duvet.store.records import Artifact, FileKind, IngestRun
 from tests.unit.knowledge.reports.test_reports import LIFECYCLE
 from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
-from tests.unit.tools.knowledge.made import Asking
+from tests.unit.tools.knowledge.made import STATUS, Asking
 
 COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 
 
-def test_what_is_stored_is_told_as_before(tmp_path: Path) -> None:
+def test_facts_are_read_from_the_store_as_they_were_written(tmp_path: Path) -> None:
     store = open_store(str(fill(tmp_path) / STORE))
     try:
         found, expected = load_facts(store, IngestRule()), facts()
@@ -29,15 +31,15 @@ def test_what_is_stored_is_told_as_before(tmp_path: Path) -> None:
         store.close()
 
 
-def test_coverage(known: Asking) -> None:
+def test_the_coverage_report(known: Asking) -> None:
     assert known.value(COVERAGE) == plain(make_coverage_report(facts(), NOW))
 
 
-def test_lifecycle(known: Asking) -> None:
+def test_the_lifecycle_report(known: Asking) -> None:
     assert known.value(REPORT) == LIFECYCLE
 
 
-def test_histories(tmp_path: Path) -> None:
+def test_earlier_reports_are_kept(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
@@ -60,7 +62,7 @@ def test_histories(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_what_another_version_has_kept_is_left_out(known: Asking) -> None:
+def test_reports_of_another_version_are_left_out(known: Asking) -> None:
     store = open_store(str(known.file), create=True)
     with store.writing() as writing:
         writing.put_report("coverage", "r2", b'{"other": 1}', keep=5)
@@ -105,7 +107,7 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_a_run_that_has_failed_is_not_told_of(tmp_path: Path) -> None:
+def test_reports_are_of_the_last_run_that_succeeded(tmp_path: Path) -> None:
     failed = IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room")
     known = Asking(fill(tmp_path))
     store = open_store(str(known.file), create=True)
@@ -114,3 +116,59 @@ def test_a_run_that_has_failed_is_not_told_of(tmp_path: Path) -> None:
     store.close()
     assert known.value(COVERAGE)["run"]["run_id"] == known.value(REPORT)["run"]["run_id"] == "r1"
     known.knowledge.close()
+
+
+LAST = {
+    "run_id": "r1",
+    "profile": "local",
+    "started_at": NOW - 60,
+    "duration_seconds": 1.5,
+    "success": True,
+    "artifact_counts": {"code": 4, "doc": 3, "test": 1},
+    "chunk_count": 7,
+    "changed": 8,
+    "removed": 2,
+    "repo_head": "c1",
+}
+
+FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Iterator[Asking]:
+    found = Asking(fill(tmp_path, [RUN, replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30), FAILED]))
+    yield found
+    found.knowledge.close()
+
+
+def test_the_status_is_that_of_the_last_run(known: Asking) -> None:
+    assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
+
+
+def test_the_status_of_a_profile(runs: Asking) -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
+    assert runs.value(STATUS, profile="local") == {"status": "ok", **LAST, "run": LAST}
+    assert runs.value(STATUS, profile="demo")["run_id"] == "r2"
+    last = runs.value(STATUS)
+    assert (last["run_id"], last["success"], last["error"]) == ("r3", False, "no room is left")
+    assert "repo_head" not in last
+    warning = "The last run has failed: what is known comes from an earlier one."
+    assert runs.answer(STATUS).warning == warning
+    assert runs.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
+    assert runs.value(STATUS, profile="%")["status"] == "not_found"
+
+
+def test_earlier_runs(runs: Asking) -> None:
+    assert [one["run_id"] for one in runs.value(STATUS, history=100)["history"]] == ["r3", "r2", "r1"]
+    assert runs.value(STATUS, history=100)["history"][2] == LAST
+    assert len(runs.value(STATUS, history=2)["history"]) == 2
+    assert "history" not in runs.value(STATUS, history=0)
+
+
+def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
+    known = Asking(tmp_path)
+    assert known.value(STATUS) == {"status": "not_found"}
+    assert known.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
+    assert list(tmp_path.iterdir()) == []
