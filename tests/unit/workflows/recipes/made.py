@@ -76,7 +76,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
 
 def hold(asked: Given, ctx: CallContext) -> Held:
-    """What it is told, as often as is wanted, and who has told it."""
+    """The value, as many items as asked for, and who asks."""
     items = [{"number": number} for number in range(asked.count)]
     return Held(asked.value, items, ctx.caller.face, sorted(ctx.caller.scopes))
 
@@ -84,10 +84,6 @@ def hold(asked: Given, ctx: CallContext) -> Held:
 class Blank(Struct, frozen=True):
     value: Any = None
     items: tuple[dict[str, int], ...] = ({"number": 0},)
-
-
-def blank(asked: Given, ctx: CallContext) -> Blank:
-    return Blank()
 
 
 def spill(asked: Given, ctx: CallContext) -> Held:
@@ -103,19 +99,19 @@ async def boil(asked: Given, ctx: CallContext) -> Held:
     return Held()
 
 
-def _tool(name: str, handler: Any, scope: Scope = Scope.READER, output: type[Struct] = Held) -> Tool:
-    return Tool(name=name, title=name, description=name, input=Given, output=output, handler=handler, scope=scope)
-
-
+HANDLERS: list[tuple[str, Any, Scope, type[Struct]]] = [
+    ("pot-hold", hold, Scope.READER, Held),
+    ("pot-blank", lambda asked, ctx: Blank(), Scope.READER, Blank),
+    ("pot-spill", spill, Scope.READER, Held),
+    ("pot-boil", boil, Scope.READER, Held),
+    ("pot-leak", leak, Scope.READER, Held),
+    ("pot-fill", hold, Scope.MAINTAINER, Held),
+]
 POTS = Pack(
     "pots",
     [
-        _tool("pot-hold", hold),
-        _tool("pot-blank", blank, output=Blank),
-        _tool("pot-spill", spill),
-        _tool("pot-boil", boil),
-        _tool("pot-leak", leak),
-        _tool("pot-fill", hold, Scope.MAINTAINER),
+        Tool(name=name, title=name, description=name, input=Given, output=output, handler=handler, scope=scope)
+        for name, handler, scope, output in HANDLERS
     ],
 )
 
@@ -163,7 +159,7 @@ class Kitchen:
         return found
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
-        """What comes of it, as JSON has it."""
+        """The answer of a run as JSON."""
         return plain(make_structured_content(self.answer(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
