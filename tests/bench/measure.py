@@ -58,6 +58,16 @@ def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
     return Cost(float(seconds), float(memory))
 
 
+def output_of(command: Sequence[str], folder: Path) -> str:
+    """What a command prints; FailedError where it fails."""
+    done = subprocess.run(
+        command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise FailedError(done.stderr)
+    return done.stdout
+
+
 def nothing() -> None:
     """No preparation."""
 

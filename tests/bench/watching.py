@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.budgets import PROJECTS, State
+from tests.bench.figures import p99
 from tests.bench.measure import FailedError, environment
 from tests.bench.table import align
-from tests.bench.trees import PAGE_CONFIG, Edit
-from tests.bench.workloads import make_tree
+from tests.bench.workloads import PAGE_CONFIG, Edit, make_tree
 
 EDITS = 50
 PAUSE = 0.2
@@ -127,11 +127,6 @@ def render(rows: Sequence[Row]) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     columns = ([wait.reports for wait in row.waits], [wait.summary for wait in row.waits])
-    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), _p99(times))]
+    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), p99(times))]
     gate = "-" if row.gate is None else f"{row.gate * 1000:.0f}"
     return row.name, *figures, gate, "good" if row.passes else "TOO SLOW"
-
-
-def _p99(times: Sequence[float]) -> float:
-    """What all but a hundredth stayed below."""
-    return sorted(times)[-1 - len(times) // 100]

@@ -8,11 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.bench.budgets import Budget
+from tests.bench.clients import talking
+from tests.bench.figures import Figure, render
 from tests.bench.measure import FailedError
-from tests.bench.quoting import COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, cases
-from tests.bench.server import ARGUMENTS, Figure, asked_of, edited, render
-from tests.bench.talking import talking
-from tests.bench.trees import Edit
+from tests.bench.server import (
+    ARGUMENTS,
+    COUNT,
+    ELSEWHERE,
+    RIGHT,
+    TOGETHER,
+    WRONG,
+    asked_of,
+    cases,
+    edited,
+)
+from tests.bench.workloads import Edit
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 

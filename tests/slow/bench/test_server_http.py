@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.crowd import CLIENTS, EACH, load
+from tests.bench.clients import CLIENTS, EACH, load, talking_http
 from tests.bench.measure import FailedError
 from tests.bench.options import ROOT
 from tests.bench.server import asked_of
-from tests.bench.talking_http import talking_http
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench.measure import FailedError
-from tests.bench.trees import Edit
 from tests.bench.watching import Row, Wait, render, waits
+from tests.bench.workloads import Edit
 from tests.cli.made import KETTLE, make
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.bench import readme
 from tests.bench.budgets import PROJECTS, QUESTIONS
-from tests.bench.keep import texts
+from tests.bench.growth import COUNTS, STATES
+from tests.bench.readme import texts
 from tests.bench.results import FILE, Figure, committed, decode, encode
 from tests.bench.samples import results
-from tests.bench.sweep import COUNTS, STATES
 from tests.bench.workloads import question_name
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench.growth import Line, render
+from tests.bench.growth import BASE, COUNTS, Line, grown, render
 from tests.bench.results import Figure
 from tests.bench.samples import curve
-from tests.bench.sweep import BASE, COUNTS, grown
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 1.5])

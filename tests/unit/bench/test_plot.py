@@ -8,8 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from tests.bench.axes import Panel, bounds, marks
-from tests.bench.plot import HEIGHT, LEFTS, PANEL_HEIGHT, PANEL_WIDTH, STYLE, TOP, WIDTH, render
+from tests.bench.plot import HEIGHT, LEFTS, PANEL_HEIGHT, PANEL_WIDTH, STYLE, TOP, WIDTH, Panel, bounds, marks, render
 from tests.bench.samples import results
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.trees import Edit, forget
+from tests.bench.workloads import Edit, forget
 
 SOURCE = "/**\n *= spec.md#a\n *# The quote\n *# goes on.\n */\nint a;\n\n//= spec.md#b\n//# Another one.\n"
 CITATION = " *= spec.md#a\n *# The quote\n *# goes on.\n"

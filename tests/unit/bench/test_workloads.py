@@ -6,8 +6,7 @@ from pathlib import Path
 
 from duvet.cli import COMMANDS
 from tests.bench.budgets import PROJECTS, QUESTIONS
-from tests.bench.trees import CITATION, CONFIG, PAGE_CONFIG
-from tests.bench.workloads import workloads
+from tests.bench.workloads import CITATION, CONFIG, PAGE_CONFIG, workloads
 
 
 def test_without_the_shared_folder_only_the_start_is_measured(tmp_path: Path) -> None:
