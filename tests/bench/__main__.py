@@ -29,8 +29,7 @@ ALONE: Mapping[str, Callable[[Namespace], int]] = {
     "pages_of_notes": notes.main,
     "pages": pages.main,
     "retrieval": retrieval.main,
-}
-"""The parts that are measured alone where their option is given."""
+}  # the parts that are measured alone where their option is given
 
 
 def main() -> int:
@@ -45,7 +44,6 @@ def main() -> int:
 
 
 def _costs(options: Namespace) -> int:
-    """What the commands cost."""
     if options.shared is None:
         print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
     commit, clock = _commit(), Clock(options.runs, options.shared)

@@ -20,9 +20,7 @@ VERSION = "2025-11-25"
 
 CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
-_CPU_OF_A_PROCESS = 2
-
-"""What the kernel puts into the number of such a clock, beside the process."""
+_CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, beside the process
 
 
 class Server(Protocol):
@@ -75,7 +73,6 @@ class Stdio:
 
     @property
     def cpu(self) -> float:
-        """Seconds of its life on a processor."""
         return spent(self._process.pid)
 
     @property
@@ -125,8 +122,6 @@ MEDIA = {"content-type": "application/json", "accept": "application/json, text/e
 
 
 class Http:
-    """One session over one connection."""
-
     def __init__(self, host: str, port: int, process: int) -> None:
         self.where = host, port
         self._connection = HTTPConnection(host, port, timeout=60)
@@ -225,10 +220,8 @@ _META = {
 class Load(NamedTuple):
     """What they have seen."""
 
-    rate: float
-    """Answers a second."""
-    worst: float
-    """Seconds of all but a hundredth."""
+    rate: float  # answers a second
+    worst: float  # seconds of all but a hundredth
 
 
 def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:

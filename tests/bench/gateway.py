@@ -26,7 +26,6 @@ _VOTE = {"request_id": "bench", "chunk_id": "docs/0.md::0", "vote": 1}
 
 
 def main(options: Namespace) -> int:
-    """Measure and print, and return the exit code."""
     return show_figures(lambda scratch: measured(options.duvet, scratch, FILES, sentences_of(options.shared / "rfc")))
 
 

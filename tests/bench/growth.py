@@ -15,22 +15,16 @@ from tests.bench.results import Curve, Figure
 from tests.bench.table import align
 from tests.bench.workloads import Size, forget, make_generated
 
-STEEPEST = 1.1
+STEEPEST = 1.1  # the exponent that still counts as linear, for measuring is not exact
 
-"""The exponent that still counts as linear, for measuring is not exact."""
 
-NOISE = 0.1
+NOISE = 0.1  # growth by less than this share of the start can't be told from chance
 
-"""Growth by less than this share of the start can't be told from chance."""
 
-MEASURES = {"cu": 3, "mb": 0}
-
-"""What is measured of a report, with the digits that are told."""
+MEASURES = {"cu": 3, "mb": 0}  # what is measured of a report, with the digits that are told
 
 
 class Line(NamedTuple):
-    """One measure of a curve."""
-
     curve: Curve
     measure: str
 
@@ -41,7 +35,6 @@ class Line(NamedTuple):
 
     @property
     def values(self) -> list[float]:
-        """The cost at each count."""
         return [float(getattr(figure, self.measure)) for figure in self.curve.figures]
 
     @property
@@ -53,12 +46,10 @@ class Line(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether it grows linearly or slower."""
         return self.exponent <= STEEPEST
 
 
 def lines(curves: Sequence[Curve]) -> list[Line]:
-    """Each curve's time, then each curve's memory."""
     return [Line(curve, measure) for measure in MEASURES for curve in curves]
 
 
@@ -84,9 +75,8 @@ COUNTS = {
     "sources": BASE.sources,
     "annotations": BASE.sources * BASE.citations,
     "specifications": BASE.requirements // BASE.per_document,
-}
+}  # what grows, and how much of it the base has
 
-"""What grows, and how much of it the base has."""
 
 STATES = (State.COLD, State.SAME)
 

@@ -26,8 +26,7 @@ from tests.unit.knowledge.generated import written_tree
 
 FILES = 20_000
 CALLS = 200
-_OVERLAP = 140
-"""Characters of a chunk that are in the one before, too, as these files are cut."""
+_OVERLAP = 140  # characters of a chunk that are in the one before, too, as these files are cut
 _SENTENCE = re.compile(r"[A-Z][a-z]+ [^.;:|+]{40,200}\.(?=\s)")
 _WORD = re.compile(r"[a-z]{5,}")
 
@@ -46,7 +45,6 @@ MANY = Size("200,000 pieces", 10, budgets.FOUND_AMONG_MANY, budgets.FOUND_AMONG_
 
 
 def main(options: Namespace) -> int:
-    """Measure and print, and return the exit code."""
 
     def measure(scratch: Path) -> Iterator[Figure]:
         sentences = sentences_of(options.shared / "rfc")

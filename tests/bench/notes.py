@@ -28,7 +28,6 @@ _ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 def main(options: Namespace) -> int:
-    """Measure and print, and return the exit code."""
 
     def measure(folder: Path) -> Iterator[Figure]:
         make_pages(folder, PAGES)

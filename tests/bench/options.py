@@ -19,8 +19,7 @@ PARTS = {
     "retrieval": "how well questions find answers",
     "knowledge": "what is taken in and searched",
     "gateway": "what a team waits for",
-}
-"""What can be measured on its own, and nothing else then."""
+}  # what can be measured on its own, and nothing else then
 NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save")
 
 

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 
 RUNS = 5
 
-SLOWDOWN = 4
+SLOWDOWN = 4  # how much slower a phone is
 
-"""How much slower a phone is."""
 
 _PROBE = Path(__file__).with_name("page_probe.js")
 
@@ -98,9 +97,8 @@ def _metrics(devtools: CDPSession) -> dict[str, float]:
     return {one["name"]: one["value"] for one in found["metrics"]}
 
 
-SLACK = 2
+SLACK = 2  # a shared machine may take so many times as long before that fails
 
-"""A shared machine may take so many times as long before that fails."""
 
 _PAGE = "page.html"
 
@@ -116,9 +114,8 @@ PAGES: Mapping[str, Mapping[str, float]] = {"s2n-tls-132053b": _USUAL, "2000 x 2
 
 """What each project's page may take."""
 
-_EXACT = ("elements", "heap")
+_EXACT = ("elements", "heap")  # what does not depend on how busy the machine is
 
-"""What does not depend on how busy the machine is."""
 
 _WORDS = {
     "paint": "first paint, ms",
@@ -141,8 +138,6 @@ _WORDS = {
 
 
 class Figure(NamedTuple):
-    """Something that was measured, and what it may be."""
-
     page: str
     name: str
     value: float
@@ -150,7 +145,6 @@ class Figure(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In one word."""
         if self.budget is None:
             return ""
         if self.value <= self.budget:
@@ -159,7 +153,6 @@ class Figure(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether it is within what a busy machine may take."""
         return self.budget is None or self.value <= self.budget * (1 if self.name in _EXACT else SLACK)
 
 
@@ -178,7 +171,6 @@ def main(options: Namespace) -> int:
 
 
 def wanted(only: str) -> list[str]:
-    """The projects whose rows match."""
     return [name for name in PAGES if fnmatch(f"page of {name}", only)]
 
 
@@ -199,7 +191,6 @@ def _written(name: str, options: Namespace, folder: Path) -> Path:
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """A table, one line for each figure."""
     return align([("page of", "measured", "budget", ""), *map(_cells, figures)])
 
 

@@ -12,9 +12,7 @@ from tests.bench.budgets import State
 from tests.bench.growth import MEASURES, Line
 from tests.bench.results import Curve, Results
 
-STEPS = (1, 2, 5)
-
-"""The digits at which an axis has a mark."""
+STEPS = (1, 2, 5)  # the digits at which an axis has a mark
 
 
 class Panel(NamedTuple):
@@ -24,27 +22,22 @@ class Panel(NamedTuple):
     top: float
     width: float
     height: float
-    most: float
-    """The factor at the right edge; the left one has 1."""
+    most: float  # the factor at the right edge; the left one has 1
     low: float
     high: float
 
     @property
     def right(self) -> float:
-        """The right edge."""
         return self.left + self.width
 
     @property
     def bottom(self) -> float:
-        """The lower edge."""
         return self.top + self.height
 
     def x(self, factor: float) -> float:
-        """How far to the right a factor stands."""
         return round(self.left + self.width * math.log(factor) / math.log(self.most), 1)
 
     def y(self, value: float) -> float:
-        """How far down a value stands."""
         return round(self.bottom - self.height * math.log(value / self.low) / math.log(self.high / self.low), 1)
 
     def proportional(self, value: float) -> list[tuple[float, float]]:
@@ -63,7 +56,6 @@ def marks(low: float, high: float) -> list[float]:
 
 
 def bounds(values: Sequence[float]) -> tuple[float, float]:
-    """The lowest and the highest mark."""
     scale = marks(min(values), max(values))
     return scale[0], scale[-1]
 
@@ -110,7 +102,6 @@ text { fill: #e6edf3 }
 
 
 def render(results: Results) -> str:
-    """The picture as text."""
     size = {"width": str(WIDTH), "height": str(HEIGHT), "viewBox": f"0 0 {WIDTH} {HEIGHT}"}
     root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, "role": "img"})
     ET.SubElement(root, "title").text = "How the time and memory of duvet report grow with its project"
@@ -152,7 +143,6 @@ def _mark(root: ET.Element, panel: Panel, factors: Sequence[int]) -> None:
 
 
 def _explain(root: ET.Element, curves: Sequence[Curve]) -> None:
-    """What the colours and the strokes mean."""
     for x, curve in zip(COLUMNS, (curve for curve in curves if curve.state == State.COLD), strict=True):
         _trace(root, [(x, LEGEND), (x + 28, LEGEND)], f"line {curve.name}")
         _dot(root, x + 14, LEGEND, curve.name)

@@ -20,9 +20,8 @@ PROJECTS = {
     "s2n-tls-132053b": "s2n-tls",
     "2000 x 2000": "2,000 sources, 10,000 annotations",
     "10000 x 20000": "20,000 sources, 100,000 annotations",
-}
+}  # the projects that are shown, and how they are called there
 
-"""The projects that are shown, and how they are called there."""
 
 TEXT = """\
 CPU time of `duvet report` in milliseconds, when it writes JSON and a snapshot; with the page it writes HTML as well.
@@ -81,7 +80,6 @@ def _wrap(paragraph: str) -> str:
 
 
 def keep(results: Results) -> None:
-    """Write all of it."""
     for path, text in texts(results, FILE.read_text(encoding="utf-8")).items():
         path.write_text(text, encoding="utf-8")
 

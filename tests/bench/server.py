@@ -26,13 +26,11 @@ from tests.bench.measure import FailedError, settle
 from tests.bench.options import ROOT
 from tests.bench.workloads import Edit, forget, make_tree
 
-COUNT = 300
+COUNT = 300  # requirements that are quoted, each of them once, so that no answer is known beforehand
 
-"""Requirements that are quoted, each of them once, so that no answer is known beforehand."""
 
-TOGETHER = 3
+TOGETHER = 3  # citations in one call of the tool for many
 
-"""Citations in one call of the tool for many."""
 
 RIGHT, WRONG, ELSEWHERE = "right quotes", "wrong quotes", "quotes that stand nowhere near"
 
@@ -102,24 +100,18 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "get_section": {"reference": f"{_RFC}#section-4.1.3"},
     "suggest_citation": {"requirement": _REQUIREMENT, "file": _SOURCE},
     "resolve_spec_id": {"url": _RFC},
-}
-
-"""What tools are asked that have to be told something; the citation is found out."""
+}  # what tools are asked that have to be told something; the citation is found out
 
 
-CALLS = 300
+CALLS = 300  # calls of each tool, each beside one that does nothing
 
-"""Calls of each tool, each beside one that does nothing."""
 
 EDITS = 20
 
-LOADS = 3
+LOADS = 3  # times that many clients come, of which the best counts
 
-"""Times that many clients come, of which the best counts."""
 
-FEW, MANY = 1_000, 10_000
-
-"""Calls after which the memory is looked at."""
+FEW, MANY = 1_000, 10_000  # calls after which the memory is looked at
 
 
 def main(options: Namespace) -> int:
@@ -179,7 +171,6 @@ def _start(command: Sequence[str], folder: Path) -> _Start:
 
 
 def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
-    """Each tool, and many calls of all of them."""
     with talking(command, folder) as server:
         server.greet()
         server.begin()

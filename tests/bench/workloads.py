@@ -24,14 +24,10 @@ CITATION = re.compile(r"(?:^[ \t]*(?://|\*)[=#].*\n)+", re.MULTILINE)
 
 
 class Size(NamedTuple):
-    """How much a generated tree holds."""
-
     requirements: int
     sources: int
-    citations: int = 5
-    """In each source."""
-    per_document: int = 100
-    """Requirements in each specification."""
+    citations: int = 5  # in each source
+    per_document: int = 100  # requirements in each specification
 
 
 class Edit:
@@ -59,13 +55,11 @@ def forget(folder: Path) -> None:
 
 
 def make_golden(shared: Path, name: str, folder: Path) -> None:
-    """A tree of some real project."""
     shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
     _configure(folder)
 
 
 def make_generated(shared: Path, size: Size, folder: Path) -> None:
-    """A tree of that size."""
     command = [sys.executable, str(shared / "workload" / "gen.py"), str(folder), "--syntax", "duvet"]
     sizes = [f"--{name.replace('_', '-')}={value}" for name, value in size._asdict().items()]
     subprocess.run([*command, *sizes], check=True, capture_output=True)
@@ -99,12 +93,10 @@ class Workload(NamedTuple):
     budget: Budget
     arguments: tuple[str, ...]
     folder: Path
-    prepare: Callable[[], None] = nothing
-    """Called before each run, and not measured."""
+    prepare: Callable[[], None] = nothing  # called before each run, and not measured
     settles: bool = False
     """Whether it is measured once the files that it reads are old enough to be trusted without being read."""
-    has_peers: bool = False
-    """Whether another duvet can do the same."""
+    has_peers: bool = False  # whether another duvet can do the same
 
 
 def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iterator[Workload]:
@@ -124,7 +116,6 @@ def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iter
 
 
 def question_name(arguments: tuple[str, ...]) -> str:
-    """What the row of a question is called."""
     return f"{ASKED}, {' '.join(arguments)}"
 
 
@@ -172,7 +163,6 @@ def _preparation(project: Project, state: State, folder: Path) -> Callable[[], N
 
 
 def make_tree(name: str, shared: Path, folder: Path) -> None:
-    """The tree of a project with that name."""
     requirements, _, sources = name.partition(" x ")
     if sources:
         make_generated(shared, Size(int(requirements), int(sources)), folder)

@@ -162,12 +162,9 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     # `km-search` has its own messages.
     (KM, {}, "Field 'query' is required", "give words to look for"),
     (KM, {"query": " "}, "Field 'query' is required", "give words to look for"),
-    (KM, {"query": 5}, "Field 'query' must be a string", ""),
     (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
-    (KM, {"query": "a", "limit": 0}, "Field 'limit' must be 1 or more", ""),
-    (KM, {"query": "a", "filters": []}, "Field 'filters' must be an object", ""),
-    (KM, {"query": "a", "include_graph": "no"}, "Field 'include_graph' must be a boolean", ""),
     (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
+    (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),
     (
         KM,
         {"query": "a", "words": 1},
@@ -175,29 +172,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
         "there are query, limit, include_graph, filters, sort_by_vector",
     ),
 ]
-FILTERS: list[tuple[dict[str, Any], str]] = [
-    ({"subsystems": [" "]}, "filters.subsystems has a blank entry"),
-    ({"tags": ["a"] * 1001}, "filters.tags has more than 1,000 entries"),
-    ({"symbols": "a"}, "filters.symbols must be an array of strings"),
-    ({"tags": [5]}, "filters.tags must be an array of strings"),
-    ({"artifact_types": ["poem"]}, "Unsupported artifact type 'poem'"),
-    ({"updated_after": "yesterday"}, "filters.updated_after must be an ISO-8601 string"),
-    ({"updated_after": 5}, "filters.updated_after must be an ISO-8601 string"),
-    ({"max_age_days": 0}, "filters.max_age_days must be a positive integer"),
-    ({"max_age_days": "x"}, "filters.max_age_days must be a positive integer"),
-    ({"colour": []}, "Unknown filter 'colour'"),
-    ({"tags": ["x" * 1_000_000]}, "filters.tags has an entry of more than 1,000 characters"),
-    ({"tags": ["\ud800"]}, "filters has half a character in it"),
-]
 DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fixed(context_of(FILES)))
-
-
-def refusal_of(tool: str, arguments: dict[str, Any]) -> tuple[str, str]:
-    """Why a desk of all tools refuses a call."""
-    with pytest.raises(ToolError) as raised:
-        anyio.run(DESK.call, tool, arguments, Caller(scopes=frozenset(Scope)))
-    assert raised.value.code is ErrorCode.INVALID_REQUEST
-    return raised.value.message, raised.value.hint
 
 
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
@@ -211,12 +186,10 @@ def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str,
     if hint == DESCRIBED:
         name = message.partition(" ")[0].rstrip(":")
         hint = input_schema(DESK.registry.require(tool))["properties"][name]["description"]
-    assert refusal_of(tool, arguments) == (message, hint)
-
-
-@pytest.mark.parametrize(("filters", "message"), FILTERS, ids=range(len(FILTERS)))
-def test_a_wrong_filter_is_refused_by_its_name(filters: dict[str, Any], message: str) -> None:
-    assert refusal_of(KM, {"query": "a", "filters": filters})[0] == message
+    with pytest.raises(ToolError) as raised:
+        anyio.run(DESK.call, tool, arguments, Caller(scopes=frozenset(Scope)))
+    told = raised.value.code, raised.value.message, raised.value.hint
+    assert told == (ErrorCode.INVALID_REQUEST, message, hint)
 
 
 def test_a_long_unknown_name_is_shortened(context: ProjectSnapshot) -> None:

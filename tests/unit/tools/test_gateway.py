@@ -277,10 +277,6 @@ def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
 
 @pytest.mark.parametrize("stops", ["headers", "body"])
 def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##= type=test
-    ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up
-    ##% after `server.toolTimeout` or, for changes, 30 minutes.
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
     assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
@@ -334,10 +330,6 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##= type=test
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):

@@ -68,9 +68,6 @@ async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot
     assert isinstance(await Guesthouse(context, [one]).call("slow"), Slow)
 
 
-##= man/spec/service.md#calls
-##= type=test
-##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
 async def test_a_tool_that_calls_itself_is_stopped(context: ProjectSnapshot) -> None:
     guests = Guesthouse(context, GUESTS)
     code, message, _ = await guests.refusal("itself")
@@ -149,9 +146,6 @@ async def test_a_tool_that_misbehaves_is_an_upstream_error(
     assert await guests.call("echo", words="on") == Said("on")
 
 
-##= man/spec/service.md#packs
-##= type=test
-##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
 async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: ProjectSnapshot) -> None:
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)

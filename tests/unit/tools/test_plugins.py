@@ -166,10 +166,6 @@ PACK = Pack("slow", tools)
 
 
 def test_a_pack_that_never_makes_its_tools_is_left_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
-    ##% name of a tool, say so, and serve the others.
     install_made(site, "slow", SLOW)
     monkeypatch.syspath_prepend(str(site))
     found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)
@@ -275,10 +271,6 @@ def flaw_of_tool(field: str, value: Any) -> str:
     ],
 )
 def test_a_flaw_in_any_field_is_named(find_flaw: Callable[[str, Any], str], field: str, value: Any, flaw: str) -> None:
-    ##= man/spec/service.md#packs
-    ##= type=test
-    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
-    ##% name of a tool, say so, and serve the others.
     assert flaw in find_flaw(field, value)
 
 

@@ -243,10 +243,6 @@ def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() ->
 def test_of_many_citations_as_many_are_shown_as_fit(count: int) -> None:
     cited = "//= tea.md#cup\n//# A cup MUST NOT leak.\n\nfn use_it();\n\n"
     told, step = answer(context_of({**TEA_PROJECT, "src/many.rs": cited * count}), "get_requirement", reference="2c79")
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit`
-    ##% asks for more, and say how to get the rest.
     assert len(json.encode(told)) < MAX_PAGE_BYTES * 1.1
     shown = sum(map(len, told["citations"].values()))
     assert (told["citation_count"], shown > min(count, 80)) == (count + 1, True)
