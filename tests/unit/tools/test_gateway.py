@@ -185,60 +185,58 @@ def test_without_a_token_none_is_sent(wire: Wire) -> None:
 
 
 ABOUT_IT = "is KM_GATEWAY_URL right, and the server up?"
-
-STRANGE = {
-    "html": Reply(body=b"<!DOCTYPE html><title>geheim</title>"),
-    "nothing": Reply(),
-    "a list": Reply(body=b"[]"),
-    "no status": Reply(body=json.encode({"result": FOUND})),
-    "no result": Reply(body=b'{"status": "ok"}'),
-    "another status": Reply(body=json.encode({"status": "fine", "result": FOUND})),
-    "another shape": says({"status": "ok", "results": [{"id": 5}]}),
-    "a bare array": says([1, 2]),
-    "null": says(None),
-    "deep": Reply(body=b'{"status": "ok", "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
-    "not UTF-8": Reply(body=b'{"status": "ok", "result": "\xff"}'),
+NO_ANSWER = "the gateway answers something else than km-graph-search does", "is it a duvet server, and of this version?"
+STATUS = "the gateway answers with the status {}"
+TROUBLE: dict[str, tuple[Reply, str, str]] = {
+    "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
+    "nothing": (Reply(), *NO_ANSWER),
+    "a list": (Reply(body=b"[]"), *NO_ANSWER),
+    "no status": (Reply(body=json.encode({"result": FOUND})), *NO_ANSWER),
+    "no result": (Reply(body=b'{"status": "ok"}'), *NO_ANSWER),
+    "another status": (Reply(body=json.encode({"status": "fine", "result": FOUND})), *NO_ANSWER),
+    "another shape": (says({"status": "ok", "results": [{"id": 5}]}), *NO_ANSWER),
+    "a bare array": (says([1, 2]), *NO_ANSWER),
+    "null": (says(None), *NO_ANSWER),
+    "deep": (Reply(body=b'{"status": "ok", "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), *NO_ANSWER),
+    "not UTF-8": (Reply(body=b'{"status": "ok", "result": "\xff"}'), *NO_ANSWER),
+    "404": (Reply(404, b"geheim"), STATUS.format(404), ABOUT_IT),
+    "500": (Reply(500, b"geheim"), STATUS.format(500), ABOUT_IT),
+    "401 of a proxy": (Reply(401, b"geheim"), STATUS.format(401), ABOUT_IT),
+    "no error of ours": (
+        Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'),
+        STATUS.format(400),
+        ABOUT_IT,
+    ),
+    **{
+        f"redirect {status}": (
+            Reply(status, b"", {"location": "/geheim"}),
+            f"the gateway redirects elsewhere ({status})",
+            "it is not followed: set KM_GATEWAY_URL to where the server is",
+        )
+        for status in (301, 302, 303, 307, 308)
+    },
+    "large": (
+        Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
+        "the gateway answers more than 33,554,432 bytes",
+        "ask for less, such as by `limit`",
+    ),
+    "compressed": (
+        Reply(body=b"x", headers={"content-encoding": "gzip"}),
+        "the gateway answers compressed, which it was not asked for",
+        "does something stand between it and here?",
+    ),
 }
 
-STATUSES = {
-    "404": Reply(404, b"geheim"),
-    "500": Reply(500, b"geheim"),
-    "401 of a proxy": Reply(401, b"geheim"),
-    "no error of ours": Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'),
-}
 
-
-@pytest.mark.parametrize("reply", STRANGE.values(), ids=STRANGE)
-def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, reply: Reply) -> None:
+@pytest.mark.parametrize("name", TROUBLE)
+def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
+    reply, message, hint = TROUBLE[name]
     wire.plan(reply)
-    assert Forwarding(wire.url).refusal("km-graph-search", term="kettle") == (
-        "upstream_error",
-        "the gateway answers something else than km-graph-search does",
-        "is it a duvet server, and of this version?",
-    )
-    assert len(wire.asked) == 1
-
-
-@pytest.mark.parametrize("reply", STATUSES.values(), ids=STATUSES)
-def test_a_status_without_an_error_of_ours_is_an_upstream_error(wire: Wire, reply: Reply) -> None:
-    wire.plan(reply)
-    message = f"the gateway answers with the status {reply.status}"
-    assert Forwarding(wire.url).refusal("km-graph-search", term="k") == ("upstream_error", message, ABOUT_IT)
-    assert len(wire.asked) == 1
-
-
-##= man/spec/gateway.md#forwarding
-##= type=test
-##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_redirects_are_not_followed(wire: Wire, status: int) -> None:
-    wire.plan(Reply(status, b"", {"location": f"{wire.url}/geheim"}))
-    assert Forwarding(wire.url).refusal("km-graph-search", term="k") == (
-        "upstream_error",
-        f"the gateway redirects elsewhere ({status})",
-        "it is not followed: set KM_GATEWAY_URL to where the server is",
-    )
+    assert Forwarding(wire.url).refusal("km-graph-search", term="kettle") == ("upstream_error", message, hint)
     assert [one.path for one in wire.asked] == ["/api/mcp"]
 
 
@@ -301,26 +299,6 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     assert not wire.asked
 
 
-def test_a_large_answer_is_refused(wire: Wire) -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##= type=test
-    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
-    ##% tool or is larger than 32 MiB.
-    wire.plan(Reply(body=b" " * (MAX_REPLY_BYTES + 1)))
-    told = Forwarding(wire.url).refusal("km-search", query="boil")
-    assert told == (
-        "upstream_error",
-        "the gateway answers more than 33,554,432 bytes",
-        "ask for less, such as by `limit`",
-    )
-
-
-def test_a_compressed_answer_is_refused(wire: Wire) -> None:
-    wire.plan(Reply(body=b"x", headers={"content-encoding": "gzip"}))
-    told = Forwarding(wire.url).refusal("km-search", query="boil")
-    assert told[:2] == ("upstream_error", "the gateway answers compressed, which it was not asked for")
-
-
 @pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
 def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(QueryError) as caught:
@@ -330,6 +308,10 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
     with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -49,7 +50,13 @@ STATUS = "km-ingest-status"
 class Asking:
     """A desk with these tools, and the index behind it."""
 
-    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: EnabledPack = EnabledPack(PACK)) -> None:  # noqa: B008
+    def __init__(
+        self,
+        folder: Path,
+        rule: IngestRule = USUAL,
+        packs: Sequence[EnabledPack] = (EnabledPack(PACK),),
+        services: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.folder = folder
         self.file = folder / STORE
         self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
@@ -60,8 +67,9 @@ class Asking:
         facts = ServerFacts(
             name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
         )
-        services = {KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
-        self.desk = ToolDispatcher(Registry([chosen]), Fixed(context_of(FILES)), ToolEnvironment(services=services))
+        own = {KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
+        environment = ToolEnvironment(services={**own, **services})
+        self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 
     def answer(
         self,

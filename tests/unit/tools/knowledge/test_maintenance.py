@@ -236,7 +236,7 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
     assert prompt(known, scopes=[Scope.READER]) is None
     assert prompt(known, "zzz", scopes=Scope) is None or known.value(SEARCH, query="zzz")["results"]
     for chosen in (EnabledPack(KNOWLEDGE, writes=False), EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})):
-        other = Asking(known.folder, chosen=chosen)
+        other = Asking(known.folder, packs=[chosen])
         assert prompt(other) is None
         other.knowledge.close()
 

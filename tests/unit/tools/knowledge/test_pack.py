@@ -73,7 +73,7 @@ def test_the_specification_describes_every_tool(known: Asking) -> None:
 
 
 def test_disabled_tools_are_left_out(tmp_path: Path) -> None:
-    known = Asking(tmp_path, chosen=EnabledPack(KNOWLEDGE, switches={"km-graph-node": False}))
+    known = Asking(tmp_path, packs=[EnabledPack(KNOWLEDGE, switches={"km-graph-node": False})])
     assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
     assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
     assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"

@@ -229,11 +229,11 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     kitchen.write("look", STEP)
     for name in ("brew", "look"):
         with pytest.raises(ToolError) as refused:
-            kitchen.answer(name, scopes=[Scope.READER])
+            kitchen.start(name, scopes=[Scope.READER])
         assert (refused.value.code, kitchen.runs) == ("forbidden", [])
     # A caller who may run recipes, and nothing else.
     with pytest.raises(ToolError) as failed:
-        kitchen.answer("look", scopes=[Scope.MAINTAINER])
+        kitchen.start("look", scopes=[Scope.MAINTAINER])
     assert (failed.value.code, failed.value.message) == (
         "tool_failed",
         "look failed in the step a: pot-hold: pot-hold needs the scope reader",
