@@ -1,23 +1,135 @@
-"""Pages that are removed while they are read, long lists and pages, and what is read again."""
+"""Lists and pages in parts, the cursors that continue them, and pages that change while they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import json
+from msgspec.structs import replace
 
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.pages import PAGES, load_page_index
-from duvet.tools.tool import EnabledPack, ToolAnswer, ToolError
+from duvet.tools.pagination import MAX_PAGE_BYTES, PageRequest, describe_rest, make_result_page
+from duvet.tools.tool import EnabledPack, ErrorCode, ResultPage, ToolAnswer, ToolError
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE, project_in
 from tests.unit.tools.made import Fixed
+
+LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]
+
+ASKED = PageRequest(("list", "letters"), page_size=10)
+
+
+def part(items: Sequence[str], wish: PageRequest) -> tuple[list[str], ResultPage]:
+    return make_result_page(items, wish, key=str, row=str.upper)
+
+
+def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
+    _, page = part(items, wish)
+    assert page.next_cursor is not None
+    return page.next_cursor
+
+
+@given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
+def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
+    ##% question.
+    wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
+    rows, page = make_result_page(items, wish, key=str, row=str)
+    while page.next_cursor:
+        again, page = make_result_page(items, replace(wish, cursor=page.next_cursor), key=str, row=str)
+        assert again
+        rows += again
+    assert (rows, page.total) == (items, len(items))
+
+
+EDITS = {
+    "nothing": (LETTERS, "k"),
+    "all that was shown has gone": (LETTERS[10:], "k"),
+    "more has come before": (["0", *LETTERS], "k"),
+    "the next one has gone": ([one for one in LETTERS if one != "k"], "l"),
+    "those around have gone": ([one for one in LETTERS if one not in "jkl"], "m"),
+    "something has come in between": ([*LETTERS[:10], "0", *LETTERS[10:]], "k"),
+    "all that came next has gone": ([one for one in LETTERS if one not in "klm"], "n"),
+    "little of it is left": ([*"0123456789xyz"], "x"),
+    "nothing of it is left": ([], ""),
+}
+
+
+@pytest.mark.parametrize(("items", "first"), EDITS.values(), ids=EDITS)
+def test_a_cursor_outlives_edits(items: list[str], first: str) -> None:
+    rows, _ = part(items, replace(ASKED, cursor=cursor_of(LETTERS, ASKED)))
+    assert rows[:1] == [*first.upper()]
+
+
+def test_the_limit_may_change_between_parts() -> None:
+    cursor = cursor_of(LETTERS, replace(ASKED, limit=2))
+    assert part(LETTERS, replace(ASKED, cursor=cursor, limit=3))[0] == ["C", "D", "E"]
+
+
+@pytest.mark.parametrize("cursor", ["", "x", "eA", "é", "\0", "a b", "A" * 47, "A" * 48, "=" * 8, "A" * 100_000])
+def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        part(LETTERS, replace(ASKED, cursor=cursor))
+    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+        ErrorCode.INVALID_REQUEST,
+        "the cursor does not belong to this list",
+        "leave it out to begin anew, or give it with the arguments of the call that it came from",
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "rows"),
+    [
+        ({}, "abcdefghij"),
+        ({"limit": 12}, "abcdefghijkl"),
+        ({"limit": 3}, "abc"),
+        ({"page_size": 0}, "".join(LETTERS)),
+    ],
+)
+def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
+    ##% for more, and say how to get the rest.
+    found, page = part(LETTERS, replace(ASKED, **more))
+    assert ("".join(found), page.total) == (rows.upper(), 26)
+    shown = f"{len(rows)} of 26 shown; for more give cursor={page.next_cursor}, or a higher limit."
+    assert describe_rest(len(found), page) == (shown if len(rows) < 26 else "")
+
+
+def test_a_list_of_long_entries_has_fewer() -> None:
+    long = [letter * 3_000 for letter in LETTERS]
+    rows, _ = part(long, ASKED)
+    assert rows == [row.upper() for row in long[:3]]
+    assert len(json.encode(rows)) <= MAX_PAGE_BYTES
+    assert len(part(long, replace(ASKED, limit=10))[0]) == 10
+    assert len(part(long, replace(ASKED, page_size=0))[0]) == 26
+    rows, page = part(["a" * 20_000, "b"], ASKED)
+    assert rows == ["A" * 20_000]
+    assert part(["a" * 20_000, "b"], replace(ASKED, cursor=page.next_cursor)) == (["B"], ResultPage(2))
+
+
+def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> None:
+    cursor = cursor_of(LETTERS, ASKED)
+    altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]
+    for asked in (
+        *(replace(ASKED, cursor=one) for one in altered),
+        replace(ASKED, cursor=cursor, question=("list", "b")),
+    ):
+        with pytest.raises(ToolError):
+            part(LETTERS, asked)
 
 
 def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnswer], ProjectSnapshot]:

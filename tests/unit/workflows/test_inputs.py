@@ -17,10 +17,8 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.knowledge.maintenance import UPLOAD
 from duvet.tools.knowledge.recipe_run import RECIPE_RUN
 from duvet.tools.knowledge.search import KM_SEARCH
-from duvet.tools.packs import Registry
-from duvet.tools.schemas import input_schema, output_schema
+from duvet.tools.schemas import output_schema
 from duvet.tools.tool import EnabledPack, ErrorCode, Tool, ToolAnswer, ToolError
-from duvet.workflows.check import WorkflowEnvironment, check_workflow
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.inputs import make_configured_workflow, make_input_record
 from duvet.workflows.pack import make_workflow_tools
@@ -237,17 +235,6 @@ def as_tool(flow: Workflow) -> Tool:
     )
 
 
-def test_the_schema_of_a_workflow_is_that_of_its_variables() -> None:
-    assert input_schema(as_tool(FLOW)) == {
-        "type": "object",
-        "properties": {
-            "spec-id": {"type": "string", "description": "Which one"},
-            "limit": {"type": "integer", "default": 5},
-        },
-        "required": ["spec-id"],
-    }
-
-
 def refuse(arguments: Mapping[str, Any]) -> Any:
     raise ToolError(ErrorCode.NOT_FOUND, "nothing there", "look elsewhere")
 
@@ -258,25 +245,6 @@ def refuse(arguments: Mapping[str, Any]) -> Any:
 async def test_the_record_of_a_run_conforms_to_the_schema(given: dict[str, Any], answer: Any) -> None:
     found = await run_workflow(FLOW, given, World({"echo": answer}))
     jsonschema.validate(to_builtins(found), output_schema(as_tool(FLOW)))
-
-
-def test_calls_of_the_tools_of_the_trace_are_checked() -> None:
-    known = WorkflowEnvironment(tools={one.name: one for one in Registry()}, workflows={}, models=())
-    flow = workflow(
-        tool("find", "search_requirements", params={"query": "tea", "limit": 3, "level": "MUST"}),
-        tool("show", "get_requirement", params={"reference": "${steps.find.result.result[0].id}"}),
-        tool("look", "search_requirements", params={"query": "tea", "limit": 0, "levl": "MUST"}),
-        tool("go", "search_requirement", params={}),
-    )
-    assert [(one.path, one.message, one.hint) for one in check_workflow(flow, known)] == [
-        ("steps[2].params.limit", "expected int >= 1", ""),
-        ("steps[2].params.levl", 'search_requirements has no argument "levl"', "did you mean level?"),
-        (
-            "steps[3].tool",
-            'there is no tool "search_requirement"',
-            "did you mean search_requirements or get_requirement or list_uncited_requirements?",
-        ),
-    ]
 
 
 FLOWS = {

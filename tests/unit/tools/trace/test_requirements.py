@@ -63,14 +63,6 @@ def test_list_invalid_citations(context: ProjectSnapshot) -> None:
     assert next_step == "validate_citation tells whether a corrected one is right."
 
 
-def test_get_citation_context(context: ProjectSnapshot) -> None:
-    lines = ("fn checks() {}", "", f"    //= {RFC}#section-2.1.1", "    //# Coffee MUST be hot.", "    fn heat() {}")
-    assert answer(context, "get_citation_context", citation_id="src/main.rs:15", context_lines=2) == (
-        {"file_path": "src/main.rs", "line_number": 15, "context": lines},
-        "",
-    )
-
-
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
