@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
-from duvet.config.settings import IngestRule
-from duvet.knowledge.reports import load_facts, make_coverage_report
+from duvet.knowledge.reports import make_coverage_report
 from duvet.store.location import open_store
-from duvet.store.records import Artifact, FileKind, IngestRun
+from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel
 from duvet.tools.knowledge.pack import KNOWLEDGE
 from duvet.tools.tool import EnabledPack
 from tests.unit.knowledge.reports.test_reports import LIFECYCLE
@@ -20,25 +17,6 @@ from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
 from tests.unit.tools.knowledge.made import STATUS, Asking
 
 COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
-
-
-def test_facts_are_read_from_the_store_as_they_were_written(tmp_path: Path) -> None:
-    store = open_store(str(fill(tmp_path) / STORE))
-    try:
-        found, expected = load_facts(store, IngestRule()), facts()
-        assert found.run == RUN
-        assert dict(found.artifacts) == dict(expected.artifacts)
-        assert (found.isolated, found.cited) == (expected.isolated, expected.cited)
-    finally:
-        store.close()
-
-
-def test_the_coverage_report(known: Asking) -> None:
-    assert known.value(COVERAGE) == plain(make_coverage_report(facts(), NOW))
-
-
-def test_the_lifecycle_report(known: Asking) -> None:
-    assert known.value(REPORT) == LIFECYCLE
 
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
@@ -64,22 +42,25 @@ def test_earlier_reports_are_kept(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_reports_of_another_version_are_left_out(known: Asking) -> None:
+def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
+    coverage = plain(make_coverage_report(facts(), NOW))
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
     store = open_store(str(known.file), create=True)
     with store.writing() as writing:
+        writing.put_run(IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room"))
+        # Reports of another version.
         writing.put_report("coverage", "r2", b'{"other": 1}', keep=5)
         writing.put_report("coverage", "r3", b"{", keep=5)
     store.close()
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
     assert [then["run"]["run_id"] for then in known.value(COVERAGE, history=9)["history"]] == ["r1"]
 
 
 def many(folder: Path) -> Asking:
-    """A project of many files, all of which want to be looked after."""
+    """A project of many files, each of which both reports list."""
     store = open_store(str(fill(folder) / STORE), create=True)
+    paths = [f"docs/{number:04}.md" for number in range(2000)]
     with store.writing() as writing:
-        from duvet.store.records import GraphNode, IngestedFile, NodeLabel
-
-        paths = [f"docs/{number:04}.md" for number in range(2000)]
         for path in paths:
             writing.put(IngestedFile(artifact=Artifact(path=path, kind=FileKind.DOC, git_timestamp=1.0)))
         writing.replace_graph([GraphNode(label=NodeLabel.DESIGN_DOC, key=path) for path in paths], [])
@@ -109,17 +90,6 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_reports_are_of_the_last_run_that_succeeded(tmp_path: Path) -> None:
-    failed = IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room")
-    known = Asking(fill(tmp_path))
-    store = open_store(str(known.file), create=True)
-    with store.writing() as writing:
-        writing.put_run(failed)
-    store.close()
-    assert known.value(COVERAGE)["run"]["run_id"] == known.value(REPORT)["run"]["run_id"] == "r1"
-    known.knowledge.close()
-
-
 LAST = {
     "run_id": "r1",
     "profile": "local",
@@ -136,37 +106,26 @@ LAST = {
 FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Iterator[Asking]:
-    found = Asking(fill(tmp_path, [RUN, replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30), FAILED]))
-    yield found
-    found.knowledge.close()
-
-
-def test_the_status_is_that_of_the_last_run(known: Asking) -> None:
-    assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
-
-
-def test_the_status_of_a_profile(runs: Asking) -> None:
+def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
     ##= type=test
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
+    assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
+    runs = Asking(
+        fill(tmp_path / "runs", [RUN, replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30), FAILED])
+    )
     assert runs.value(STATUS, profile="local") == {"status": "ok", **LAST, "run": LAST}
     assert runs.value(STATUS, profile="demo")["run_id"] == "r2"
     last = runs.value(STATUS)
     assert (last["run_id"], last["success"], last["error"]) == ("r3", False, "no room is left")
-    assert "repo_head" not in last
-    warning = "The last run has failed: what is known comes from an earlier one."
-    assert runs.answer(STATUS).warning == warning
+    assert "repo_head" not in last and "history" not in last
+    assert runs.answer(STATUS).warning == "The last run has failed: what is known comes from an earlier one."
     assert runs.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
     assert runs.value(STATUS, profile="%")["status"] == "not_found"
-
-
-def test_earlier_runs(runs: Asking) -> None:
-    assert [one["run_id"] for one in runs.value(STATUS, history=100)["history"]] == ["r3", "r2", "r1"]
-    assert runs.value(STATUS, history=100)["history"][2] == LAST
-    assert len(runs.value(STATUS, history=2)["history"]) == 2
-    assert "history" not in runs.value(STATUS, history=0)
+    history = runs.value(STATUS, history=100)["history"]
+    assert ([one["run_id"] for one in history], history[2]) == (["r3", "r2", "r1"], LAST)
+    assert (len(runs.value(STATUS, history=2)["history"]), "history" in runs.value(STATUS, history=0)) == (2, False)
+    runs.knowledge.close()
 
 
 def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
@@ -176,22 +135,16 @@ def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-NAMES = [
-    "km-help",
-    "km-search",
-    "km-graph-node",
-    "km-graph-subsystem",
-    "km-graph-search",
-    "km-coverage-summary",
-    "km-lifecycle-report",
-    "km-ingest-status",
-    "km-ingest-trigger",
-    "km-feedback-submit",
-    "km-backup-trigger",
-    "km-recipe-run",
-    "km-upload",
-    "km-storetext",
-]
+GRAPH, CHANGES = (
+    ["graph-node", "graph-subsystem", "graph-search"],
+    ["ingest-trigger", "feedback-submit", "backup-trigger"],
+)
+
+
+REPORTS = ["coverage-summary", "lifecycle-report", "ingest-status"]
+
+
+NAMES = [f"km-{name}" for name in ("help", "search", *GRAPH, *REPORTS, *CHANGES, "recipe-run", "upload", "storetext")]
 
 
 def test_every_tool_has_a_description_and_details(known: Asking) -> None:
