@@ -17,9 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from tests.bench.measure import FailedError, environment
 
 VERSION = "2025-11-25"
-
 CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-
 _CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, beside the process
 
 
@@ -117,7 +115,6 @@ def result_of(answer: dict[str, Any]) -> Any:
 
 
 _SERVING = re.compile(rb".*serving http://(?P<host>[^:/]+):(?P<port>\d+)/mcp\s*")
-
 MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
@@ -207,9 +204,7 @@ def answer_in(body: bytes) -> Any:
 
 
 CLIENTS, EACH = 200, 20
-
 _MODERN = "2026-07-28"
-
 _META = {
     "io.modelcontextprotocol/protocolVersion": _MODERN,
     "io.modelcontextprotocol/clientCapabilities": {},

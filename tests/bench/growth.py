@@ -16,11 +16,7 @@ from tests.bench.table import align
 from tests.bench.workloads import Size, forget, make_generated
 
 STEEPEST = 1.1  # the exponent that still counts as linear, for measuring is not exact
-
-
 NOISE = 0.1  # growth by less than this share of the start can't be told from chance
-
-
 MEASURES = {"cu": 3, "mb": 0}  # what is measured of a report, with the digits that are told
 
 
@@ -66,20 +62,14 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 FACTORS = (1, 10, 100)
-
 START = Size(requirements=1, sources=1, citations=1, per_document=1)
-
 BASE = Size(requirements=100, sources=100, citations=5, per_document=10)
-
 COUNTS = {
     "sources": BASE.sources,
     "annotations": BASE.sources * BASE.citations,
     "specifications": BASE.requirements // BASE.per_document,
 }  # what grows, and how much of it the base has
-
-
 STATES = (State.COLD, State.SAME)
-
 Costs = dict[State, Figure]
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")  # variables that would change what a command does
-
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
 ENOUGH = 2.0  # seconds of CPU after which more runs would tell nothing new
 SETTLED = 2.5  # seconds after which a file is old enough that a cache may go by its time

@@ -22,16 +22,10 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, CDPSession, Page
 
 RUNS = 5
-
 SLOWDOWN = 4  # how much slower a phone is
-
-
 _PROBE = Path(__file__).with_name("page_probe.js")
-
 _STEPS = Path(__file__).with_name("page_steps.js").read_text()
-
 _SEEN = "() => globalThis.duvetSeen?.useful > 0 && duvetSeen.paint > 0"
-
 _MB = 1_000_000
 
 
@@ -98,25 +92,14 @@ def _metrics(devtools: CDPSession) -> dict[str, float]:
 
 
 SLACK = 2  # a shared machine may take so many times as long before that fails
-
-
 _PAGE = "page.html"
-
 _OPENED = {"script": 50.0, "heap": 5.0, "elements": 20_000, "longest": 100.0, "slow longest": 250.0}
-
 _DONE = {"specification": 100.0, "panel": 50.0, "requirements": 100.0, "filter": 50.0, "keystroke": 50.0}
-
 _USUAL = {"paint": 300.0, "useful": 400.0, **_OPENED, **_DONE}
-
 _LARGE = {"paint": 400.0, "useful": 600.0, "slow useful": 1200.0, **_OPENED, **_DONE}
-
 PAGES: Mapping[str, Mapping[str, float]] = {"s2n-tls-132053b": _USUAL, "2000 x 2000": _USUAL, "10000 x 2000": _LARGE}
-
 """What each project's page may take."""
-
 _EXACT = ("elements", "heap")  # what does not depend on how busy the machine is
-
-
 _WORDS = {
     "paint": "first paint, ms",
     "useful": "useful, ms",

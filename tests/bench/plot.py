@@ -61,21 +61,13 @@ def bounds(values: Sequence[float]) -> tuple[float, float]:
 
 
 FILE = Path(__file__).with_name("growth.svg")
-
 WIDTH, HEIGHT = 800, 392
-
 TOP, PANEL_WIDTH, PANEL_HEIGHT = 44, 310, 230
-
 LEFTS = (60, 460)
-
 LEGEND, ROW = 344, 24
-
 COLUMNS = (60, 290, 540)
-
 DASHES = {State.COLD: "solid", State.SAME: "dashed"}
-
 WORDS = {State.COLD: "first run", State.SAME: "nothing changed"}
-
 STYLE = """
 .card { fill: #ffffff; stroke: #d0d7de }
 text { font: 12px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #1f2328 }

@@ -13,16 +13,12 @@ from tests.bench.options import ROOT
 from tests.bench.results import Results, decode, encode
 
 FILE = ROOT / "README.md"
-
 SECTION = re.compile(r"(?<=^## Performance\n\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
-
 PROJECTS = {
     "s2n-tls-132053b": "s2n-tls",
     "2000 x 2000": "2,000 sources, 10,000 annotations",
     "10000 x 20000": "20,000 sources, 100,000 annotations",
 }  # the projects that are shown, and how they are called there
-
-
 TEXT = """\
 CPU time of `duvet report` in milliseconds, when it writes JSON and a snapshot; with the page it writes HTML as well.
 
@@ -41,7 +37,6 @@ of one of them costs; with sources come their annotations.
 [CONTRIBUTING.md](CONTRIBUTING.md#speed) says what they need.
 
 """
-
 WIDTH = 120
 
 

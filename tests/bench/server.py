@@ -27,15 +27,9 @@ from tests.bench.options import ROOT
 from tests.bench.workloads import Edit, forget, make_tree
 
 COUNT = 300  # requirements that are quoted, each of them once, so that no answer is known beforehand
-
-
 TOGETHER = 3  # citations in one call of the tool for many
-
-
 RIGHT, WRONG, ELSEWHERE = "right quotes", "wrong quotes", "quotes that stand nowhere near"
-
 _LONGEST = 400
-
 _OTHER_WORDS = ("teapot", "kettle", "saucer", "sugar")
 
 
@@ -86,11 +80,8 @@ def _misquoted(text: str, drawn: random.Random) -> str:
 
 
 _RFC = "https://www.rfc-editor.org/rfc/rfc8446"
-
 _REQUIREMENT, _SOURCE = "3488d56fdf77", "tls/s2n_server_hello.c"
-
 _CITATION = f"//= {_RFC}#section-4.1.3"
-
 ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "validate_citation": {"citation": _CITATION},
     "validate_citations": {"citations": [_CITATION] * 3},
@@ -101,16 +92,9 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "suggest_citation": {"requirement": _REQUIREMENT, "file": _SOURCE},
     "resolve_spec_id": {"url": _RFC},
 }  # what tools are asked that have to be told something; the citation is found out
-
-
 CALLS = 300  # calls of each tool, each beside one that does nothing
-
-
 EDITS = 20
-
 LOADS = 3  # times that many clients come, of which the best counts
-
-
 FEW, MANY = 1_000, 10_000  # calls after which the memory is looked at
 
 

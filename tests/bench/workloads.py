@@ -17,9 +17,7 @@ from tests.bench.budgets import ASKED, EXTRACT, PROJECTS, QUESTIONS, START, Budg
 from tests.bench.measure import nothing
 
 CONFIG = ".duvet/config.toml"
-
 PAGE_CONFIG = ".duvet/with-page.toml"
-
 CITATION = re.compile(r"(?:^[ \t]*(?://|\*)[=#].*\n)+", re.MULTILINE)
 
 

@@ -31,7 +31,6 @@ CLASSES = {
     "needs tests": "partially_implemented",
     "done": "fully_implemented",
 }
-
 Row = dict[str, Any]
 
 

@@ -28,7 +28,6 @@ from tests.tokens import MOST, tokens
 from tests.unit.prompts.made import USUAL, context_of, text_for, text_of
 
 GOLD = ROOT / "tests" / "gold" / "prompts"
-
 WARM = "1dd64a535306"
 
 
@@ -149,7 +148,6 @@ def test_a_broken_configuration_is_an_error() -> None:
 
 
 TEXT = "The pot MUST be warm before the water is poured into it, and the lid MUST be on it after that."
-
 PLAIN = """\
        //= tea.md#pot
        //# The pot MUST be warm before the water is poured into it, and the lid

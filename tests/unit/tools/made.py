@@ -96,7 +96,6 @@ fn checks() {}
 //# The lid MUST
 """
 FILES = {".duvet/config.toml": CONFIG, RFC_FILE: RFC, "docs/pot.md": POT, "src/main.rs": MAIN}
-
 _REGISTRY = Registry()
 Result = TypeVar("Result")
 

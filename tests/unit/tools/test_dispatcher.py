@@ -50,7 +50,6 @@ def test_all_services_are_closed_even_where_others_fail_or_hang(context: Project
 
 
 AGAIN = "put that right and ask again: what is on disk then is read"
-
 FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Place(3, 1))
 
 
@@ -93,7 +92,6 @@ CHANGE = CallRecord(
     scopes=("maintainer", "reader"),
     given={"source_path": "a.md"},
 )
-
 LINE = {
     "timestamp": CLOCK.isoformat(timespec="milliseconds"),
     "tool": "km-upload",

@@ -35,7 +35,6 @@ def wire() -> Iterator[Wire]:
 
 
 READER, ADMIN = "reader-0123456789", "admin-0123456789"
-
 FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle", "score": 0.95, "snippet": "Heats"}]}
 
 

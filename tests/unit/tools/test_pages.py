@@ -25,7 +25,6 @@ from tests.unit.knowledge.pages.made import TRACE, project_in
 from tests.unit.tools.made import Fixed
 
 LETTERS = [*"abcdefghijklmnopqrstuvwxyz"]
-
 ASKED = PageRequest(("list", "letters"), page_size=10)
 
 

@@ -208,10 +208,8 @@ PACKS: dict[str, list[tuple[Any, str]]] = {
     "description": [(5, "text of at most 4,000"), ("x" * 4001, "text of at most 4,000")],
     "version": [((1, 2), "text of at most 200"), ("\ud800", "text of at most 200")],
 }
-
 NO_INPUT = "x: input is no record"
 NO_TEXTS = "no list of at most 50 texts"
-
 NO_SHORTCUTS = "x: shortcuts is no list of duvet.tools.tool.Shortcut"
 TOOLS: dict[str, list[tuple[Any, str]]] = {
     "name": [(name, NO_NAME) for name in (None, "a b", ["x"], Text("x"))],

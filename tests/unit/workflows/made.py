@@ -18,7 +18,6 @@ from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult,
 from duvet.workflows.workflow import Check, ModelStep, Step, ToolStep, Variable, WaitStep, Workflow, WorkflowRun
 
 Answers = Mapping[str, Callable[[Mapping[str, Any]], Any]]
-
 BEGIN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -115,9 +114,7 @@ def made_tool(name: str, scope: Scope = Scope.READER) -> Tool:
 
 
 TOOLS = {one.name: one for one in (made_tool("search"), made_tool("write", Scope.MAINTAINER))}
-
 OTHER = workflow(tool("s", "write"), name="other", variables={"of-what": Variable(Kind.STRING)})
-
 MODELS = ("openai", "local/tiny", "summarize")
 
 

@@ -99,7 +99,6 @@ def test_a_section_becomes_a_workflow() -> None:
 
 
 OK = {"path": "a", "exists": True}
-
 MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({}, "one of `tool`, `model`, `wait` has to be here"),
     (
@@ -116,10 +115,7 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
         "only one of `equals`, `notEquals`, `exists` can be here",
     ),
 ]
-
-
 pytestmark = pytest.mark.anyio
-
 VARIABLES = {
     "query": Variable(Kind.STRING, "What to look for"),
     "most": Variable(Kind.INTEGER, "", 5),

@@ -27,7 +27,6 @@ SCOPE: dict[str, Any] = {
     "steps": {"one-two": {"result": {"result": [{"id": "x"}], "total": 1}, "status": "success"}},
     "captures": {},
 }
-
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -38,8 +37,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
-
-
 HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
 
 

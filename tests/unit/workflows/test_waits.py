@@ -44,14 +44,8 @@ async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Work
 
 
 OK, NO = {"status": "ok"}, {"status": "no"}
-
-
 AWAY = ToolError(ErrorCode.UPSTREAM_ERROR, "nobody answers")
-
-
 FORBIDDEN = ToolError(ErrorCode.FORBIDDEN, "not for you", "bring a token")
-
-
 WANTED = 'status is "no"; it was to be "ok"'
 
 

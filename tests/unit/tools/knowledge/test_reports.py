@@ -102,7 +102,6 @@ LAST = {
     "removed": 2,
     "repo_head": "c1",
 }
-
 FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
@@ -139,11 +138,7 @@ GRAPH, CHANGES = (
     ["graph-node", "graph-subsystem", "graph-search"],
     ["ingest-trigger", "feedback-submit", "backup-trigger"],
 )
-
-
 REPORTS = ["coverage-summary", "lifecycle-report", "ingest-status"]
-
-
 NAMES = [f"km-{name}" for name in ("help", "search", *GRAPH, *REPORTS, *CHANGES, "recipe-run", "upload", "storetext")]
 
 

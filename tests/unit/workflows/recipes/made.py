@@ -34,7 +34,6 @@ from tests.unit.knowledge.stored import plain
 from tests.unit.tools.knowledge.made import Asking
 
 SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
-
 FILLED = """\
 name: brew
 variables: { tea: green, cups: 2, pot: null }

@@ -33,8 +33,6 @@ steps:
   - { id: usual, wait: { tool: km-ingest-status, until: { path: status, not_equals: running } } }
 outputs: { run: "${captures.ingest_run}" }
 """
-
-
 WORKFLOW = Workflow(
     name="recipe release",
     description="Gets everything ready.",

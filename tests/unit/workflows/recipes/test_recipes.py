@@ -146,8 +146,6 @@ def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
 
 
 NO_POT = ("pot-spill: there is no pot", "put one there", "not_found")
-
-
 FAILURES: dict[str, tuple[str, str, str, str]] = {
     "{ id: b, tool: pot-spill }": ("tool_failed", *NO_POT),
     "{ id: b, wait: { tool: pot-spill, until: { path: value, equals: 1 } } }": ("tool_failed", *NO_POT),
@@ -283,8 +281,6 @@ CIRCLES: dict[str, tuple[str, str]] = {
         f"workflows stand in each other 6 deep, 5 is the most: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
     ),
 }
-
-
 AROUND = {
     "description": "Calls a recipe.",
     "variables": {"recipe": {}},
