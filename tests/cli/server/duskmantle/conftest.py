@@ -2,7 +2,7 @@
 
 What stands behind each is tested in depth beside the code: tools in tests/unit/tools/knowledge, searching and graph in
 tests/unit/knowledge, maintenance in tests/unit/knowledge/upkeep, recipes in tests/unit/workflows/recipes, faces, scopes, limits and metrics in
-tests/cli/server/http, forwarding in tests/unit/tools/gateway.
+tests/cli/server/http, forwarding in tests/unit/tools/test_gateway.py.
 """
 
 from __future__ import annotations
