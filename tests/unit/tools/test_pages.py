@@ -191,7 +191,7 @@ def test_agents_get_long_pages_in_parts(
     call, _ = desk_of(tmp_path, {"docs/a.md": TEXT})
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value
-    assert (page.content, page.next_offset) == (shown, rest)
+    assert (page.content, page.next_offset, found.warning) == (shown, rest, "")
     assert found.next_step == (f"The text goes on: give offset={rest}, or a higher limit." if rest else "")
 
 
