@@ -8,44 +8,42 @@ import subprocess
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.bench import gateway, growth, knowledge, notes, pages, retrieval, server, table, watching
 from tests.bench.calibration import Clock
-from tests.bench.keep import keep
+from tests.bench.growth import sweep
 from tests.bench.measure import Cost, FailedError, least, settle
 from tests.bench.options import ROOT, parse
+from tests.bench.readme import keep
 from tests.bench.results import FILE, About, Curve, Results, committed
-from tests.bench.sweep import sweep
 from tests.bench.table import Result
 from tests.bench.workloads import Workload, workloads
+
+ALONE: Mapping[str, Callable[[Namespace], int]] = {
+    "watch": watching.main,
+    "server": server.main,
+    "knowledge": knowledge.main,
+    "gateway": gateway.main,
+    "pages_of_notes": notes.main,
+    "pages": pages.main,
+    "retrieval": retrieval.main,
+}  # the parts that are measured alone where their option is given
 
 
 def main() -> int:
     """Measure, tell, and answer with whether every gate holds."""
     options = parse()
-    if options.watch:
-        return watching.main(options)
-    if options.server:
-        return server.main(options)
-    if options.knowledge:
-        return knowledge.main(options)
-    if options.gateway:
-        return gateway.main(options)
-    if options.pages_of_notes:
-        return notes.main(options)
-    if options.pages:
-        return pages.main(options)
-    if options.retrieval:
-        return retrieval.main(options)
+    for name, measure in ALONE.items():
+        if getattr(options, name):
+            return measure(options)
     others = (server.main, pages.main, retrieval.main) if options.rows else ()
     # The first that fails ends it.
     return _costs(options) or next(filter(None, (measure(options) for measure in others)), 0)
 
 
 def _costs(options: Namespace) -> int:
-    """What the commands cost."""
     if options.shared is None:
         print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
     commit, clock = _commit(), Clock(options.runs, options.shared)

@@ -20,8 +20,7 @@ TEXT = (
 KEYWORD = re.compile(rb"\b(MUST|SHOULD|MAY)( NOT)?\b")
 MINUTE = 60.0
 LINES = 325_000
-DISTINCT = 997
-"""A prime, so that the lines repeat in no rhythm that a cache could learn."""
+DISTINCT = 997  # a prime, so that the lines repeat in no rhythm that a cache could learn
 
 
 def unit(runs: int, shared: Path | None) -> float:
@@ -70,7 +69,6 @@ def make_text() -> bytes:
 
 
 def match_keywords(text: bytes) -> int:
-    """One regular expression over the whole text."""
     return sum(1 for _ in KEYWORD.finditer(text))
 
 
@@ -89,7 +87,6 @@ def walk_lines(text: bytes) -> int:
 
 
 def digest(text: bytes) -> int:
-    """Compiled code alone."""
     return len(hashlib.sha256(text).digest() + hashlib.blake2b(text).digest())
 
 

@@ -1,25 +1,26 @@
-"""Whether time and memory grow as the project does, and not faster."""
+"""Whether time and memory grow as the project does, measured on projects of which one part is 10 and 100 times as large."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.results import Curve
+from tests.bench.budgets import State
+from tests.bench.calibration import Clock
+from tests.bench.measure import least, settle
+from tests.bench.results import Curve, Figure
 from tests.bench.table import align
+from tests.bench.workloads import Size, forget, make_generated
 
-STEEPEST = 1.1
-"""The exponent that still counts as linear, for measuring is not exact."""
-NOISE = 0.1
-"""Growth by less than this share of the start can't be told from chance."""
-MEASURES = {"cu": 3, "mb": 0}
-"""What is measured of a report, with the digits that are told."""
+STEEPEST = 1.1  # the exponent that still counts as linear, for measuring is not exact
+NOISE = 0.1  # growth by less than this share of the start can't be told from chance
+MEASURES = {"cu": 3, "mb": 0}  # what is measured of a report, with the digits that are told
 
 
 class Line(NamedTuple):
-    """One measure of a curve."""
-
     curve: Curve
     measure: str
 
@@ -30,7 +31,6 @@ class Line(NamedTuple):
 
     @property
     def values(self) -> list[float]:
-        """The cost at each count."""
         return [float(getattr(figure, self.measure)) for figure in self.curve.figures]
 
     @property
@@ -42,12 +42,10 @@ class Line(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether it grows linearly or slower."""
         return self.exponent <= STEEPEST
 
 
 def lines(curves: Sequence[Curve]) -> list[Line]:
-    """Each curve's time, then each curve's memory."""
     return [Line(curve, measure) for measure in MEASURES for curve in curves]
 
 
@@ -61,3 +59,54 @@ def _cells(line: Line) -> tuple[str, ...]:
     values = (f"{value:.{MEASURES[line.measure]}f}" for value in (line.start, *line.values))
     name = f"{line.curve.name}, {line.curve.state}, {line.measure}"
     return (name, *values, f"{line.exponent:.2f}", "good" if line.passes else "WORSE THAN LINEAR")
+
+
+FACTORS = (1, 10, 100)
+START = Size(requirements=1, sources=1, citations=1, per_document=1)
+BASE = Size(requirements=100, sources=100, citations=5, per_document=10)
+COUNTS = {
+    "sources": BASE.sources,
+    "annotations": BASE.sources * BASE.citations,
+    "specifications": BASE.requirements // BASE.per_document,
+}  # what grows, and how much of it the base has
+STATES = (State.COLD, State.SAME)
+Costs = dict[State, Figure]
+
+
+def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) -> Iterator[Curve]:
+    """How the cost of a report grows with each part of its project."""
+
+    def cost(size: Size) -> Costs:
+        return _cost(shared, scratch / "growing", command, size, runs, clock)
+
+    start, base = cost(START), cost(BASE)
+    for name, count in COUNTS.items():
+        costs = [base, *(cost(grown(name, factor)) for factor in FACTORS[1:])]
+        for state in STATES:
+            figures = tuple(figure[state] for figure in costs)
+            yield Curve(name, state, tuple(count * factor for factor in FACTORS), start[state], figures)
+
+
+def grown(name: str, factor: int) -> Size:
+    """The base with more of one part; what it is made of grows along."""
+    match name:
+        case "sources":
+            return BASE._replace(sources=BASE.sources * factor)
+        case "annotations":
+            return BASE._replace(citations=BASE.citations * factor)
+        case _:
+            return BASE._replace(requirements=BASE.requirements * factor)
+
+
+def _cost(shared: Path, folder: Path, command: str, size: Size, runs: int, clock: Clock) -> Costs:
+    make_generated(shared, size, folder)
+    report = [command, "report"]
+    unit = clock.unit()
+    cold = least(report, folder, runs, lambda: forget(folder))
+    settle(report, folder)
+    same = least(report, folder, runs)
+    shutil.rmtree(folder)
+    return {
+        State.COLD: Figure(cold.cpu / unit, cold.memory),
+        State.SAME: Figure(same.cpu / unit, same.memory),
+    }

@@ -24,7 +24,6 @@ async def _call(request: _Request, params: types.CallToolRequestParams) -> types
 
 
 def main() -> None:
-    """Serve at a free port of loopback."""
     server = Server[Any]("idle", version="1", on_list_tools=_list, on_call_tool=_call)
     listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

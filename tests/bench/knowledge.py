@@ -1,4 +1,4 @@
-"""What it costs to take a project in, and to search in it: twenty thousand pieces, and two hundred thousand."""
+"""What it costs to index a project and to search it: 20,000 chunks, and 200,000."""
 
 from __future__ import annotations
 
@@ -6,72 +6,53 @@ import json
 import random
 import re
 import statistics
-import sys
-import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from functools import partial
 from http.client import HTTPConnection
 from itertools import cycle
 from pathlib import Path
-from subprocess import DEVNULL, run
+from typing import NamedTuple
 
-from tests.bench.budgets import (
-    ASKED,
-    FOUND,
-    FOUND_AMONG_MANY,
-    FOUND_AMONG_MANY_AT_WORST,
-    FOUND_AT_WORST,
-    KNOWING,
-    MEANT,
-    ROOM,
-    TAKEN_IN,
-    TAKEN_IN_AGAIN,
-    TAKEN_IN_MEANT,
-    Budget,
-)
+from tests.bench import budgets
+from tests.bench.budgets import Budget
 from tests.bench.calibration import Clock
-from tests.bench.measure import FailedError, environment, least, settle
-from tests.bench.notes import post
-from tests.bench.server import Figure, render
-from tests.bench.talking_http import talking_http
+from tests.bench.clients import post, talking_http
+from tests.bench.figures import Figure, p99, seconds_of, show_figures
+from tests.bench.measure import FailedError, least, output_of, settle
 from tests.bench.workloads import make_tree
 from tests.unit.knowledge.generated import written_tree
 
 FILES = 20_000
 CALLS = 200
-_OVERLAP = 140
-"""Characters of a piece that stand in the one before, too, as these files are cut."""
+_OVERLAP = 140  # characters of a chunk that are in the one before, too, as these files are cut
 _SENTENCE = re.compile(r"[A-Z][a-z]+ [^.;:|+]{40,200}\.(?=\s)")
 _WORD = re.compile(r"[a-z]{5,}")
 
 
-class Size:
-    """How much is taken in, and what searching in it may cost."""
+class Size(NamedTuple):
+    """How much is indexed, and what a search in it may cost."""
 
-    def __init__(self, name: str, pieces: int, usual: Budget, worst: Budget) -> None:
-        self.name, self.pieces, self.usual, self.worst = name, pieces, usual, worst
+    name: str
+    pieces: int
+    usual: Budget
+    worst: Budget
 
 
-FEW = Size("20,000 pieces", 1, FOUND, FOUND_AT_WORST)
-MANY = Size("200,000 pieces", 10, FOUND_AMONG_MANY, FOUND_AMONG_MANY_AT_WORST)
+FEW = Size("20,000 pieces", 1, budgets.FOUND, budgets.FOUND_AT_WORST)
+MANY = Size("200,000 pieces", 10, budgets.FOUND_AMONG_MANY, budgets.FOUND_AMONG_MANY_AT_WORST)
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether every gate holds."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
-            sentences = sentences_of(options.shared / "rfc")
-            figures = [
-                *meant(options, Path(scratch) / "requirements"),
-                *measured(options.duvet, Path(scratch) / "few", FEW, FILES, sentences),
-                *measured(options.duvet, Path(scratch) / "many", MANY, FILES, sentences),
-            ]
-    except FailedError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    print(render(figures))
-    return 0 if all(figure.passes for figure in figures) else 1
+
+    def measure(scratch: Path) -> Iterator[Figure]:
+        sentences = sentences_of(options.shared / "rfc")
+        yield from meant(options, scratch / "requirements")
+        yield from measured(options.duvet, scratch / "few", FEW, FILES, sentences)
+        yield from measured(options.duvet, scratch / "many", MANY, FILES, sentences)
+
+    return show_figures(measure)
 
 
 def sentences_of(folder: Path) -> Sequence[str]:
@@ -83,50 +64,46 @@ def sentences_of(folder: Path) -> Sequence[str]:
 
 def meant(options: Namespace, folder: Path) -> Iterator[Figure]:
     """A search by meaning for requirements, once they are known."""
-    make_tree(ASKED, options.shared, folder)
+    make_tree(budgets.ASKED, options.shared, folder)
     command = [options.duvet, "search", "--semantic", "resume a session with a ticket"]
     settle(command, folder)
     unit = Clock(options.runs, options.shared).unit()
-    yield Figure("search --semantic, cu", least(command, folder, options.runs).cpu / unit, MEANT)
+    yield Figure("search --semantic, cu", least(command, folder, options.runs).cpu / unit, budgets.MEANT)
 
 
 def measured(duvet: str, folder: Path, size: Size, files: int, sentences: Sequence[str]) -> Iterator[Figure]:
-    """Taking in, once more, the room on disk, searches, and the memory in the end."""
+    """Indexing, indexing again, the room on disk, searches, and the memory in the end."""
     told = cycle(sentences)
     written_tree(folder, files, size.pieces, lambda made: next(told))
     config = folder / "duvet.config.yaml"
     if size is FEW:
         config.write_text("ingest: { semantic: false }\n")
-        yield from _taken_in(duvet, folder, size, TAKEN_IN, "taken in by words")
-    # What symbols take depends on how long functions are.
+        yield _indexed(duvet, folder, size, budgets.TAKEN_IN, "taken in by words")
+    # The time for symbols depends on the length of functions.
     config.write_text(f"ingest: {{ symbols: {str(size is FEW).lower()} }}\n")
-    yield from _taken_in(duvet, folder, size, TAKEN_IN_MEANT, "taken in with vectors")
+    yield _indexed(duvet, folder, size, budgets.TAKEN_IN_MEANT, "taken in with vectors")
     began = time.perf_counter()
     pieces = ingest(duvet, folder)
-    yield Figure(f"{size.name}: taken in again, ms", (time.perf_counter() - began) * 1000, TAKEN_IN_AGAIN)
+    seconds = time.perf_counter() - began
+    yield Figure(f"{size.name}: taken in again, ms", seconds * 1000, budgets.TAKEN_IN_AGAIN)
     if size is MANY:
         text = _bytes_in(folder, "src", "tests", "docs") + _OVERLAP * (pieces - files)
-        meant = 300 * pieces + text / 2
-        yield Figure(
-            f"{size.name}: room on disk, to what it may be", _bytes_in(folder, ".duvet/knowledge") / meant, ROOM
-        )
+        room = _bytes_in(folder, ".duvet/knowledge") / (300 * pieces + text / 2)
+        yield Figure(f"{size.name}: room on disk, to what it may be", room, budgets.ROOM)
     yield from _searched(duvet, folder, size, sentences)
 
 
-def _taken_in(duvet: str, folder: Path, size: Size, budget: Budget, name: str) -> Iterator[Figure]:
+def _indexed(duvet: str, folder: Path, size: Size, budget: Budget, name: str) -> Figure:
     began = time.perf_counter()
     pieces = ingest(duvet, folder, "--full")
     seconds = time.perf_counter() - began
-    yield Figure(f"{size.name}: {name}, ms for each thousand", seconds * 1_000_000 / pieces, budget)
+    return Figure(f"{size.name}: {name}, ms for each thousand", seconds * 1_000_000 / pieces, budget)
 
 
 def ingest(duvet: str, folder: Path, *options: str) -> int:
-    """Take the project in; how many pieces there are."""
-    command = [duvet, "--quiet", "ingest", "--format", "json", *options]
-    done = run(command, cwd=folder, env=environment(), stdin=DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise FailedError(done.stderr)
-    return int(json.loads(done.stdout)["chunk_count"])
+    """Index the project; how many chunks it has."""
+    done = output_of([duvet, "--quiet", "ingest", "--format", "json", *options], folder)
+    return int(json.loads(done)["chunk_count"])
 
 
 def _bytes_in(folder: Path, *names: str) -> int:
@@ -137,22 +114,20 @@ def _searched(duvet: str, folder: Path, size: Size, sentences: Sequence[str]) ->
     made = random.Random(1)
     with talking_http([duvet, "mcp", "--http", "0", "--rate", "0", "--pack", "knowledge"], folder) as server:
         connection = HTTPConnection(*server.where, timeout=60)
-        seconds = []
-        for _ in range(CALLS):
-            asked = question(made, sentences)
-            began = time.perf_counter()
+
+        def search(asked: str) -> None:
             found = post(connection, "km-search", {"query": asked})
-            seconds.append(time.perf_counter() - began)
             if not found["results"] or found["metadata"]["scoring_mode"] != "hybrid":
                 raise FailedError(f"{asked} finds {found}")
-        seconds.sort()
-        yield Figure(f"{size.name}: km-search, p50 in ms", statistics.median(seconds) * 1000, size.usual)
-        yield Figure(f"{size.name}: km-search, p99 in ms", seconds[-1 - CALLS // 100] * 1000, size.worst)
-        yield Figure(f"{size.name}: memory of the server, MB", server.memory, KNOWING)
+
+        times = [seconds_of(partial(search, question(made, sentences))) * 1000 for _ in range(CALLS)]
+        yield Figure(f"{size.name}: km-search, p50 in ms", statistics.median(times), size.usual)
+        yield Figure(f"{size.name}: km-search, p99 in ms", p99(times), size.worst)
+        yield Figure(f"{size.name}: memory of the server, MB", server.memory, budgets.KNOWING)
 
 
 def question(made: random.Random, sentences: Sequence[str]) -> str:
-    """A few words that stand together somewhere."""
+    """A few words that are in one sentence somewhere."""
     while True:
         words = _WORD.findall(made.choice(sentences))
         if len(words) > 5:

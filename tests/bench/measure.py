@@ -11,23 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")
-"""Variables that would change what a command does."""
-
+NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")  # variables that would change what a command does
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
-ENOUGH = 2.0
-"""Seconds of CPU after which more runs would tell nothing new."""
-SETTLED = 2.5
-"""Seconds after which a file is old enough that a cache may go by its time."""
+ENOUGH = 2.0  # seconds of CPU after which more runs would tell nothing new
+SETTLED = 2.5  # seconds after which a file is old enough that a cache may go by its time
 
 
 class Cost(NamedTuple):
-    """What a run took."""
-
-    cpu: float
-    """Seconds, user and system."""
-    memory: float
-    """The most that was resident, in MB."""
+    cpu: float  # seconds, user and system
+    memory: float  # the most that was resident, in MB
 
 
 class FailedError(Exception):
@@ -56,6 +48,16 @@ def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
     if int(code):
         raise FailedError(f"{' '.join(command)} answered {int(code)}\n{done.stderr}")
     return Cost(float(seconds), float(memory))
+
+
+def output_of(command: Sequence[str], folder: Path) -> str:
+    """What a command prints; FailedError where it fails."""
+    done = subprocess.run(
+        command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise FailedError(done.stderr)
+    return done.stdout
 
 
 def nothing() -> None:

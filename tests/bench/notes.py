@@ -1,25 +1,19 @@
-"""What pages cost the server: ten thousand of them, and what comes after the first answer."""
+"""What pages cost the server: ten thousand of them, and the answers after the first."""
 
 from __future__ import annotations
 
-import json
 import random
 import statistics
-import sys
-import tempfile
-import time
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 from tests.bench.budgets import NOTES_FIRST, NOTES_LATER, NOTES_MEMORY
 from tests.bench.calibration import Clock
-from tests.bench.measure import FailedError
-from tests.bench.server import Figure, render
-from tests.bench.talking import spent
-from tests.bench.talking_http import Http, talking_http
+from tests.bench.clients import post, post_unread, spent, talking_http
+from tests.bench.figures import Figure, seconds_of, show_figures
 
 PAGES, LINKS = 10_000, 5
 _WORDS, _VOCABULARY = 120, 20_000
@@ -34,18 +28,13 @@ _ASKED: Mapping[str, Mapping[str, str]] = {
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether every gate holds."""
-    try:
-        with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
-            folder = Path(scratch)
-            make_pages(folder, PAGES)
-            unit = Clock(options.runs, options.shared).unit()
-            figures = list(measured([options.duvet, "mcp", "--http", "0", "--rate", "0"], folder, unit))
-    except FailedError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    print(render(figures))
-    return 0 if all(figure.passes for figure in figures) else 1
+
+    def measure(folder: Path) -> Iterator[Figure]:
+        make_pages(folder, PAGES)
+        unit = Clock(options.runs, options.shared).unit()
+        return measured([options.duvet, "mcp", "--http", "0", "--rate", "0"], folder, unit)
+
+    return show_figures(measure)
 
 
 def make_pages(folder: Path, count: int) -> None:
@@ -65,45 +54,20 @@ def measured(command: Sequence[str], folder: Path, unit: float) -> Iterator[Figu
     """The first answer, later ones, one after an edit, and the memory in the end."""
     with talking_http(command, folder) as server:
         connection = HTTPConnection(*server.where, timeout=60)
-        count = len(post(connection, "list_pages", {}))
+        call = partial(post, connection)
+        count = len(call("list_pages", {}))
         assert count == len(list((folder / "docs").iterdir()))
         yield Figure("pages: start to the first answer, cu", spent(server.process) / unit, NOTES_FIRST)
-        post(connection, "search", {"query": "word1"})
+        call("search", {"query": "word1"})
         yield Figure("pages: start to the first search, cu", spent(server.process) / unit, NOTES_FIRST)
         for tool, given in _ASKED.items():
-            yield Figure(f"pages: {tool}, p50 in ms", _middle(connection, tool, given, count) * 1000, NOTES_LATER)
-        yield from _edited(connection, server, folder, unit)
+            asked = (
+                {name: value.format(number=number % count) for name, value in given.items()} for number in range(CALLS)
+            )
+            usual = statistics.median(seconds_of(partial(post_unread, connection, tool, one)) for one in asked)
+            yield Figure(f"pages: {tool}, p50 in ms", usual * 1000, NOTES_LATER)
+        before = spent(server.process)
+        (folder / "docs/page-7.md").write_text("# Edited\n")
+        assert call("get_page", {"slug": "page-7"})["title"] == "Edited"
+        yield Figure("pages: an answer after an edit, cu", (spent(server.process) - before) / unit, NOTES_FIRST)
         yield Figure("pages: memory, MB", server.memory, NOTES_MEMORY)
-
-
-def _edited(connection: HTTPConnection, server: Http, folder: Path, unit: float) -> Iterator[Figure]:
-    before = spent(server.process)
-    (folder / "docs/page-7.md").write_text("# Edited\n")
-    found = post(connection, "get_page", {"slug": "page-7"})
-    assert found["title"] == "Edited"
-    yield Figure("pages: an answer after an edit, cu", (spent(server.process) - before) / unit, NOTES_FIRST)
-
-
-def _middle(connection: HTTPConnection, tool: str, given: Mapping[str, str], count: int) -> float:
-    times = []
-    for number in range(CALLS):
-        asked = {name: value.format(number=number % count) for name, value in given.items()}
-        began = time.perf_counter()
-        _answer(connection, tool, asked)
-        times.append(time.perf_counter() - began)
-    return statistics.median(times)
-
-
-def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
-    """What a tool answers by plain HTTP to who shows this token."""
-    return json.loads(_answer(connection, tool, given, token))["result"]
-
-
-def _answer(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> bytes:
-    shown = {"authorization": f"Bearer {token}"} if token else {}
-    connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}), shown)
-    answer = connection.getresponse()
-    body = answer.read()
-    if answer.status != 200:
-        raise FailedError(f"{answer.status} {body!r}")
-    return body

@@ -1,4 +1,4 @@
-"""What `make bench` can be asked."""
+"""The options of `make bench`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LEAST_RUNS = 7
+PARTS = {
+    "growth": "how time and memory grow",
+    "watch": "how soon edits are answered",
+    "server": "the server for agents",
+    "pages": "the pages in Chromium",
+    "pages_of_notes": "the server with 10,000 pages of notes",
+    "retrieval": "how well questions find answers",
+    "knowledge": "what is taken in and searched",
+    "gateway": "what a team waits for",
+}  # what can be measured on its own, and nothing else then
+NEED_SHARED = ("growth", "watch", "server", "pages", "retrieval", "save")
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -23,7 +34,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     options.shared = Path(options.shared).resolve()
     if not options.shared.is_dir():
         options.shared = None
-        if options.growth or options.save or options.watch or options.pages or options.server or options.retrieval:
+        if any(getattr(options, name) for name in NEED_SHARED):
             parser.error("--growth, --watch, --server, --pages, --retrieval and --save need the shared folder")
     if options.save and options.only:
         parser.error("--save measures everything, so it can't go with --only")
@@ -44,27 +55,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", metavar="GLOB", help="only rows with such a name")
     parser.add_argument("--huge", action="store_true", help="the rows of 20,000 sources too")
     parser.add_argument("--peer", type=shlex.split, metavar="COMMAND", help="another duvet, to compare reports with")
-    parser.add_argument("--growth", action="store_true", help="measure how time and memory grow, and nothing else")
-    parser.add_argument("--watch", action="store_true", help="measure how soon edits are answered, and nothing else")
-    parser.add_argument("--server", action="store_true", help="measure the server for agents, and nothing else")
-    parser.add_argument("--pages", action="store_true", help="measure the pages in Chromium, and nothing else")
-    parser.add_argument(
-        "--pages-of-notes", action="store_true", help="measure the server with 10,000 pages of notes, and nothing else"
-    )
-    parser.add_argument(
-        "--retrieval", action="store_true", help="measure how well questions find answers, and nothing else"
-    )
-    parser.add_argument(
-        "--knowledge", action="store_true", help="measure what is taken in and searched, and nothing else"
-    )
-    parser.add_argument("--gateway", action="store_true", help="measure what a team waits for, and nothing else")
+    for name, words in PARTS.items():
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", action="store_true", help=f"measure {words}, and nothing else"
+        )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
-    parser.add_argument(
-        "--save", action="store_true", help="measure all of it, and write the results, the plot and the README anew"
-    )
+    everything = "measure all of it, and write the results, the plot and the README anew"
+    parser.add_argument("--save", action="store_true", help=everything)
     return parser
 
 
 def _program(name: str) -> str:
-    """Where a program stands: it is started in other folders."""
+    """The absolute path of a program, which is started in other folders."""
     return str(Path(shutil.which(name) or name).absolute())

@@ -1,24 +1,97 @@
-"""What people wait for on the page: milliseconds on the clock, elements and bytes."""
+"""What people wait for on the pages in Chromium: milliseconds on the clock, elements and bytes."""
 
 from __future__ import annotations
 
 import gzip
-import subprocess
+import statistics
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.bench.measure import FailedError, environment
-from tests.bench.page_visits import chromium, visited
+from tests.bench.measure import FailedError, output_of
 from tests.bench.table import align
 from tests.bench.workloads import make_tree
+from tests.chromium import chromium_program
 
-SLACK = 2
-"""A shared machine may take so many times as long before that fails."""
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, CDPSession, Page
+
+RUNS = 5
+SLOWDOWN = 4  # how much slower a phone is
+_PROBE = Path(__file__).with_name("page_probe.js")
+_STEPS = Path(__file__).with_name("page_steps.js").read_text()
+_SEEN = "() => globalThis.duvetSeen?.useful > 0 && duvetSeen.paint > 0"
+_MB = 1_000_000
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser; FailedError where there is none."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise FailedError("playwright is not installed") from error
+    program = chromium_program()
+    if program is None:
+        raise FailedError("no chromium on PATH")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def visited(browser: Browser, url: str) -> dict[str, float]:
+    """The medians of several visits, as they are and on a slow machine."""
+    usual = _medians(browser, url, _visit)
+    slow = _medians(browser, url, _slow_visit)
+    return usual | slow
+
+
+def _medians(browser: Browser, url: str, visit: Callable[[Page, str], dict[str, float]]) -> dict[str, float]:
+    found: list[dict[str, float]] = []
+    for _ in range(RUNS):
+        context = browser.new_context(viewport={"width": 1400, "height": 1000})
+        context.add_init_script(path=_PROBE)
+        found.append(visit(context.new_page(), url))
+        context.close()
+    return {name: statistics.median(one[name] for one in found) for name in found[0]}
+
+
+def _visit(page: Page, url: str) -> dict[str, float]:
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
+    seen = _opened(page, url)
+    script = _metrics(devtools)["ScriptDuration"] * 1000
+    devtools.send("HeapProfiler.collectGarbage")
+    heap = _metrics(devtools)["JSHeapUsedSize"] / _MB
+    elements = page.evaluate("document.querySelectorAll('*').length")
+    return {**seen, "script": script, "heap": heap, "elements": elements, **page.evaluate(_STEPS)}
+
+
+def _slow_visit(page: Page, url: str) -> dict[str, float]:
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
+    return {f"slow {name}": value for name, value in _opened(page, url).items()}
+
+
+def _opened(page: Page, url: str) -> dict[str, float]:
+    page.goto(url)
+    page.wait_for_function(_SEEN)
+    seen: dict[str, float] = page.evaluate("globalThis.duvetSeen")
+    return seen
+
+
+def _metrics(devtools: CDPSession) -> dict[str, float]:
+    found: dict[str, Any] = devtools.send("Performance.getMetrics")
+    return {one["name"]: one["value"] for one in found["metrics"]}
+
+
+SLACK = 2  # a shared machine may take so many times as long before that fails
 _PAGE = "page.html"
 _OPENED = {"script": 50.0, "heap": 5.0, "elements": 20_000, "longest": 100.0, "slow longest": 250.0}
 _DONE = {"specification": 100.0, "panel": 50.0, "requirements": 100.0, "filter": 50.0, "keystroke": 50.0}
@@ -26,8 +99,7 @@ _USUAL = {"paint": 300.0, "useful": 400.0, **_OPENED, **_DONE}
 _LARGE = {"paint": 400.0, "useful": 600.0, "slow useful": 1200.0, **_OPENED, **_DONE}
 PAGES: Mapping[str, Mapping[str, float]] = {"s2n-tls-132053b": _USUAL, "2000 x 2000": _USUAL, "10000 x 2000": _LARGE}
 """What each project's page may take."""
-_EXACT = ("elements", "heap")
-"""What does not depend on how busy the machine is."""
+_EXACT = ("elements", "heap")  # what does not depend on how busy the machine is
 _WORDS = {
     "paint": "first paint, ms",
     "useful": "useful, ms",
@@ -49,8 +121,6 @@ _WORDS = {
 
 
 class Figure(NamedTuple):
-    """Something that was measured, and what it may be."""
-
     page: str
     name: str
     value: float
@@ -58,7 +128,6 @@ class Figure(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """In one word."""
         if self.budget is None:
             return ""
         if self.value <= self.budget:
@@ -67,7 +136,6 @@ class Figure(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether it is within what a busy machine may take."""
         return self.budget is None or self.value <= self.budget * (1 if self.name in _EXACT else SLACK)
 
 
@@ -86,7 +154,6 @@ def main(options: Namespace) -> int:
 
 
 def wanted(only: str) -> list[str]:
-    """The projects whose rows match."""
     return [name for name in PAGES if fnmatch(f"page of {name}", only)]
 
 
@@ -102,15 +169,11 @@ def _measured(names: Sequence[str], options: Namespace) -> Iterator[Figure]:
 
 def _written(name: str, options: Namespace, folder: Path) -> Path:
     make_tree(name, options.shared, folder)
-    command = [options.duvet, "report", "--html", _PAGE]
-    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, check=False)
-    if done.returncode:
-        raise FailedError(done.stderr.decode(errors="replace"))
+    output_of([options.duvet, "report", "--html", _PAGE], folder)
     return folder / _PAGE
 
 
 def render(figures: Sequence[Figure]) -> str:
-    """A table, one line for each figure."""
     return align([("page of", "measured", "budget", ""), *map(_cells, figures)])
 
 

@@ -2,14 +2,63 @@
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.bench.axes import Panel, bounds, marks
 from tests.bench.budgets import State
 from tests.bench.growth import MEASURES, Line
 from tests.bench.results import Curve, Results
+
+STEPS = (1, 2, 5)  # the digits at which an axis has a mark
+
+
+class Panel(NamedTuple):
+    """A rectangle of the picture, and the values at its edges."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    most: float  # the factor at the right edge; the left one has 1
+    low: float
+    high: float
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    def x(self, factor: float) -> float:
+        return round(self.left + self.width * math.log(factor) / math.log(self.most), 1)
+
+    def y(self, value: float) -> float:
+        return round(self.bottom - self.height * math.log(value / self.low) / math.log(self.high / self.low), 1)
+
+    def proportional(self, value: float) -> list[tuple[float, float]]:
+        """The ends of the line on which all grows with the factor and that reaches the value at the right edge."""
+        lowest = max(value / self.most, self.low)
+        return [(self.x(self.most * lowest / value), self.y(lowest)), (self.right, self.y(value))]
+
+
+def marks(low: float, high: float) -> list[float]:
+    """The round numbers from the one below the lowest value to the one above the highest."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    numbers = [float(f"{step}e{power}") for power in powers for step in STEPS]
+    first = max(number for number in numbers if number <= low)
+    last = min(number for number in numbers if number >= high)
+    return [number for number in numbers if first <= number <= last]
+
+
+def bounds(values: Sequence[float]) -> tuple[float, float]:
+    scale = marks(min(values), max(values))
+    return scale[0], scale[-1]
+
 
 FILE = Path(__file__).with_name("growth.svg")
 WIDTH, HEIGHT = 800, 392
@@ -45,7 +94,6 @@ text { fill: #e6edf3 }
 
 
 def render(results: Results) -> str:
-    """The picture as text."""
     size = {"width": str(WIDTH), "height": str(HEIGHT), "viewBox": f"0 0 {WIDTH} {HEIGHT}"}
     root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", **size, "role": "img"})
     ET.SubElement(root, "title").text = "How the time and memory of duvet report grow with its project"
@@ -87,7 +135,6 @@ def _mark(root: ET.Element, panel: Panel, factors: Sequence[int]) -> None:
 
 
 def _explain(root: ET.Element, curves: Sequence[Curve]) -> None:
-    """What the colours and the strokes mean."""
     for x, curve in zip(COLUMNS, (curve for curve in curves if curve.state == State.COLD), strict=True):
         _trace(root, [(x, LEGEND), (x + 28, LEGEND)], f"line {curve.name}")
         _dot(root, x + 14, LEGEND, curve.name)

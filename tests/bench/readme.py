@@ -1,13 +1,16 @@
-"""The README's section on performance."""
+"""The README's section on performance, and all that a run leaves in the repository."""
 
 from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import Path
 
+from tests.bench import plot
+from tests.bench import results as kept_results
 from tests.bench.budgets import State
 from tests.bench.options import ROOT
-from tests.bench.results import Results
+from tests.bench.results import Results, decode, encode
 
 FILE = ROOT / "README.md"
 SECTION = re.compile(r"(?<=^## Performance\n\n).*?(?=^## )", re.MULTILINE | re.DOTALL)
@@ -15,8 +18,7 @@ PROJECTS = {
     "s2n-tls-132053b": "s2n-tls",
     "2000 x 2000": "2,000 sources, 10,000 annotations",
     "10000 x 20000": "20,000 sources, 100,000 annotations",
-}
-"""The projects that are shown, and how they are called there."""
+}  # the projects that are shown, and how they are called there
 TEXT = """\
 CPU time of `duvet report` in milliseconds, when it writes JSON and a snapshot; with the page it writes HTML as well.
 
@@ -70,3 +72,15 @@ def _cells(results: Results, name: str, words: str) -> list[str]:
 
 def _wrap(paragraph: str) -> str:
     return paragraph if paragraph.startswith("|") else textwrap.fill(paragraph, WIDTH, break_long_words=False)
+
+
+def keep(results: Results) -> None:
+    for path, text in texts(results, FILE.read_text(encoding="utf-8")).items():
+        path.write_text(text, encoding="utf-8")
+
+
+def texts(results: Results, page: str) -> dict[Path, str]:
+    """What each file has to say; plot and README tell the rounded figures, which are all that anybody can check."""
+    encoded = encode(results)
+    kept = decode(encoded)
+    return {kept_results.FILE: encoded, plot.FILE: plot.render(kept), FILE: renew(page, kept)}

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(__file__).with_name("results.json")
-SLIP = 0.10
-"""More than this share on top shows in words."""
+SLIP = 0.10  # more than this share on top shows in words
 
 
 class Figure(NamedTuple):
-    """What one command took."""
-
     cu: float
     mb: float
 
@@ -26,14 +23,11 @@ class Figure(NamedTuple):
 class Curve(NamedTuple):
     """How a report's cost grows with one measure of its project."""
 
-    name: str
-    """What there is more and more of."""
+    name: str  # what there is more and more of
     state: str
     counts: tuple[int, ...]
-    start: Figure
-    """What a project with next to nothing takes."""
-    figures: tuple[Figure, ...]
-    """One for each count."""
+    start: Figure  # what a project with next to nothing takes
+    figures: tuple[Figure, ...]  # one for each count
 
 
 class About(NamedTuple):
@@ -42,13 +36,10 @@ class About(NamedTuple):
     commit: str
     python: str
     machine: str
-    cu_ms: float
-    """Milliseconds of a cu on that machine."""
+    cu_ms: float  # milliseconds of a cu on that machine
 
 
 class Results(NamedTuple):
-    """One whole run."""
-
     about: About
     rows: Mapping[str, Figure]
     growth: Sequence[Curve]
@@ -63,7 +54,6 @@ def encode(results: Results) -> str:
 
 
 def decode(text: str) -> Results:
-    """The results that were encoded."""
     read = json.loads(text)
     rows = {row["name"]: Figure(row["cu"], row["mb"]) for row in read.pop("rows")}
     growth = [
@@ -80,12 +70,10 @@ def decode(text: str) -> Results:
 
 
 def committed() -> Results:
-    """The results beside this module."""
     return decode(FILE.read_text())
 
 
 def change(before: float, now: float) -> float:
-    """The share that came on top."""
     return now / before - 1
 
 

@@ -25,12 +25,10 @@ def main(options: Namespace) -> int:
 
 
 def render(found: Mapping[str, Scores]) -> str:
-    """A table."""
     return align([_COLUMNS, *((name, *(f"{score:.3f}" for score in row)) for name, row in found.items())])
 
 
 def passes(found: Mapping[str, Scores]) -> bool:
-    """Whether words find enough, and both find more."""
     words, both = found["words"], found["both"]
     enough = words.recall_5 >= FOUND_BY_WORDS and words.reciprocal >= RANKED_BY_WORDS
     return enough and both.recall_5 > words.recall_5 and both.reciprocal > words.reciprocal

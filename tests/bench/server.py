@@ -1,10 +1,11 @@
-"""What an agent waits for: the start of the server, each of its tools, and how it bears many calls."""
+"""What an agent waits for: the start of the server, each of its tools, and many calls."""
 
 from __future__ import annotations
 
+import json
+import random
 import statistics
 import sys
-import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,32 +13,71 @@ from fnmatch import fnmatch
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.bench import budgets
 from tests.bench.budgets import (
-    ASKED,
-    CALLED,
-    CALLED_AT_WORST,
-    CHANGED,
-    CROWDED,
-    CROWDED_RATE,
-    ENDURED,
-    FIRST_ANSWER,
-    GREETED,
-    GREETED_AFTER,
-    WORST_CALL,
     Budget,
 )
 from tests.bench.calibration import Clock
-from tests.bench.crowd import CLIENTS, load
+from tests.bench.clients import CLIENTS, Server, call_tool, load, talking, talking_http
+from tests.bench.figures import Figure, p99, seconds_of, show_figures
 from tests.bench.measure import FailedError, settle
 from tests.bench.options import ROOT
-from tests.bench.quoting import RIGHT, cases
-from tests.bench.table import align
-from tests.bench.talking import Server, talking
-from tests.bench.talking_http import talking_http
-from tests.bench.trees import Edit, forget
-from tests.bench.workloads import make_tree
+from tests.bench.workloads import Edit, forget, make_tree
+
+COUNT = 300  # requirements that are quoted, each of them once, so that no answer is known beforehand
+TOGETHER = 3  # citations in one call of the tool for many
+RIGHT, WRONG, ELSEWHERE = "right quotes", "wrong quotes", "quotes that stand nowhere near"
+_LONGEST = 400
+_OTHER_WORDS = ("teapot", "kettle", "saucer", "sugar")
+
+
+def citations(server: Server) -> Mapping[str, Sequence[str]]:
+    """Whole comments by what is wrong with them."""
+    urls = {f"/specifications/{one['id']}": one["url"] for one in _read(server, "duvet:///specifications")}
+    known = [one for one in _read(server, "duvet:///requirements") if len(one["text"]) < _LONGEST]
+    drawn = random.Random(1)
+    shown, others = (drawn.choices(known, k=COUNT) for _ in range(2))
+    targets = [_target(one["full_path"], urls) for one in shown]
+    quotes: Mapping[str, Sequence[str]] = {
+        RIGHT: [one["text"] for one in shown],
+        WRONG: [_misquoted(one["text"], drawn) for one in shown],
+        ELSEWHERE: [_misquoted(one["text"], drawn) for one in others],
+    }
+    return {
+        name: [f"//= {target}\n//# {quote}" for target, quote in zip(targets, several, strict=True)]
+        for name, several in quotes.items()
+    }
+
+
+def cases(server: Server) -> Mapping[tuple[str, str], Sequence[Mapping[str, object]]]:
+    """What the tools that validate are asked, by the tool and by what is wrong."""
+    found: dict[tuple[str, str], Sequence[Mapping[str, object]]] = {}
+    for name, several in citations(server).items():
+        found["validate_citation", name] = [{"citation": one} for one in several]
+        parts = (several[at : at + TOGETHER] for at in range(0, len(several), TOGETHER))
+        found["validate_citations", name] = [{"citations": part} for part in parts]
+    return found
+
+
+def _read(server: Server, uri: str) -> list[dict[str, Any]]:
+    (content,) = server.ask("resources/read", {"uri": uri})["contents"]
+    return list(json.loads(content["text"]))
+
+
+def _target(path: str, urls: Mapping[str, str]) -> str:
+    specification, _, rest = path.partition("/sections/")
+    return f"{urls[specification]}#{rest.partition('/requirements/')[0]}"
+
+
+def _misquoted(text: str, drawn: random.Random) -> str:
+    """The text with two other words in it."""
+    words = text.split()
+    for _ in range(2):
+        words[drawn.randrange(len(words))] = drawn.choice(_OTHER_WORDS)
+    return " ".join(words)
+
 
 _RFC = "https://www.rfc-editor.org/rfc/rfc8446"
 _REQUIREMENT, _SOURCE = "3488d56fdf77", "tls/s2n_server_hello.c"
@@ -51,59 +91,28 @@ ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "get_section": {"reference": f"{_RFC}#section-4.1.3"},
     "suggest_citation": {"requirement": _REQUIREMENT, "file": _SOURCE},
     "resolve_spec_id": {"url": _RFC},
-}
-"""What tools are asked that have to be told something; the citation is found out."""
-_OVER_HTTP = ("--http", "0", "--rate", "0")
-_IDLE = "tests.bench.idle"
-CALLS = 300
-"""Calls of each tool, each beside one that does nothing."""
+}  # what tools are asked that have to be told something; the citation is found out
+CALLS = 300  # calls of each tool, each beside one that does nothing
 EDITS = 20
-LOADS = 3
-"""Times that many clients come, of which the best counts."""
-FEW, MANY = 1_000, 10_000
-"""Calls after which the memory is looked at."""
-
-
-class Figure(NamedTuple):
-    """Something that was measured, what it is meant to be, and what it may be."""
-
-    name: str
-    value: float
-    budget: Budget
-
-    @property
-    def verdict(self) -> str:
-        """In one word."""
-        if self.value <= self.budget.goal:
-            return "good"
-        return "passes" if self.passes else "TOO MUCH"
-
-    @property
-    def passes(self) -> bool:
-        """Whether it stays below the gate."""
-        return self.value <= self.budget.gate
+LOADS = 3  # times that many clients come, of which the best counts
+FEW, MANY = 1_000, 10_000  # calls after which the memory is looked at
 
 
 def main(options: Namespace) -> int:
-    """Measure, tell, and answer with whether every gate holds."""
+    """Measure and print, and return the exit code."""
     if options.shared is None or not fnmatch("server", options.only):
         return 0
-    try:
-        with tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
-            folder = Path(scratch) / "project"
-            make_tree(ASKED, options.shared, folder)
-            command = [options.duvet, "mcp"]
-            clock = Clock(options.runs, options.shared)
-            figures = [
-                *started(command, folder, options.runs, clock, options.duvet),
-                *called(command, folder),
-                *over_http([*command, *_OVER_HTTP], folder),
-            ]
-    except FailedError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 1
-    print(render(figures))
-    return 0 if all(figure.passes for figure in figures) else 1
+
+    def measure(scratch: Path) -> Iterator[Figure]:
+        folder = scratch / "project"
+        make_tree(budgets.ASKED, options.shared, folder)
+        command = [options.duvet, "mcp"]
+        clock = Clock(options.runs, options.shared)
+        yield from started(command, folder, options.runs, clock, options.duvet)
+        yield from called(command, folder)
+        yield from over_http([*command, "--http", "0", "--rate", "0"], folder)
+
+    return show_figures(measure)
 
 
 def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet: str) -> Iterator[Figure]:
@@ -112,11 +121,11 @@ def started(command: Sequence[str], folder: Path, runs: int, clock: Clock, duvet
     cold = _least(command, folder, runs, lambda: forget(folder))
     settle([duvet, "report"], folder)
     kept = _least(command, folder, runs, lambda: None)
-    yield Figure("start to `initialize`, cold, cu", cold.greeting / unit, GREETED)
-    yield Figure("start to `initialize`, cu", kept.greeting / unit, GREETED)
-    yield Figure("start to `initialize`, ms on the clock", kept.wall * 1000, GREETED_AFTER)
-    yield Figure("start to the first tool, cold, cu", cold.answer / unit, FIRST_ANSWER)
-    yield Figure("start to the first tool, nothing changed, cu", kept.answer / unit, FIRST_ANSWER)
+    yield Figure("start to `initialize`, cold, cu", cold.greeting / unit, budgets.GREETED)
+    yield Figure("start to `initialize`, cu", kept.greeting / unit, budgets.GREETED)
+    yield Figure("start to `initialize`, ms on the clock", kept.wall * 1000, budgets.GREETED_AFTER)
+    yield Figure("start to the first tool, cold, cu", cold.answer / unit, budgets.FIRST_ANSWER)
+    yield Figure("start to the first tool, nothing changed, cu", kept.answer / unit, budgets.FIRST_ANSWER)
 
 
 class _Start(NamedTuple):
@@ -141,12 +150,11 @@ def _start(command: Sequence[str], folder: Path) -> _Start:
         server.greet()
         greeting, wall = server.cpu, time.perf_counter() - began
         server.begin()
-        _call(server, "coverage_summary", {})
+        call_tool(server, "coverage_summary", {})
         return _Start(greeting, wall, server.cpu)
 
 
 def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
-    """Each tool, and many calls of all of them."""
     with talking(command, folder) as server:
         server.greet()
         server.begin()
@@ -156,33 +164,40 @@ def called(command: Sequence[str], folder: Path) -> Iterator[Figure]:
 
 def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
     """The same as over pipes, and then many clients, in turn with those of a server that does nothing."""
-    with talking_http(command, folder) as server, talking_http([sys.executable, "-m", _IDLE], ROOT) as idle:
+    with (
+        talking_http(command, folder) as server,
+        talking_http([sys.executable, "-m", "tests.bench.idle"], ROOT) as idle,
+    ):
         yield from calls("http", server)
         tools = asked_of(server)
         loads = [(load(server, tools), load(idle, {"nothing": {}})) for _ in range(LOADS)]
         ratio = max(theirs.rate for _, theirs in loads) / max(ours.rate for ours, _ in loads)
-        yield Figure(f"http: {CLIENTS} clients, p99 in ms", min(ours.worst for ours, _ in loads) * 1000, CROWDED)
-        yield Figure(f"http: {CLIENTS} clients, answers of an idle server to one", ratio, CROWDED_RATE)
+        yield Figure(
+            f"http: {CLIENTS} clients, p99 in ms", min(ours.worst for ours, _ in loads) * 1000, budgets.CROWDED
+        )
+        yield Figure(f"http: {CLIENTS} clients, answers of an idle server to one", ratio, budgets.CROWDED_RATE)
 
 
 def calls(carrier: str, server: Server) -> Iterator[Figure]:
     """How each tool stands to a request that does nothing, and what remains of many calls."""
     tools = asked_of(server)
     for name, arguments in tools.items():
-        yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), CALLED)
+        yield from _called(f"{carrier}: {name}", _times(server, name, [arguments]), budgets.CALLED)
     for (name, what), several in cases(server).items():
-        budget = CALLED if what == RIGHT else CALLED_AT_WORST
+        budget = budgets.CALLED if what == RIGHT else budgets.CALLED_AT_WORST
         yield from _called(f"{carrier}: {name}, {what}", _times(server, name, several), budget)
     few = _memory_after(server, tools, FEW)
     yield Figure(
-        f"{carrier}: memory after {MANY:,} calls to {FEW:,}", _memory_after(server, tools, MANY - FEW) / few, ENDURED
+        f"{carrier}: memory after {MANY:,} calls to {FEW:,}",
+        _memory_after(server, tools, MANY - FEW) / few,
+        budgets.ENDURED,
     )
 
 
 def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -> Iterator[Figure]:
     idle, busy = times
     yield Figure(f"{name}, p50 in pings", statistics.median(busy) / statistics.median(idle), budget)
-    yield Figure(f"{name}, p99 in ms", sorted(busy)[-1 - CALLS // 100] * 1000, WORST_CALL)
+    yield Figure(f"{name}, p99 in ms", p99(busy) * 1000, budgets.WORST_CALL)
 
 
 def edited(server: Server, edit: Callable[[], None]) -> Figure:
@@ -191,12 +206,14 @@ def edited(server: Server, edit: Callable[[], None]) -> Figure:
     before = _cited(server)
     for _ in range(EDITS):
         edit()
-        waits.append(_seconds(lambda: _cited(server)))
+        waits.append(seconds_of(lambda: _cited(server)))
         after = _cited(server)
         if after == before:
             raise FailedError("an edit has not changed the answer")
         before = after
-    return Figure("stdio: edit on disk to changed answer, ms on the clock", statistics.median(waits) * 1000, CHANGED)
+    return Figure(
+        "stdio: edit on disk to changed answer, ms on the clock", statistics.median(waits) * 1000, budgets.CHANGED
+    )
 
 
 def _cited(server: Server) -> object:
@@ -216,33 +233,12 @@ def _times(server: Server, name: str, arguments: Sequence[Mapping[str, object]])
     idle: list[float] = []
     busy: list[float] = []
     for asked in islice(cycle(arguments), CALLS):
-        idle.append(_seconds(lambda: server.ask("ping", {})))
-        busy.append(_seconds(partial(_call, server, name, asked)))
+        idle.append(seconds_of(lambda: server.ask("ping", {})))
+        busy.append(seconds_of(partial(call_tool, server, name, asked)))
     return idle, busy
 
 
-def _seconds(do: Callable[[], object]) -> float:
-    began = time.perf_counter()
-    do()
-    return time.perf_counter() - began
-
-
 def _memory_after(server: Server, tools: Mapping[str, Mapping[str, object]], count: int) -> float:
-    names = list(tools)
-    for number in range(count):
-        name = names[number % len(names)]
-        _call(server, name, tools[name])
+    for name, arguments in islice(cycle(tools.items()), count):
+        call_tool(server, name, arguments)
     return server.memory
-
-
-def _call(server: Server, name: str, arguments: Mapping[str, object]) -> object:
-    return server.ask("tools/call", {"name": name, "arguments": arguments})
-
-
-def render(figures: Sequence[Figure]) -> str:
-    """A table, one line for each figure."""
-    rows = [
-        (one.name, f"{one.value:.2f}", f"{one.budget.goal:.2f}", f"{one.budget.gate:.2f}", one.verdict)
-        for one in figures
-    ]
-    return align([("the server", "measured", "goal", "gate", ""), *rows])

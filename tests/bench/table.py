@@ -15,41 +15,31 @@ PEER_HEADINGS = ("peer cu", "of peer")
 
 
 class Result(NamedTuple):
-    """One row, measured."""
-
     name: str
     budget: Budget
     cost: Cost
-    unit: float
-    """CPU seconds of the calibration in the same minute."""
-    before: Figure | None = None
-    """What the last committed run has measured."""
-    peer: Cost | None = None
-    """What another duvet took in the same minute."""
+    unit: float  # CPU seconds of the calibration in the same minute
+    before: Figure | None = None  # what the last committed run has measured
+    peer: Cost | None = None  # what another duvet took in the same minute
 
     @property
     def figure(self) -> Figure:
-        """The cost in units of the calibration."""
         return Figure(self.cost.cpu / self.unit, self.cost.memory)
 
     @property
     def of_peer(self) -> float | None:
-        """The time as a ratio to the other duvet's."""
         return self.cost.cpu / self.peer.cpu if self.peer else None
 
     @property
     def fits_memory(self) -> bool:
-        """Whether it stayed below the gate for memory."""
         return not self.budget.memory or self.cost.memory <= self.budget.memory
 
     @property
     def passes(self) -> bool:
-        """Whether it stayed below both gates."""
         return self.figure.cu <= self.budget.gate and self.fits_memory
 
     @property
     def verdict(self) -> str:
-        """How the cost stands to the budget and to the last time, in a few words."""
         slipped = slips(self.before, self.figure)
         return self._standing + (f", {' and '.join(slipped)} than before" if slipped else "")
 
@@ -63,7 +53,6 @@ class Result(NamedTuple):
 
 
 def render(results: Sequence[Result]) -> str:
-    """The table, numbers to the right."""
     with_peer = any(result.peer for result in results)
     headings = (*HEADINGS, *PEER_HEADINGS, "") if with_peer else (*HEADINGS, "")
     return align([headings, *(_cells(result, with_peer) for result in results)])

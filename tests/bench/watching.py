@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.budgets import PROJECTS, State
+from tests.bench.figures import p99
 from tests.bench.measure import FailedError, environment
 from tests.bench.table import align
-from tests.bench.trees import PAGE_CONFIG, Edit
-from tests.bench.workloads import make_tree
+from tests.bench.workloads import PAGE_CONFIG, Edit, make_tree
 
 EDITS = 50
-PAUSE = 0.2
-"""The most seconds between two edits: nobody edits in step with what looks for edits."""
-GATE = 0.3
-"""Seconds, for the projects of this size and smaller ones."""
+PAUSE = 0.2  # the most seconds between two edits: nobody edits in step with what looks for edits
+GATE = 0.3  # seconds, for the projects of this size and smaller ones
 GATED = ("s2n-tls-132053b", "h3-704b37a", "200 x 200")
 REPORTS = (".duvet/reports/report.json", ".duvet/snapshot.txt", ".duvet/reports/report.html")
 WAITS = "Watching for changes"
@@ -33,10 +31,8 @@ SUMMARY = ("PASS:", "FAIL:")
 class Wait(NamedTuple):
     """The seconds from the end of an edit to its answer."""
 
-    reports: float
-    """The last of the reports stands in its place."""
-    summary: float
-    """The last line of the summary has been read."""
+    reports: float  # the last of the reports stands in its place
+    summary: float  # the last line of the summary has been read
 
 
 class Row(NamedTuple):
@@ -48,7 +44,6 @@ class Row(NamedTuple):
 
     @property
     def passes(self) -> bool:
-        """Whether the answer came in time as a rule."""
         return self.gate is None or statistics.median(wait.summary for wait in self.waits) <= self.gate
 
 
@@ -79,7 +74,6 @@ def _rows(options: Namespace, scratch: Path) -> Iterator[Row]:
 def waits(
     command: Sequence[str], folder: Path, edit: Callable[[], None], count: int, pause: float = PAUSE
 ) -> list[Wait]:
-    """What is waited for each of so many edits."""
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -109,7 +103,6 @@ def _wait(process: subprocess.Popen[str], folder: Path, edit: Callable[[], None]
 
 
 def _read(process: subprocess.Popen[str], *starts: str) -> None:
-    """Read until a line begins like that."""
     assert process.stderr is not None
     lines: list[str] = []
     for line in process.stderr:
@@ -120,18 +113,12 @@ def _read(process: subprocess.Popen[str], *starts: str) -> None:
 
 
 def render(rows: Sequence[Row]) -> str:
-    """A table in milliseconds."""
     headings = ("edit to", "reports p50", "p99", "summary p50", "p99", "gate", "")
     return align([headings, *(_cells(row) for row in rows)])
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     columns = ([wait.reports for wait in row.waits], [wait.summary for wait in row.waits])
-    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), _p99(times))]
+    figures = [f"{value * 1000:.0f}" for times in columns for value in (statistics.median(times), p99(times))]
     gate = "-" if row.gate is None else f"{row.gate * 1000:.0f}"
     return row.name, *figures, gate, "good" if row.passes else "TOO SLOW"
-
-
-def _p99(times: Sequence[float]) -> float:
-    """What all but a hundredth stayed below."""
-    return sorted(times)[-1 - len(times) // 100]

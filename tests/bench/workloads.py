@@ -1,8 +1,11 @@
-"""What is measured: the rows of the table."""
+"""What is measured: the trees, and the rows of the table."""
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from fnmatch import fnmatch
 from functools import partial
@@ -12,7 +15,71 @@ from typing import NamedTuple
 from duvet.cli import COMMANDS
 from tests.bench.budgets import ASKED, EXTRACT, PROJECTS, QUESTIONS, START, Budget, Project, State
 from tests.bench.measure import nothing
-from tests.bench.trees import PAGE_CONFIG, Edit, Size, forget, make_generated, make_golden
+
+CONFIG = ".duvet/config.toml"
+PAGE_CONFIG = ".duvet/with-page.toml"
+CITATION = re.compile(r"(?:^[ \t]*(?://|\*)[=#].*\n)+", re.MULTILINE)
+
+
+class Size(NamedTuple):
+    requirements: int
+    sources: int
+    citations: int = 5  # in each source
+    per_document: int = 100  # requirements in each specification
+
+
+class Edit:
+    """A source that gains or loses a citation at each call, while all its other lines move on."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._text = path.read_text()
+        first = CITATION.search(self._text)
+        if first is None:
+            raise ValueError(f"{path} cites nothing")
+        self._citation = first[0]
+        self._edits = 0
+
+    def __call__(self) -> None:
+        """One more line each time, so that no run meets a text that an earlier one has seen."""
+        self._edits += 1
+        citation = self._citation if self._edits % 2 else ""
+        self._path.write_text(citation + "\n" * self._edits + self._text)
+
+
+def forget(folder: Path) -> None:
+    """Remove what duvet has kept from earlier runs."""
+    shutil.rmtree(folder / ".duvet" / "cache", ignore_errors=True)
+
+
+def make_golden(shared: Path, name: str, folder: Path) -> None:
+    shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
+    _configure(folder)
+
+
+def make_generated(shared: Path, size: Size, folder: Path) -> None:
+    command = [sys.executable, str(shared / "workload" / "gen.py"), str(folder), "--syntax", "duvet"]
+    sizes = [f"--{name.replace('_', '-')}={value}" for name, value in size._asdict().items()]
+    subprocess.run([*command, *sizes], check=True, capture_output=True)
+    _configure(folder)
+
+
+def _configure(folder: Path) -> None:
+    """One configuration without the page, and another one with it."""
+    config = (folder / CONFIG).read_text()
+    (folder / CONFIG).write_text(_with_reports(config, page=False))
+    (folder / PAGE_CONFIG).write_text(_with_reports(config, page=True))
+
+
+def _with_reports(config: str, *, page: bool) -> str:
+    """The configuration with JSON and the snapshot switched on, and the HTML page as asked."""
+    switch = f"[report.html]\nenabled = {str(page).lower()}"
+    config = re.sub(r"(?m)^\[report\.html\]\nenabled = true$", switch, config)
+    for report in ("json", "snapshot"):
+        if f"[report.{report}]" not in config:
+            config += f"\n[report.{report}]\nenabled = true\n"
+    return config
+
 
 RFC = "rfc8446.txt"
 
@@ -24,12 +91,10 @@ class Workload(NamedTuple):
     budget: Budget
     arguments: tuple[str, ...]
     folder: Path
-    prepare: Callable[[], None] = nothing
-    """Called before each run, and not measured."""
+    prepare: Callable[[], None] = nothing  # called before each run, and not measured
     settles: bool = False
     """Whether it is measured once the files that it reads are old enough to be trusted without being read."""
-    has_peers: bool = False
-    """Whether another duvet can do the same."""
+    has_peers: bool = False  # whether another duvet can do the same
 
 
 def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iterator[Workload]:
@@ -49,7 +114,6 @@ def workloads(shared: Path | None, scratch: Path, only: str, huge: bool) -> Iter
 
 
 def question_name(arguments: tuple[str, ...]) -> str:
-    """What the row of a question is called."""
     return f"{ASKED}, {' '.join(arguments)}"
 
 
@@ -97,7 +161,6 @@ def _preparation(project: Project, state: State, folder: Path) -> Callable[[], N
 
 
 def make_tree(name: str, shared: Path, folder: Path) -> None:
-    """The tree of a project with that name."""
     requirements, _, sources = name.partition(" x ")
     if sources:
         make_generated(shared, Size(int(requirements), int(sources)), folder)

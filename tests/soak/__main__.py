@@ -15,8 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.talking import resident
-from tests.bench.talking_http import serving_at
+from tests.bench.clients import resident, serving_at
 from tests.soak.clients import Tally, Where, questions, visit
 from tests.soak.workplace import EDITED, TOOLS, furnish, waiting
 

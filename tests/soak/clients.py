@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tests.bench.crowd import request_of
+from tests.bench.clients import request_of
 from tests.soak.workplace import Tools
 
 Where = tuple[str, int]

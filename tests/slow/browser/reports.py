@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tests.bench.trees import CONFIG, Size, make_generated
+from tests.bench.workloads import CONFIG, Size, make_generated
 from tests.cli.running import Done, run
 from tests.made import written
 from tests.slow.test_conformance import copy_with_links

@@ -1,4 +1,4 @@
-"""On real projects the tools say what the commands say, and say it as they promised."""
+"""On real projects the tools say what the commands say, and say it as their schemas promise."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from tests.cli.running import Run, runner
 from tests.slow.test_conformance import copy_with_links
 from tests.unit.tools.made import FILES, ask, context_in, every, value
 
-PROJECTS = ("made", "tea", "h3-704b37a", "s2n-tls-132053b")
 MADE = {"made": FILES, "tea": TEA_PROJECT}
 CLASSES = {
     "not started": "not_started",
@@ -32,7 +31,6 @@ CLASSES = {
     "needs tests": "partially_implemented",
     "done": "fully_implemented",
 }
-
 Row = dict[str, Any]
 
 
@@ -43,12 +41,17 @@ class Both:
         self.duvet = duvet
         self.context = context_in(folder)
 
-    def rows(self, *args: str) -> list[Row]:
+    def rows(self, *args: str) -> Any:
         """What a command lists."""
-        return list(json.loads(self.duvet(*args, "--format", "json").out))
+        return json.loads(self.duvet(*args, "--format", "json").out)
+
+    def brief(self, *args: str) -> list[Row]:
+        """What a tool says of requirements that a command lists."""
+        rows = self.rows(*args, "--limit", "0")
+        return [{name: row[name] for name in ("identifier", "full_path", "text")} for row in rows]
 
 
-@pytest.fixture(scope="module", params=PROJECTS)
+@pytest.fixture(scope="module", params=[*MADE, "h3-704b37a", "s2n-tls-132053b"])
 def both(request: pytest.FixtureRequest, duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Both:
     folder = tmp_path_factory.mktemp("both") / request.param
     if request.param in MADE:
@@ -59,30 +62,21 @@ def both(request: pytest.FixtureRequest, duvet_command: str, tmp_path_factory: p
     return Both(folder, runner(duvet_command, folder))
 
 
-def brief(rows: list[Row]) -> list[Row]:
-    """What a tool says of requirements that a command lists."""
-    return [{name: row[name] for name in ("identifier", "full_path", "text")} for row in rows]
-
-
-def test_uncited(both: Both) -> None:
+def test_uncited_requirements_and_search_results_are_those_of_the_commands(both: Both) -> None:
     ##= man/spec/trace.md#coverage
     ##= type=test
     ##% All commands, reports and tools MUST take their numbers from the same computation.
-    tool = "list_uncited_requirements"
-    assert every(both.context, tool) == brief(both.rows("uncited", "--limit", "0"))
-    must = brief(both.rows("uncited", "--limit", "0", "--level", "must"))
-    assert every(both.context, tool, level="MUST", limit=7) == must
+    uncited = partial(every, both.context, "list_uncited_requirements")
+    assert uncited() == both.brief("uncited")
+    assert uncited(level="MUST", limit=7) == both.brief("uncited", "--level", "must")
     for card in both.context.catalogue.specifications[:3]:
-        assert every(both.context, tool, spec=card.id) == brief(both.rows("uncited", "--limit", "0", "--spec", card.id))
-
-
-def test_search(both: Both) -> None:
+        assert uncited(spec=card.id) == both.brief("uncited", "--spec", card.id)
     for query in ("error handling", "must not", "pot", both.context.catalogue.ids[0][:12], "quite zebra error"):
-        expected = brief(both.rows("search", "--limit", "0", query))
-        assert every(both.context, "search_requirements", query=query) == expected
+        assert every(both.context, "search_requirements", query=query) == both.brief("search", query)
 
 
-def test_priorities(both: Both) -> None:
+def test_priorities_and_statuses_are_those_of_the_commands(both: Both) -> None:
+    rows = both.rows("prioritize", "--all", "--limit", "0")
     ranked = [
         {
             "full_path": row["full_path"],
@@ -90,41 +84,20 @@ def test_priorities(both: Both) -> None:
             "status": CLASSES[row["status"]],
             "todo_count": row["todo_count"],
         }
-        for row in both.rows("prioritize", "--all", "--limit", "0")
+        for row in rows
     ]
-    tool = "get_prioritized_requirements"
-    assert every(both.context, tool) == ranked
+    prioritized = partial(every, both.context, "get_prioritized_requirements")
+    assert prioritized() == ranked
     for status in sorted(set(CLASSES.values())):
-        assert every(both.context, tool, status=status) == [row for row in ranked if row["status"] == status]
-    assert every(both.context, tool, level="SHOULD") == [row for row in ranked if row["level"] == "SHOULD"]
-
-
-def test_status(both: Both) -> None:
-    for row in both.rows("prioritize", "--all", "--limit", "30"):
+        assert prioritized(status=status) == [row for row in ranked if row["status"] == status]
+    assert prioritized(level="SHOULD") == [row for row in ranked if row["level"] == "SHOULD"]
+    for row in rows[:30]:
         found = value(both.context, "get_requirement_status", req_identifier=row["full_path"])
         assert found["status"] == row["status"]
 
 
-def test_invalid(both: Both) -> None:
-    found = every(both.context, "list_invalid_citations")
-    problems = json.loads(both.duvet("validate", "--format", "json").out)["problems"]
-    told = [one for one in problems if one["severity"] == "error" and "DUV020" <= one["code"] < "DUV060"]
-    assert [one for one in told if not any(map(partial(is_about, one), found))] == []
-    # One problem of a file may be told once for many citations.
-    messages = {one["message"] for one in told}
-    assert [row for row in found if not any(message in row["error"] for message in messages)] == []
-    passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - {
-        (one["path"], one["line"]) for one in told
-    }
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
-    ##% cannot be read.
-    assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
-
-
 def is_about(problem: Row, row: Row) -> bool:
-    """Whether a row tells of a problem."""
+    """Whether a row of invalid citations reports a problem."""
     first = row["line_number"]
     last = first + row["comment_text"].count("\n")
     return (
@@ -134,17 +107,27 @@ def is_about(problem: Row, row: Row) -> bool:
     )
 
 
-def test_invalid_citations_are_invalid_one_by_one(both: Both) -> None:
+def test_invalid_citations_are_those_of_the_report_and_invalid_one_by_one(both: Both) -> None:
+    found = every(both.context, "list_invalid_citations")
+    problems = both.rows("validate")["problems"]
+    told = [one for one in problems if one["severity"] == "error" and "DUV020" <= one["code"] < "DUV060"]
+    assert [one for one in told if not any(map(partial(is_about, one), found))] == []
+    # One problem of a file may be reported once for many citations.
+    messages = {one["message"] for one in told}
+    assert [row for row in found if not any(message in row["error"] for message in messages)] == []
+    places = {(one["path"], one["line"]) for one in told}
+    passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - places
     ##= man/spec/mcp.md#tools
     ##= type=test
-    ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or as an
-    ##% entry of a requirement file, and with code around them.
-    for row in every(both.context, "list_invalid_citations"):
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
+    assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
+    for row in found:
         verdict = value(both.context, "validate_citation", citation=row["comment_text"])
         assert (verdict["valid"], verdict.get("error")) == (False, row["error"])
 
 
-def test_coverage(both: Both) -> None:
+def test_the_coverage_is_that_of_the_commands(both: Both) -> None:
     found = value(both.context, "coverage_summary")
     rows = both.rows("prioritize", "--all", "--limit", "0")
     assert states_in(found["total"]) == Counter(row["status"] for row in rows)
@@ -152,14 +135,14 @@ def test_coverage(both: Both) -> None:
         level = "" if one["level"] == "unspecified" else one["level"]
         assert states_in(one) == Counter(row["status"] for row in rows if (row["level"] or "") == level)
     for one in found["specifications"]:
-        shown = json.loads(both.duvet("show", one["id"], "--format", "json").out)
+        shown = both.rows("show", one["id"])
         levels = [{**level, "level": level["level"] or "unspecified"} for level in shown["levels"]]
         own = {"id": one["id"], **counted(shown["numbers"])}
         assert one == ({**own, "levels": tuple(map(counted, levels))} if levels else own)
 
 
 def states_in(counts: Row) -> Counter[str]:
-    """How many requirements are in each state, as commands tell it: what is not owed is done."""
+    """How many requirements are in each state; commands count excepted ones as done."""
     states = Counter({name: counts.get(name.replace(" ", "_"), 0) for name in CLASSES})
     states["done"] += counts.get("excepted", 0) + counts.get("not_applicable", 0)
     assert counts["requirements"] == states.total()
@@ -167,7 +150,7 @@ def states_in(counts: Row) -> Counter[str]:
 
 
 def counted(numbers: Row) -> Row:
-    """The numbers as the tool tells them."""
+    """The numbers without zeros, as the tool has them."""
     found = {name: number for name, number in numbers.items() if name != "applicable"}
     kept = {name: number for name, number in found.items() if number or (name == "percent" and number is not None)}
     return {"requirements": 0, **kept}
@@ -199,11 +182,7 @@ def calls(context: ProjectSnapshot) -> list[tuple[Tool, dict[str, object]]]:
     return [(registry.require(name), one) for name, several in arguments.items() for one in several]
 
 
-def test_results_are_what_the_schemas_say(both: Both) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
-    ##% `total` and `next_cursor`.
+def test_answers_are_small_and_conform_to_the_schemas(both: Both) -> None:
     for tool, arguments in calls(both.context):
         schema = output_schema(tool)
         Draft202012Validator.check_schema(schema)
@@ -212,10 +191,9 @@ def test_results_are_what_the_schemas_say(both: Both) -> None:
         if found.page:
             more = {"next_cursor": found.page.next_cursor} if found.page.next_cursor else {}
             content = {"result": content, "total": found.page.total, **more}
+        ##= man/spec/mcp.md#tools
+        ##= type=test
+        ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
+        ##% `total` and `next_cursor`.
         Draft202012Validator(schema).validate(json.loads(json.dumps(content)))
-
-
-def test_answers_are_small(both: Both) -> None:
-    for tool, arguments in calls(both.context):
-        if "limit" not in arguments:
-            assert len(msgspec_json.encode(ask(both.context, tool.name, arguments).value)) <= MAX_PAGE_BYTES
+        assert "limit" in arguments or len(msgspec_json.encode(found.value)) <= MAX_PAGE_BYTES

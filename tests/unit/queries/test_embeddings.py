@@ -130,7 +130,7 @@ def test_nothing_is_downloaded(tmp_path: Path) -> None:
 
 THREADS = """
 import os, sys
-import duvet.queries.vector_matrix
+import duvet.queries.vectors
 assert os.environ.get("OPENBLAS_NUM_THREADS") == (sys.argv[1] or None)
 """
 

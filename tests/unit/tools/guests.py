@@ -1,9 +1,8 @@
-"""Packs from elsewhere whose tools do what they shouldn't, and desks that have them called."""
+"""Installed packs whose tools misbehave, and a desk that calls them."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -39,40 +38,17 @@ async def echo_later(asked: Words, ctx: PluginCallContext) -> Said:
     return echo(asked, ctx)
 
 
-def burst(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    raise RuntimeError("secret of /etc/passwd")
+def raising(make: Callable[[], BaseException]) -> Callable[[Words, PluginCallContext], NoReturn]:
+    """A handler that raises what is made when it is called."""
+
+    def handler(asked: Words, ctx: PluginCallContext) -> NoReturn:
+        raise make()
+
+    return handler
 
 
-def give_up(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    raise asyncio.CancelledError
-
-
-def time_out(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    raise TimeoutError
-
-
-def complain(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    raise ToolError("what", object())  # type: ignore[arg-type]
-
-
-def deplore(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    raise DuvetError("no", path=5)  # type: ignore[arg-type]
-
-
-def leave(asked: Words, ctx: PluginCallContext) -> NoReturn:
-    sys.exit("secret")
-
-
-def lie(asked: Words, ctx: PluginCallContext) -> object:
-    return {"sayd": 5}
-
-
-def odd(asked: Words, ctx: PluginCallContext) -> object:
-    return ToolAnswer(value=object())
-
-
-def huge(asked: Words, ctx: PluginCallContext) -> Said:
-    return Said("x" * (5 << 20))
+def returning(answer: object) -> Callable[[Words, PluginCallContext], object]:
+    return lambda asked, ctx: answer
 
 
 def ask_others(asked: Words, ctx: PluginCallContext) -> Said:
@@ -113,28 +89,26 @@ def tool(name: str, handler: Any, scope: Scope = Scope.READER, **more: Any) -> T
     )
 
 
-GUESTS = [
-    tool(one.__name__, one)
-    for one in (
-        echo,
-        echo_later,
-        burst,
-        give_up,
-        time_out,
-        complain,
-        deplore,
-        leave,
-        lie,
-        odd,
-        huge,
-        ask_others,
-        itself,
-    )
-]
+HANDLERS: Mapping[str, Any] = {
+    "echo": echo,
+    "echo_later": echo_later,
+    "ask_others": ask_others,
+    "itself": itself,
+    "burst": raising(lambda: RuntimeError("secret of /etc/passwd")),
+    "give_up": raising(asyncio.CancelledError),
+    "time_out": raising(TimeoutError),
+    "complain": raising(lambda: ToolError("what", object())),  # type: ignore[arg-type]
+    "deplore": raising(lambda: DuvetError("no", path=5)),  # type: ignore[arg-type]
+    "leave": raising(lambda: SystemExit("secret")),
+    "lie": returning({"sayd": 5}),
+    "odd": returning(ToolAnswer(value=object())),
+    "huge": returning(Said("x" * (5 << 20))),
+}
+GUESTS = [tool(name, handler) for name, handler in HANDLERS.items()]
 
 
 class Guesthouse:
-    """A desk with a pack from elsewhere, and what it saw."""
+    """A desk with an installed pack, and the calls and the progress that it saw."""
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import MemoryTree
+from tests.cli.made_tea import TEA_PROJECT
 
 URL = "https://www.rfc-editor.org/rfc/rfc2324"
 RFC_FILE = ".duvet/specifications/www.rfc-editor.org/rfc/rfc2324.txt"
@@ -95,7 +96,6 @@ fn checks() {}
 //# The lid MUST
 """
 FILES = {".duvet/config.toml": CONFIG, RFC_FILE: RFC, "docs/pot.md": POT, "src/main.rs": MAIN}
-
 _REGISTRY = Registry()
 Result = TypeVar("Result")
 
@@ -134,6 +134,9 @@ def context_in(folder: Path, page_size: int = 50) -> ProjectSnapshot:
     """One of a project on disk."""
     project = Project(str(folder))
     return ProjectSnapshot(project, project.catalogue, page_size)
+
+
+TEA = context_of(TEA_PROJECT)
 
 
 def ask(context: ProjectSnapshot, name: str, arguments: dict[str, object] | None = None) -> ToolAnswer:

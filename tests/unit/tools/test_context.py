@@ -1,4 +1,4 @@
-"""One reading of a project, and what it keeps."""
+"""A snapshot of a project: what it keeps, and which files it can read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from duvet.tools.tool import ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
-from tests.unit.tools.made import FILES, ask, context_of
+from tests.unit.tools.made import FILES, ask, context_in, context_of
 
 
-def test_what_is_made_once_is_kept(context: ProjectSnapshot) -> None:
+def test_a_value_is_made_once(context: ProjectSnapshot) -> None:
     made: list[int] = []
 
     def make_one(asked: ProjectSnapshot) -> int:
@@ -30,7 +30,7 @@ def test_what_is_made_once_is_kept(context: ProjectSnapshot) -> None:
     assert [context.once(make_one), context.once(make_one), made] == [8, 8, [8]]
 
 
-def test_an_open_index_answers_like_another(context: ProjectSnapshot) -> None:
+def test_an_index_answers_in_every_thread(context: ProjectSnapshot) -> None:
     index = RequirementIndex(context.catalogue, context.memory)
     plain = RequirementIndex(context.catalogue, context.memory)
     answers: list[dict[int, float]] = []
@@ -41,11 +41,14 @@ def test_an_open_index_answers_like_another(context: ProjectSnapshot) -> None:
     assert [index.matches("handling"), index.marks("hot", [4])] == [plain.matches("handling"), plain.marks("hot", [4])]
 
 
-def test_an_open_index_is_closed_with_what_holds_it() -> None:
-    others = _open_indexes()
+def test_an_index_is_closed_with_its_snapshot() -> None:
+    def open_indexes() -> list[RequirementIndex]:
+        return [one for one in gc.get_objects() if isinstance(one, RequirementIndex)]
+
+    others = open_indexes()
     context = context_of(FILES)
     ask(context, "search_requirements", {"query": "hot"})
-    (index,) = [one for one in _open_indexes() if one not in others]
+    (index,) = [one for one in open_indexes() if one not in others]
     table = index._connection
     del context, index
     gc.collect()
@@ -53,20 +56,14 @@ def test_an_open_index_is_closed_with_what_holds_it() -> None:
         table.execute("SELECT 1")
 
 
-def _open_indexes() -> list[RequirementIndex]:
-    return [one for one in gc.get_objects() if isinstance(one, RequirementIndex)]
-
-
 def test_a_file_is_read_once(tmp_path: Path) -> None:
-    folder = make(tmp_path, FILES)
-    project = Project(str(folder))
-    files = ProjectSnapshot(project, project.catalogue, 50).files
+    files = context_in(make(tmp_path, FILES)).files
     before = files.text("src/main.rs")
-    (folder / "src/main.rs").unlink()
+    (tmp_path / "src/main.rs").unlink()
     assert files.text("src/main.rs") is before
 
 
-def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
+def test_names_that_clients_make_up_are_not_recorded(tmp_path: Path) -> None:
     tree = RecordedTree(DiskTree(str(make(tmp_path, FILES))))
     project = Project(str(tmp_path), tree=tree)
     context = ProjectSnapshot(project, project.catalogue, 50)
@@ -92,22 +89,19 @@ def test_names_that_clients_make_up_are_not_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "written", ["{0}/outside.md", "../outside.md", "{0}/project/../outside.md:1", "link/outside.md"]
 )
-@pytest.mark.parametrize("tool", ["get_requirement", "search_requirements"])
-def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str) -> None:
+@pytest.mark.parametrize(("tool", "name"), [("get_requirement", "reference"), ("search_requirements", "query")])
+def test_files_outside_the_project_are_not_revealed(tmp_path: Path, tool: str, name: str, written: str) -> None:
     ##= man/spec/mcp.md#tools
     ##= type=test
     ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
     ##% outside exists.
     (tmp_path / "project").mkdir()
-    project = Project(str(make(tmp_path / "project", FILES)))
+    context = context_in(make(tmp_path / "project", FILES))
     (tmp_path / "project/link").symlink_to(tmp_path)
-    context = ProjectSnapshot(project, project.catalogue, 50)
-    asked = written.format(tmp_path)
 
     def answer() -> object:
         try:
-            (given,) = {"get_requirement": ["reference"], "search_requirements": ["query"]}[tool]
-            return ask(context, tool, {given: asked})
+            return ask(context, tool, {name: written.format(tmp_path)})
         except ToolError as error:
             return error.code, error.message, error.hint
 
@@ -116,7 +110,7 @@ def test_nobody_is_told_of_files_outside(tmp_path: Path, tool: str, written: str
     assert answer() == before
 
 
-def test_a_file_without_annotations_is_known(tmp_path: Path) -> None:
-    project = Project(str(make(tmp_path, FILES | {"src/lib.rs": "fn brew() {}\n"})))
+def test_a_file_without_annotations_is_named_as_such() -> None:
+    context = context_of({**FILES, "src/lib.rs": "fn brew() {}\n"})
     with pytest.raises(ToolError, match=r"there is no annotation in .src/lib\.rs"):
-        ask(ProjectSnapshot(project, project.catalogue, 50), "get_requirement", {"reference": "src/lib.rs"})
+        ask(context, "get_requirement", {"reference": "src/lib.rs"})

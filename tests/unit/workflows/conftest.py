@@ -1,10 +1,22 @@
-"""What asynchronous tests run on."""
+"""A project with recipes, and the library that asynchronous tests run on."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+
+from tests.unit.workflows.recipes.made import Kitchen
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture
+def kitchen(tmp_path: Path) -> Iterator[Kitchen]:
+    found = Kitchen(tmp_path)
+    yield found
+    found.knowledge.close()

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from duvet.config.workflow_tables import VariableType as Kind
-from duvet.workflows.workflow import Capture, Check, Variable, WaitStep, Workflow
-from tests.unit.workflows.checking import ask, faults, search
-from tests.unit.workflows.made import text, tool, workflow
-from tests.unit.workflows.test_plain import nested
+from duvet.workflows.workflow import Capture, Check, Step, Variable, Workflow
+from tests.unit.workflows.made import ask, faults, search, text, tool, waiting, workflow
+from tests.unit.workflows.test_references import nested
+
+
+def calling(name: str, *called: str) -> Workflow:
+    return workflow(*(tool(f"s{number}", f"workflow.{one}") for number, one in enumerate(called)), name=name)
 
 
 def test_nothing_is_wrong() -> None:
@@ -22,7 +29,7 @@ def test_nothing_is_wrong() -> None:
         first,
         ask(prompt="${captures.c} ${steps.a-b.status}", params={"maxTokens": 9}, model="openai/any"),
         ask(id="b", model="local/tiny", system="${vars}"),
-        WaitStep(id="w", tool="search", params={"query": "a"}, until=Check(path="total", equals=1), interval=1),
+        waiting("search", Check(path="total", equals=1), id="w", params={"query": "a"}),
         tool("o", "workflow.other", params={"of-what": "tea"}),
         tool("p", "workflow_other", params={"of-what": "${captures.c}"}),
     )
@@ -53,16 +60,125 @@ def test_everything_that_is_wrong_is_listed() -> None:
     ]
 
 
-def test_a_wait_for_what_writes() -> None:
+UNKNOWN: list[tuple[Step, str, str, str]] = [
+    (tool("s", "serch"), "tool", 'there is no tool "serch"', "did you mean search?"),
+    (tool("s", "zzz"), "tool", 'there is no tool "zzz"', ""),
+    (
+        tool("s", "workflow.othr"),
+        "tool",
+        'there is no tool "workflow.othr"',
+        "did you mean workflow.other or workflow.w?",
+    ),
+    (waiting("serch", Check(path="a", exists=True)), "wait.tool", 'there is no tool "serch"', "did you mean search?"),
+    (search(params={"query": "a", "mots": 1}), "params.mots", 'search has no argument "mots"', "did you mean most?"),
+    (
+        search(params={"query": "a", "x": 1}),
+        "params.x",
+        'search has no argument "x"',
+        "there are query, most, level, paths",
+    ),
+    (
+        tool("s", "workflow.other", params={"of-what": "", "of_what": ""}),
+        "params.of_what",
+        'workflow.other has no argument "of_what"',
+        "did you mean of-what?",
+    ),
+    (ask(model="sumarize"), "model", 'there is no model "sumarize"', "did you mean summarize?"),
+    (ask(model="local/big"), "model", 'there is no model "local/big"', "did you mean local/tiny?"),
+    (ask(model="x"), "model", 'there is no model "x"', "name a provider, or a task of routing"),
+    (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "there are maxTokens, temperature"),
+    (ask(params={"maxTokens": 0}), "params.maxTokens", "expected int >= 1", ""),
+    (ask(params={"temperature": "hot"}), "params.temperature", "expected float, got str", ""),
+    (
+        search(params={"query": "${vars.qery}"}),
+        "params.query",
+        '"${vars.qery}": there is no vars.qery',
+        "did you mean query?",
+    ),
+    (ask(prompt="a ${steps.b.result}"), "prompt", '"${steps.b.result}": there is no steps.b', ""),
+    (ask(system="${captures.b}"), "system", '"${captures.b}": there is no captures.b', ""),
+    (ask(prompt="${captures.x}" * 5_000), "prompt", '"${captures.x}": there is no captures.x', ""),
+    (ask(prompt="${env.x}"), "prompt", '"${env.x}" begins with none of vars, steps, captures, result', ""),
+    (
+        ask(prompt="${result.x}"),
+        "prompt",
+        '"${result.x}" is for what is expected and captured',
+        "${steps.ID.result} is the result of a step",
+    ),
+    (
+        search(asserts=[Check(path="vars.x", equals="${vars.query}")]),
+        "assert[0].path",
+        '"vars.x": there is no vars.x',
+        "there are query",
+    ),
+    (
+        search(capture=[Capture("c", "a..b")]),
+        "capture[0].path",
+        '"a..b" is no path',
+        'write it as in result.items[0]["a.b"]',
+    ),
+    (tool("s", "workflow.w"), "tool", "w calls itself: w > w", ""),
+]
+
+
+@pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
+def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
     ##= type=test
     ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
     ##% tools that write.
+    assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
+
+
+CONSTANTS: list[tuple[dict[str, Any], str, str]] = [
+    ({}, "", "search needs the argument query"),
+    ({"query": None}, "", "search needs the argument query"),
+    ({"query": 1}, ".query", "expected str, got int"),
+    ({"query": "a", "most": 0}, ".most", "expected int >= 1"),
+    ({"query": "a", "most": True}, ".most", "expected int, got bool"),
+    ({"query": "a", "level": "must"}, ".level", "invalid enum value 'must'"),
+    ({"query": "a", "paths": ["a", 1]}, ".paths", "expected str, got int - at $[1]"),
+    ({"query": {"a": "b"}}, ".query", "expected str, got object"),
+]
+
+
+@pytest.mark.parametrize(("params", "path", "message"), CONSTANTS, ids=range(len(CONSTANTS)))
+def test_a_constant_of_the_wrong_type_is_reported_and_a_reference_is_not(
+    params: dict[str, Any], path: str, message: str
+) -> None:
+    assert faults(search(params=params)) == [(f"steps[0].params{path}", message, "")]
+    filled = {name: "${vars.x}" for name in ("query", *params)}
+    assert faults(search(params=filled), variables={"x": text("")}) == []
+
+
+def test_a_reference_to_a_later_step_is_reported() -> None:
+    found = faults(
+        search("a", params={"query": "${steps.a.result} ${steps.b.result} ${captures.c}"}),
+        search("b", params={"query": "${captures.c}"}, capture=[Capture("c", "captures.c")]),
+        outputs={"x": "${captures.c} ${steps.a.reslt}"},
+    )
+    later, captured = "that step is not done then", "it is captured later"
+    assert found == [
+        *(
+            (path, f'"{name}": {message}', "move the step up")
+            for path, name, message in (
+                ("steps[0].params.query", "${steps.a.result}", later),
+                ("steps[0].params.query", "${steps.b.result}", later),
+                ("steps[0].params.query", "${captures.c}", captured),
+                ("steps[1].params.query", "${captures.c}", captured),
+                ("steps[1].capture[0].path", "captures.c", captured),
+            )
+        ),
+        ("outputs.x", '"${steps.a.reslt}": a step has result and status', ""),
+    ]
+
+
+def test_a_wait_for_a_tool_that_writes_is_a_warning() -> None:
     until = Check(path="a", exists=True)
     found = faults(
-        WaitStep(id="a", tool="write", params={"query": "a"}, until=until, interval=1),
-        WaitStep(id="b", tool="workflow.other", params={"of-what": "a"}, until=until, interval=1),
-        WaitStep(id="c", tool="workflow.w", until=until, interval=1),
+        waiting("write", until, id="a", params={"query": "a"}),
+        waiting("workflow.other", until, id="b", params={"of-what": "a"}),
+        waiting("workflow.w", until, id="c"),
     )
     message = " writes, and is called again and again"
     assert found == [
@@ -71,66 +187,45 @@ def test_a_wait_for_what_writes() -> None:
         ("steps[2].wait.tool", f"workflow.w{message}", "warning"),
         ("steps[2].wait.tool", "w calls itself: w > w", ""),
     ]
-    reading = WaitStep(id="a", tool="workflow.b", until=until, interval=1)
-    assert faults(reading, others=(calling("b", "c"), calling("c", "b"))) == []
+    assert faults(waiting("workflow.b", until), others=(calling("b", "c"), calling("c", "b"))) == []
 
 
-def calling(name: str, *called: str) -> Workflow:
-    return workflow(*(tool(f"s{number}", f"workflow.{one}") for number, one in enumerate(called)), name=name)
-
-
-def test_workflows_that_call_themselves() -> None:
-    ##= man/spec/workflows.md#limits
-    ##= type=test
-    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
-    ##% than five deep.
-    assert faults(tool("a", "workflow.w")) == [("steps[0].tool", "w calls itself: w > w", "")]
+def test_workflows_that_call_themselves_are_reported() -> None:
     others = (calling("b", "c"), calling("c", "d", "w"), calling("d", "d"))
     assert faults(tool("a", "workflow_b"), others=others) == [("steps[0].tool", "w calls itself: w > b > c > w", "")]
     assert faults(tool("a", "workflow.d"), others=others) == []
     chain = [calling(f"n{number}", f"n{number + 1}") for number in range(9)]
     message = "workflows stand in each other 6 deep, 5 is the most: w > n1 > n2 > n3 > n4 > n5"
     assert faults(tool("a", "workflow.n1"), others=[*chain, calling("n9")]) == [("steps[0].tool", message, "")]
-    # Ten to the power of a hundred ways are not walked.
+    # Not each of a hundred to the power of four ways is walked.
     wide = [calling(f"n{number}", *[f"n{number + 1}"] * 100) for number in range(3)]
     assert faults(tool("a", "workflow.n0"), others=[*wide, calling("n3")]) == []
 
 
-def test_what_is_too_much() -> None:
-    steps = [search(f"s{number}") for number in range(101)]
-    assert faults(*steps) == [
+def test_too_many_steps_and_too_large_values_are_reported() -> None:
+    assert faults(*(search(f"s{number}") for number in range(101))) == [
         ("steps", "there are 101 steps; 100 is the most", "let one workflow call another"),
     ]
-    deep = "it is nested deeper than 64 levels, or holds too many values"
+    deep = nested(99)
     found = faults(
-        search(
-            params={"query": nested(5_000)}, expect={"a": nested(5_000)}, asserts=[Check(path="a", equals=nested(99))]
-        ),
+        search(params={"query": nested(5_000)}, expect={"a": nested(5_000)}, asserts=[Check(path="a", equals=deep)]),
         ask(prompt="x" * 1_000_000),
-        WaitStep(
-            id="w", tool="search", until=Check(path="a", not_equals=nested(99)), interval=1, params={"a": nested(99)}
-        ),
-        variables={"v": Variable(Kind.ARRAY, "", nested(99))},
-        outputs={"o": nested(99)},
+        waiting("search", Check(path="a", not_equals=deep), id="w", params={"a": deep}),
+        variables={"v": Variable(Kind.ARRAY, "", deep)},
+        outputs={"o": deep},
     )
+    too_deep = "it is nested deeper than 64 levels, or holds too many values"
+    inside = ("params", "expect", "assert[0]")
     assert found == [
-        ("variables.v.default", deep, ""),
-        ("steps[0].params", deep, ""),
-        ("steps[0].expect", deep, ""),
-        ("steps[0].assert[0]", deep, ""),
+        ("variables.v.default", too_deep, ""),
+        *((f"steps[0].{key}", too_deep, "") for key in inside),
         ("steps[1].prompt", "it has more than 1,000,000 bytes", ""),
-        ("steps[2].wait.params", deep, ""),
-        ("steps[2].wait.until", deep, ""),
-        ("outputs", deep, ""),
+        *((f"steps[2].wait.{key}", too_deep, "") for key in ("params", "until")),
+        ("outputs", too_deep, ""),
     ]
 
 
-def test_a_reference_is_told_once() -> None:
-    found = faults(ask(prompt="${captures.x}" * 5_000))
-    assert found == [("steps[0].prompt", '"${captures.x}": there is no captures.x', "")]
-
-
-def test_names_without_end_are_cut() -> None:
+def test_long_names_are_cut() -> None:
     long = "x" * 100_000
     found = faults(
         tool("a", long), ask(model=long, prompt=f"${{vars.{long}}}"), search("c", params={long: 1, "query": ""})

@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+import anyio
 import pytest
+from msgspec import json, to_builtins
 
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.errors import DuvetError
+from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest
-from duvet.workflows.workflow import FailureCode, ModelStep, StepRun, Variable, WorkflowFailure, WorkflowRun
-from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, tool, why, workflow
+from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
+from duvet.workflows.workflow import (
+    Capture,
+    Check,
+    FailureCode,
+    ModelStep,
+    Step,
+    StepRun,
+    ToolStep,
+    Variable,
+    Workflow,
+    WorkflowFailure,
+    WorkflowRun,
+)
+from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
+LONGEST = 10
+"""What takes more seconds hangs."""
+RESULT = {"status": "ok", "n": 1, "none": None, "flag": True, "items": [{"id": "a.b", "k.l": []}], "result": "inner"}
 
 
-def failing(arguments: Mapping[str, Any]) -> Any:
-    raise ToolError(ErrorCode.NOT_FOUND, "there is no cup", "did you mean mug?")
+def asking(*checks: Check, **more: Any) -> ToolStep:
+    """A step with the result above."""
+    return tool("look", params=RESULT, asserts=checks, **more)
 
 
-def failing_otherwise(arguments: Mapping[str, Any]) -> Any:
-    raise DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
+def raising(error: Exception) -> Callable[[Any], Any]:
+    def fail(asked: Any) -> Any:
+        raise error
+
+    return fail
 
 
-async def test_steps_are_done_in_their_order() -> None:
+async def test_steps_run_in_their_order_and_are_recorded() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
@@ -62,67 +84,119 @@ async def test_steps_are_done_in_their_order() -> None:
     assert log == [found]
 
 
+async def test_captures_are_known_to_later_steps_and_outputs() -> None:
+    first = asking(capture=[Capture("all", "result"), Capture("first", "items[0].id")])
+    second = tool("use", params={"id": "${captures.first}", "n": "${captures.all.n}"})
+    outputs = {"id": "${captures.first}", "also": ["${steps.use.result.n} of ${steps.use.status}"]}
+    found = await ran(first, second, outputs=outputs)
+    assert (found.status, found.outputs) == ("success", {"id": "a.b", "also": ["1 of success"]})
+    assert found.steps[1].result == {"id": "a.b", "n": 1}
+
+
+async def test_names_of_any_kind() -> None:
+    odd = 'a"]}.\n\x1b[31m日本'
+    found = await ran(
+        tool("é", params={odd: {"$${": "ok"}, "n": 1}),
+        tool("b", params={"x": '${steps.é.result["a\\"]}.\\n\\u001b[31m日本"]}'}),
+        outputs={odd: "${steps.b.result.x}"},
+    )
+    assert (found.error, found.outputs) == (None, {odd: {"$${": "ok"}})
+
+
 async def test_after_a_failure_steps_are_skipped() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
-    ##% code, the message and the hint of that failure.
-    world = World({"echo": echo, "failing": failing})
+    world = World({"echo": echo, "failing": raising(ToolError(ErrorCode.NOT_FOUND, "no cup", "did you mean mug?"))})
     found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
     assert states(found) == [
         ("a", "success", ""),
-        ("b", "error", "failing: there is no cup"),
+        ("b", "error", "failing: no cup"),
         ("c", "skipped", ""),
         ("d", "skipped", ""),
     ]
     assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
-    assert found.error == WorkflowFailure(
-        code=FailureCode.TOOL_FAILED,
-        step="b",
-        message="failing: there is no cup",
-        hint="did you mean mug?",
-        cause="not_found",
-    )
+    code = FailureCode.TOOL_FAILED
+    hint = "did you mean mug?"
+    assert found.error == WorkflowFailure(code=code, step="b", message="failing: no cup", hint=hint, cause="not_found")
 
 
-async def test_other_errors_of_tools() -> None:
-    world = World({"a": failing_otherwise, "b": lambda _: object(), "c": lambda _: "x" * 16_000_001})
-    assert why(await ran(tool("s", "a"), world=world)) == (
-        "tool_failed",
-        "s",
-        "a: a.md:3: the file is gone",
-        "bring it back",
-        "upstream_error",
-    )
-    message = "b: the answer is no JSON: Encoding objects of type object is unsupported"
-    assert why(await ran(tool("s", "b"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
-    message = "c: the answer has more than 16,000,000 bytes"
-    assert why(await ran(tool("s", "c"), world=world)) == ("tool_failed", "s", message, "", "upstream_error")
+ASK = ModelStep(id="s", model="a/b", prompt="?")
+NO_JSON = "the answer is no JSON: Encoding objects of type object is unsupported"
+KNOWS = "a model knows maxTokens and temperature"
+PATH = 'write it as in result.items[0]["a.b"]'
+WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
+    (tool("s", "gone"), ("tool_failed", "gone: a.md:3: the file is gone", "bring it back", "upstream_error")),
+    (tool("s", "odd"), ("tool_failed", f"odd: {NO_JSON}", "", "upstream_error")),
+    (tool("s", "huge"), ("tool_failed", "huge: the answer has more than 16,000,000 bytes", "", "upstream_error")),
+    (ASK, ("model_failed", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")),
+    (
+        ModelStep(id="s", model="a", prompt="?", params={"maxTokens": 0}),
+        ("invalid_request", "params: Expected int >= 1 - at $.maxTokens", KNOWS, ""),
+    ),
+    (
+        ModelStep(id="s", model="a", prompt="?", params={"temperature": "hot"}),
+        ("invalid_request", "params: Expected float | null, got str - at $.temperature", KNOWS, ""),
+    ),
+    (
+        ModelStep(id="s", model="a", prompt="?", params={"topP": 1}),
+        ("invalid_request", "params: Object contains unknown field topP", KNOWS, ""),
+    ),
+    (
+        tool("s", params={"q": ["${steps.before.result.x}"]}),
+        (
+            "invalid_request",
+            "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x",
+            "there are status",
+            "",
+        ),
+    ),
+    (
+        tool("s", params=RESULT, expect={"result.status": "ok", "n": 1, "items": []}),
+        ("assert_failed", 'items is [{"id":"a.b","k.l":[]}]; it was to be []', "", ""),
+    ),
+    (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: "a b" is no path', PATH, "")),
+    (
+        tool("s", params=RESULT, capture=[Capture("x", "n"), Capture("y", "items[3].id")]),
+        (
+            "assert_failed",
+            "capture[1].path: items[3].id: there is no result.items[3]",
+            "result.items is a list of 1",
+            "",
+        ),
+    ),
+    (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: "a b" is no path', PATH, "")),
+]
 
 
-async def test_a_reference_that_leads_nowhere_names_step_and_key() -> None:
-    world = World({"echo": echo})
-    found = await ran(tool("a"), tool("b", params={"q": ["${steps.a.result.x}"]}), world=world)
-    assert why(found) == (
-        "invalid_request",
-        "b",
-        "params.q[0]: ${steps.a.result.x}: there is no steps.a.result.x",
-        "steps.a.result is empty",
-        "",
-    )
-    assert len(world.calls) == 1
+@pytest.mark.parametrize(("step", "expected"), WRONG_STEPS, ids=range(len(WRONG_STEPS)))
+async def test_a_step_fails_with_code_message_hint_and_cause(step: Step, expected: tuple[str, str, str, str]) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
+    ##% code, the message and the hint of that failure.
+    gone = DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
+    tools = {"echo": echo, "gone": raising(gone), "odd": lambda _: object(), "huge": lambda _: "x" * 16_000_001}
+    world = World(tools, raising(ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")))
+    found = await ran(tool("before", params={"status": "ok"}), step, tool("c"), world=world)
+    code, message, hint, cause = expected
+    assert why(found) == (code, "s", message, hint, cause)
+    assert states(found) == [("before", "success", ""), ("s", "error", message), ("c", "skipped", "")]
+
+
+async def test_a_model_that_raises_another_error() -> None:
+    found = await ran(ASK, world=World({}, raising(DuvetError("nobody answers"))))
+    assert why(found) == ("model_failed", "s", "a/b: nobody answers", "", "upstream_error")
+
+
+async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
+    found = await ran(tool("a"), outputs={"x": "${captures.x}"})
+    message = "outputs.x: ${captures.x}: there is no captures.x"
+    assert why(found) == ("invalid_request", "", message, "captures is empty", "")
+    assert (found.status, found.outputs, states(found)) == ("error", {}, [("a", "success", "")])
 
 
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% The warnings of tools and models MUST be warnings of the run.
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
@@ -150,39 +224,25 @@ async def test_a_model_is_asked() -> None:
     assert found.warnings == ["ask: main/a did not answer"]
 
 
-async def test_a_model_that_fails() -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
-    ##% code, the message and the hint of that failure.
-    def refuse(asked: ModelStepRequest) -> ModelStepAnswer:
-        raise ToolError(ErrorCode.UNAUTHORIZED, "the key is wrong", "set OPENAI_API_KEY")
-
-    def vanish(asked: ModelStepRequest) -> ModelStepAnswer:
-        raise DuvetError("nobody answers")
-
-    ask = ModelStep(id="ask", model="a/b", prompt="?")
-    found = await ran(ask, tool("b"), world=World({}, refuse))
-    assert why(found) == ("model_failed", "ask", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")
-    assert states(found)[1] == ("b", "skipped", "")
-    found = await ran(ask, world=World({}, vanish))
-    assert why(found) == ("model_failed", "ask", "a/b: nobody answers", "", "upstream_error")
+async def test_warnings_of_tools_are_warnings_of_the_run() -> None:
+    world = World({"echo": lambda _: StepResult({"x": 1}, ["half of it", "y" * 600]), "quiet": echo})
+    expecting = tool("c", expect={"x": 2})
+    found = await ran(tool("a"), tool("b", "quiet"), expecting, world=world)
+    cut = f"{'y' * 497}…"
+    assert found.warnings == ["a: half of it", f"a: {cut}", "c: half of it", f"c: {cut}"]
+    assert why(found)[0] == "assert_failed"
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"maxTokens": 0}, "params: Expected int >= 1 - at $.maxTokens"),
-        ({"temperature": "hot"}, "params: Expected float | null, got str - at $.temperature"),
-        ({"topP": 1}, "params: Object contains unknown field topP"),
-    ],
-)
-async def test_params_of_a_model_that_it_does_not_know(params: dict[str, Any], message: str) -> None:
-    found = await ran(ModelStep(id="ask", model="a", prompt="?", params=params))
-    assert why(found) == ("invalid_request", "ask", message, "a model knows maxTokens and temperature", "")
+async def test_warnings_of_a_call_of_an_earlier_round_are_repeated() -> None:
+    rounds = CallState()
+    world = World({"echo": lambda _: StepResult(1, ["half of it"])})
+    for _ in range(2):
+        found = await run_workflow(workflow(tool("a")), {}, world, timing=Clock(), journal=CallJournal(rounds))
+        assert found.warnings == ["a: half of it"]
+    assert len(world.calls) == 1
 
 
-async def test_progress_only_grows() -> None:
+async def test_each_step_and_the_end_are_announced() -> None:
     ##= man/spec/workflows.md#steps
     ##= type=test
     ##% The engine MUST announce each step before it begins, and the end of the run.
@@ -199,11 +259,7 @@ async def test_progress_only_grows() -> None:
     assert [len(step.result) for step in found.steps] == [4, 5]
 
 
-async def test_a_hundred_steps_and_no_more() -> None:
-    ##= man/spec/workflows.md#limits
-    ##= type=test
-    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
-    ##% than five deep.
+async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
     world = World({"echo": echo})
     steps = [tool(f"s{number}", params={"n": number}) for number in range(101)]
     found = await ran(*steps[:100], world=world)
@@ -213,11 +269,244 @@ async def test_a_hundred_steps_and_no_more() -> None:
     assert len(world.calls) == 100 and {step.status for step in found.steps} == {"skipped"}
 
 
-async def test_names_of_any_kind() -> None:
-    odd = 'a"]}.\n\x1b[31m日本'
-    found = await ran(
-        tool("é", params={odd: {"$${": "ok"}, "n": 1}),
-        tool("b", params={"x": '${steps.é.result["a\\"]}.\\n\\u001b[31m日本"]}'}),
-        outputs={odd: "${steps.b.result.x}"},
-    )
-    assert (found.error, found.outputs) == (None, {odd: {"$${": "ok"}})
+@pytest.mark.parametrize(
+    "path", ["status", "result.status", "result['status']", 'result["status"]', "steps.before.result.status"]
+)
+async def test_a_path_begins_at_a_name_or_at_the_result_of_its_step(path: str) -> None:
+    ##= man/spec/workflows.md#references
+    ##= type=test
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
+    before = tool("before", params={"status": "ok"})
+    found = await ran(before, asking(Check(path=path, equals="ok")))
+    assert states(found) == [("before", "success", ""), ("look", "success", "")]
+    wrong = await ran(before, asking(Check(path=path, equals="no")))
+    assert why(wrong)[2] == f'{path} is "ok"; it was to be "no"'
+
+
+CHECKS = [
+    (Check(path="n", equals=1.0), ""),
+    (Check(path="flag", equals=True), ""),
+    (Check(path="none", equals=None), ""),
+    (Check(path="none", exists=True), ""),
+    (Check(path="nothing", exists=False), ""),
+    (Check(path="nothing", not_equals=1), ""),
+    (Check(path="items[1]", exists=False), ""),
+    (Check(path="items[0]", equals={"k.l": [], "id": "a.b"}), ""),
+    (Check(path="items[0]['k.l']", equals=[]), ""),
+    (Check(path="result.result", equals="inner"), ""),
+    (Check(path="vars.v", equals="w"), ""),
+    (Check(path="n", not_equals=True), ""),
+    (Check(path="status", equals="${result.status}"), ""),
+    (Check(path="status", not_equals="${vars.v}"), ""),
+    (Check(path="n", equals=True), "n is 1; it was to be true"),
+    (Check(path="flag", equals=1), "flag is true; it was to be 1"),
+    (Check(path="nothing", equals=None), "nothing is not there; it was to be null"),
+    (Check(path="n", equals=None), "n is 1; it was to be null"),
+    (Check(path="nothing", exists=True), "nothing is not there"),
+    (Check(path="none", exists=False), "none is null; nothing was to stand there"),
+    (Check(path="none", not_equals=None), "none is null; it was to be something else"),
+    (Check(path="status", not_equals="ok"), 'status is "ok"; it was to be something else'),
+    (Check(path="n", exists=True, not_equals=1), "n is 1; it was to be something else"),
+    (Check(path="items.0", exists=True), "items.0 is not there"),
+    (Check(path="status.x", exists=True), "status.x is not there"),
+    (Check(path="status", equals="${vars.v}"), 'status is "ok"; it was to be "w"'),
+]
+
+
+@pytest.mark.parametrize(("check", "message"), CHECKS, ids=range(len(CHECKS)))
+async def test_a_check_compares_as_json(check: Check, message: str) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
+    ##% `assert_failed`, the path and both values.
+    found = await ran(asking(check), variables={"v": text("w")})
+    assert states(found) == [("look", "error" if message else "success", message)]
+    assert not message or why(found) == ("assert_failed", "look", message, "", "")
+    assert found.steps[0].result == RESULT
+
+
+async def test_the_results_of_all_steps_have_a_limit() -> None:
+    world = World({"big": lambda _: "x" * 15_999_998})
+    found = await ran(*(tool(f"s{number}", "big") for number in range(5)), world=world)
+    message = "with its result those of all steps have more than 64,000,000 bytes"
+    assert why(found) == ("invalid_request", "s4", message, "ask for less", "")
+
+
+CUT = "cut, for a record has 200,000 bytes at most:"
+
+
+async def test_the_largest_results_of_a_record_are_cut() -> None:
+    ##= man/spec/workflows.md#limits
+    ##= type=test
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
+    big = ["x" * 99] * 2_000
+    world = World({"big": lambda _: big, "echo": echo})
+    steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
+    found = await ran(*steps, world=world, outputs={"out": "${steps.b.result[0]}", "most": "${steps.b.result}"})
+    assert found.steps[1].result == f"{json.encode(big).decode()[:500]}… (cut: 204,001 bytes)"
+    assert found.steps[2].result == {"n": ["y"] * 20_000} and found.steps[3].result == {"all": 1}
+    assert found.outputs == {"out": "x" * 99, "most": found.steps[1].result}
+    assert found.warnings == [f"{CUT} steps.b, outputs.most"]
+    assert len(json.encode(found)) < MAX_RECORD_BYTES
+
+
+async def test_many_large_results_are_cut() -> None:
+    steps = [tool(f"s{number}", "big") for number in range(100)]
+    world = World({"big": lambda _: '"\\' * 50_000})
+    found = await ran(*steps, world=world)
+    assert len(json.encode(found)) < MAX_RECORD_BYTES and len(found.steps[99].result) == 522
+    outputs = {f"o{number}": '"' * 1_000 for number in range(400)} | {"small": ""}
+    found = await ran(*steps, world=world, outputs=outputs)
+    assert (found.status, len(json.encode(found)) < MAX_RECORD_BYTES) == ("success", True)
+    assert found.steps[0].result == "… (cut: 200,002 bytes)"
+    # Small outputs stay whole.
+    shown = [found.outputs[name] for name in ("o0", "o399", "small")]
+    assert shown == ["… (cut: 2,002 bytes)", '"' * 1_000, ""]
+    assert found.warnings == [f"{CUT} steps.s0, steps.s1, steps.s2, steps.s3, steps.s4 and 406 more"]
+
+
+async def test_too_many_outputs_are_left_out() -> None:
+    found = await ran(tool("a", params={"n": 1}), outputs={f"o{number}": number for number in range(30_000)})
+    assert (found.status, found.outputs, found.steps[0].result) == ("success", {}, {"n": 1})
+    assert found.warnings == [f"{CUT} outputs"]
+
+
+async def test_long_messages_and_warnings_are_cut() -> None:
+    world = World({"big": lambda _: {"x" * 10_000: "x" * 10_000}})
+    found = await ran(tool("a", "big", asserts=[Check(path="y" * 10_000, equals=1)]), world=world)
+    assert [len(text) for text in (why(found)[2], found.steps[0].message)] == [501, 501]
+    said = ModelStepAnswer(text="", model="m", warnings=["w" * 10_000] * 500)
+    found = await ran(ASK, world=World({}, lambda _: said))
+    assert len(found.warnings) == 101 and {len(one) for one in found.warnings[:100]} == {501}
+
+
+def taking(seconds: float, clock: Clock, error: Exception | None = None) -> World:
+    """A tool that takes its time, and then answers or fails."""
+
+    def slow(arguments: Mapping[str, Any]) -> Any:
+        clock.seconds += seconds
+        if error:
+            raise error
+
+    return World({"echo": slow})
+
+
+@pytest.mark.parametrize(
+    ("limits", "limit", "step", "message", "calls"),
+    [
+        ((4, 3.5, None), 600, "b", "it took longer than 3.5 s", [4, 3.5]),
+        ((None, None, None), 7, "b", "the workflow took longer than 7 s", [7, 3]),
+        ((None, None, None), 8, "c", "the workflow took longer than 8 s", [8, 4]),
+    ],
+)
+async def test_a_step_and_a_workflow_have_time_limits(
+    limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
+) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+    clock = Clock()
+    world = taking(4, clock)
+    steps = (tool(id, time_limit=one) for id, one in zip("abc", limits, strict=True))
+    found = await ran(*steps, world=world, clock=clock, time_limit=limit)
+    assert why(found) == ("timeout", step, message, "", "")
+    assert [limit for _, _, limit in world.calls] == calls
+
+
+async def test_a_tool_that_fails_after_its_time_limit_is_a_timeout() -> None:
+    clock = Clock()
+    world = taking(5, clock, ToolError(ErrorCode.UPSTREAM_ERROR, "it took too long"))
+    found = await ran(tool("a", time_limit=5), world=world, clock=clock)
+    assert why(found) == ("timeout", "a", "it took longer than 5 s", "", "")
+
+
+async def test_a_tool_that_hangs_is_cancelled() -> None:
+    ended: list[str] = []
+
+    async def hang() -> None:
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.append("hang")
+
+    timing = WorkflowClock()
+    before = timing.clock()
+    with anyio.fail_after(LONGEST):
+        steps = (tool("a", time_limit=0.01), tool("b"))
+        found = await run_workflow(workflow(*steps), {}, World({"echo": lambda _: hang()}), timing=timing)
+    assert why(found) == ("timeout", "a", "it took longer than 0.01 s", "", "")
+    assert ended == ["hang"] and timing.clock() >= before and timing.now().tzinfo is not None
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
+    at_work, door = anyio.Event(), anyio.Event()
+
+    async def wait() -> object:
+        at_work.set()
+        with anyio.CancelScope(shield=ignores):
+            await door.wait()
+        return {"done": True}
+
+    log: list[WorkflowRun] = []
+    world = World({"echo": echo, "gate": lambda _: wait()})
+    flow = workflow(tool("a", params={"x": 1}), tool("b", "gate"), tool("c"))
+
+    async def running() -> None:
+        await run_workflow(flow, {}, world, log=log.append, timing=Clock())
+
+    with anyio.fail_after(LONGEST):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(running)
+            await at_work.wait()
+            tasks.cancel_scope.cancel()
+            door.set()
+    (found,) = log
+    assert why(found)[:2] == ("cancelled", "" if ignores else "b")
+    # A step that cannot be stopped is finished.
+    last = ("b", "success", "") if ignores else ("b", "error", "it was cancelled")
+    assert states(found) == [("a", "success", ""), last, ("c", "skipped", "")]
+    assert [name for name, _, _ in world.calls] == ["echo", "gate"] and found.steps[0].result == {"x": 1}
+
+
+class Nested(World):
+    """Tools that are workflows, and one that answers its arguments."""
+
+    def __init__(self, *workflows: Workflow) -> None:
+        super().__init__({})
+        self.workflows = {one.name: one for one in workflows}
+
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
+        self.calls.append((name, arguments, time_limit))
+        inner = self.workflows.get(name.removeprefix("workflow."))
+        return StepResult(to_builtins(await run_workflow(inner, arguments, self)) if inner else dict(arguments))
+
+    async def run(self, name: str) -> WorkflowRun:
+        return await run_workflow(self.workflows[name], {}, self)
+
+
+def calling(name: str, *called: str, **more: Any) -> Workflow:
+    return workflow(*(tool(f"to-{one}", f"workflow.{one}") for one in called), name=name, **more)
+
+
+async def test_a_workflow_calls_another() -> None:
+    inner = workflow(tool("s", params={"x": 1}), name="inner", outputs={"y": "${steps.s.result.x}"})
+    outer = calling("outer", "inner", outputs={"z": "${steps.to-inner.result.outputs.y}"})
+    found = await Nested(inner, outer).run("outer")
+    assert (found.status, found.outputs) == ("success", {"z": 1})
+
+
+async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:
+    world = Nested(calling("a", "inner"), workflow(tool("s", "echo", expect={"x": 1}), name="inner"))
+    message = "workflow.inner: step s: x is not there; it was to be 1"
+    assert why(await world.run("a")) == ("tool_failed", "to-inner", message, "", "assert_failed")
+
+
+async def test_a_workflow_that_calls_itself_is_stopped_and_can_be_called_again() -> None:
+    world = Nested(calling("a", "b"), calling("b", "a"), calling("c", "d"), workflow(tool("s"), name="d"))
+    message = "workflow.b: step to-a: workflow.a: a calls itself: a > b > a"
+    assert why(await world.run("a")) == ("tool_failed", "to-b", message, "", "tool_failed")
+    assert (len(world.calls), (await world.run("c")).status) == (2, "success")

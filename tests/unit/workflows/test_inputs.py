@@ -1,20 +1,121 @@
-"""What workflows are told."""
+"""Workflows of a configuration: how they are read, their arguments, and the tools that they become."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import msgspec
 import pytest
-from msgspec import UNSET, json
+from msgspec import UNSET, json, to_builtins
 
 from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config.workflow_tables import WorkflowSection
+from duvet.server.protocol.server import describe_tool
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
+from duvet.tools.knowledge.search import search_everything
+from duvet.tools.schemas import output_schema
+from duvet.tools.tool import EnabledPack, ErrorCode, Tool, ToolAnswer, ToolError
 from duvet.workflows.engine import run_workflow
-from duvet.workflows.workflow import Variable, Workflow, find_called_workflow, make_input_record, tool_alias, tool_name
+from duvet.workflows.pack import make_workflow_tools
+from duvet.workflows.workflow import (
+    Capture,
+    Check,
+    ModelStep,
+    ToolStep,
+    Variable,
+    WaitStep,
+    Workflow,
+    WorkflowRun,
+    find_called_workflow,
+    make_configured_workflow,
+    make_input_record,
+    tool_alias,
+    tool_name,
+)
 from tests.unit.workflows.made import World, echo, states, tool, why, workflow
 
-pytestmark = pytest.mark.anyio
+WHOLE = """
+{
+  "description": "Finds and sums up.",
+  "variables": {"query": {"description": "What"}, "most": {"type": "integer", "default": 5}},
+  "steps": [
+    {
+      "id": "find", "tool": "search", "description": "looks", "params": {"query": "${vars.query}"},
+      "expect": {"total": 1}, "timeoutSeconds": 9,
+      "assert": [
+        {"path": "a", "equals": null}, {"path": "b", "notEquals": 1}, {"path": "c", "exists": false}
+      ],
+      "capture": [{"name": "first", "path": "result[0]"}]
+    },
+    {"id": "ask", "model": "summarize", "prompt": "Sum up", "system": "Be brief", "params": {"maxTokens": 9}},
+    {
+      "id": "wait", "timeoutSeconds": 60,
+      "wait": {
+        "tool": "look", "params": {"a": 1}, "until": {"path": "ok", "equals": true}, "intervalSeconds": 2,
+        "timeoutSeconds": 100
+      }
+    },
+    {"id": "again", "wait": {"tool": "look", "until": {"path": "ok", "exists": true}}}
+  ],
+  "outputs": {"text": "${steps.ask.result.text}"},
+  "timeoutSeconds": 100
+}
+"""
 
+
+def test_a_section_becomes_a_workflow() -> None:
+    section = msgspec.json.decode(WHOLE, type=WorkflowSection)
+    assert make_configured_workflow("sum", section) == Workflow(
+        name="sum",
+        description="Finds and sums up.",
+        variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
+        steps=(
+            ToolStep(
+                id="find",
+                description="looks",
+                tool="search",
+                params={"query": "${vars.query}"},
+                expect={"total": 1},
+                asserts=(
+                    Check(path="a", equals=None),
+                    Check(path="b", not_equals=1),
+                    Check(path="c", exists=False),
+                ),
+                capture=(Capture("first", "result[0]"),),
+                time_limit=9,
+            ),
+            ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),
+            WaitStep(
+                id="wait", tool="look", params={"a": 1}, until=Check(path="ok", equals=True), interval=2, time_limit=60
+            ),
+            WaitStep(id="again", tool="look", until=Check(path="ok", exists=True), interval=5, time_limit=300),
+        ),
+        outputs={"text": "${steps.ask.result.text}"},
+        time_limit=100,
+    )
+
+
+OK = {"path": "a", "exists": True}
+MALFORMED: list[tuple[dict[str, Any], str]] = [
+    ({}, "one of `tool`, `model`, `wait` has to be here"),
+    (
+        {"tool": "a", "model": "b", "wait": {"tool": "c", "until": OK}},
+        "only one of `tool`, `model`, `wait` can be here",
+    ),
+    ({"tool": "a", "prompt": "b"}, "this is for a step with a `model`"),
+    ({"wait": {"tool": "a", "until": OK}, "system": "b"}, "this is for a step with a `model`"),
+    ({"model": "a"}, "missing field `prompt`"),
+    ({"wait": {"tool": "a", "until": OK}, "params": {"b": 1}}, "the arguments of the tool stand in `wait`"),
+    ({"wait": {"tool": "a", "until": {"path": "b"}}}, "one of `equals`, `notEquals`, `exists` has to be here"),
+    (
+        {"tool": "a", "assert": [OK, {"path": "b", "equals": 1, "exists": False}]},
+        "only one of `equals`, `notEquals`, `exists` can be here",
+    ),
+]
+pytestmark = pytest.mark.anyio
 VARIABLES = {
     "query": Variable(Kind.STRING, "What to look for"),
     "most": Variable(Kind.INTEGER, "", 5),
@@ -30,7 +131,16 @@ def flow(variables: dict[str, Variable] | None = None) -> Workflow:
     return workflow(tool("s", params={"all": "${vars}"}), variables=chosen, outputs={"all": "${vars}"})
 
 
-def test_variables_are_arguments() -> None:
+@pytest.mark.parametrize(("step", "message"), MALFORMED, ids=range(len(MALFORMED)))
+def test_keys_that_exclude_each_other_are_refused(step: dict[str, Any], message: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=message):
+        msgspec.convert({"description": "x", "steps": [{"id": "s", **step}]}, WorkflowSection)
+
+
+DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": {"b": 1}}
+
+
+def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
     ##= type=test
     ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
@@ -51,14 +161,7 @@ def test_variables_are_arguments() -> None:
         "additionalProperties": False,
     }
     made: Any = msgspec.convert({"query": "tea"}, record)
-    assert msgspec.to_builtins(made) == {
-        "query": "tea",
-        "most": 5,
-        "share": 0.5,
-        "deep": False,
-        "of-kinds": ["a"],
-        "class": {"b": 1},
-    }
+    assert msgspec.to_builtins(made) == {"query": "tea", **DEFAULTS}
     again: Any = msgspec.convert({"query": "tea"}, record)
     assert getattr(made, "class") is not getattr(again, "class")
 
@@ -66,10 +169,9 @@ def test_variables_are_arguments() -> None:
 async def test_arguments_come_by_name_or_as_a_record() -> None:
     record = msgspec.convert({"query": "tea", "of-kinds": []}, make_input_record(flow()))
     found = await run_workflow(flow(), record, World({"echo": echo}))
-    all_of_them = {"query": "tea", "most": 5, "share": 0.5, "deep": False, "of-kinds": [], "class": {"b": 1}}
-    assert found.outputs == {"all": all_of_them}
+    assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "of-kinds": []}}
     found = await run_workflow(flow(), {"query": "tea", "share": 2, "of-kinds": []}, World({"echo": echo}))
-    assert found.outputs == {"all": {**all_of_them, "share": 2.0}}
+    assert found.outputs == {"all": {"query": "tea", **DEFAULTS, "share": 2.0, "of-kinds": []}}
 
 
 REFUSED: list[tuple[dict[str, object], str, str]] = [
@@ -89,31 +191,81 @@ REFUSED: list[tuple[dict[str, object], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
-async def test_variables_that_are_wrong(given: dict[str, object], message: str, hint: str) -> None:
-    ##= man/spec/workflows.md#variables
-    ##= type=test
-    ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
-    ##% mistyped ones by name before the first step.
-    world = World({"echo": echo})
-    found = await run_workflow(flow(), given, world)
-    assert why(found) == ("invalid_request", "", message, hint, "")
-    assert states(found) == [("s", "skipped", "")] and world.calls == []
-
-
 async def test_a_workflow_without_variables() -> None:
     found = await run_workflow(flow({}), {"x" * 100_000: 1}, World({"echo": echo}))
     assert why(found)[3] == "it has none" and len(why(found)[2]) < 200
     assert (await run_workflow(flow({}), {}, World({"echo": echo}))).status == "success"
 
 
-async def test_defaults_are_of_their_type() -> None:
+async def test_a_default_has_the_type_of_its_variable() -> None:
     wrong = {"n": Variable(Kind.INTEGER, "", "five")}
     found = await run_workflow(flow(wrong), {}, World({"echo": echo}))
     assert why(found)[2] == "the variable n has to be a whole number"
     assert Variable().default is UNSET
 
 
-def test_names_of_tools() -> None:
+def test_a_workflow_is_the_tool_of_its_name() -> None:
     assert (tool_name("a-b"), tool_alias("a-b")) == ("workflow.a-b", "workflow_a-b")
     assert [find_called_workflow(name) for name in ("workflow.a", "workflow_a", "workflows", "a")] == ["a", "a", "", ""]
+
+
+FLOW = workflow(
+    tool("s", "echo", params={"spec-id": "${vars.spec-id}"}, expect={"spec-id": "rfc1"}),
+    variables={"spec-id": Variable(Kind.STRING, "Which one"), "limit": Variable(Kind.INTEGER, "", 5)},
+    outputs={"spec": "${steps.s.result.spec-id}"},
+)
+
+
+def nothing(context: ProjectSnapshot, asked: object) -> ToolAnswer:
+    raise AssertionError(asked)
+
+
+def as_tool(flow: Workflow) -> Tool:
+    return Tool(
+        name=tool_name(flow.name),
+        title=flow.name,
+        description=flow.description,
+        input=make_input_record(flow),
+        output=WorkflowRun,
+        handler=nothing,
+    )
+
+
+def refuse(arguments: Mapping[str, Any]) -> Any:
+    raise ToolError(ErrorCode.NOT_FOUND, "nothing there", "look elsewhere")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("given", [{"spec-id": "rfc1"}, {"spec-id": "rfc2"}, {}])
+@pytest.mark.parametrize("answer", [echo, refuse])
+async def test_the_record_of_a_run_conforms_to_the_schema(given: dict[str, Any], answer: Any) -> None:
+    found = await run_workflow(FLOW, given, World({"echo": answer}))
+    jsonschema.validate(to_builtins(found), output_schema(as_tool(FLOW)))
+
+
+FLOWS = {
+    "looks": workflow(tool("a", "km-search", params={"query": "tea"}), name="looks"),
+    "puts": workflow(tool("a", "km-upload", params={"source_path": "tea.md"}), name="puts"),
+    "runs": workflow(tool("a", "km-recipe-run", params={"recipe": "daily-health"}), name="runs"),
+    "within": workflow(tool("a", "workflow.puts"), name="within"),
+}
+
+
+@pytest.mark.parametrize(("name", "replaces"), [("looks", False), ("puts", True), ("runs", True), ("within", True)])
+def test_a_workflow_may_replace_something_if_one_of_its_tools_may(name: str, replaces: bool) -> None:
+    found = make_workflow_tools(FLOWS, [search_everything, upload_file, run_recipe_tool], ())
+    assert found.faults == {}
+    tools = [*EnabledPack(found.pack).tools(), run_recipe_tool]
+    told = {one.name: describe_tool(one).annotations for one in tools}
+    hints = told[f"workflow.{name}"], told["km-recipe-run"]
+    assert [one and one.destructive_hint for one in hints] == [replaces, True]
+
+
+@pytest.mark.parametrize(("given", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
+async def test_wrong_variables_are_refused_before_the_first_step(
+    given: dict[str, object], message: str, hint: str
+) -> None:
+    world = World({"echo": echo})
+    found = await run_workflow(flow(), given, world)
+    assert why(found) == ("invalid_request", "", message, hint, "")
+    assert states(found) == [("s", "skipped", "")] and world.calls == []

@@ -1,4 +1,4 @@
-"""References: read, followed, and filled in."""
+"""References and JSON values: read, followed, filled in and compared."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from hypothesis import strategies as st
 from duvet.workflows.references import (
     MAX_EXPANDED_BYTES,
     UnresolvedError,
+    are_equal_values,
+    copy_plain_value,
     escape_references,
     expand_references,
     format_path,
+    format_value,
     parse_path,
+    preview_value,
     split_references,
 )
 
@@ -33,11 +37,13 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
     max_leaves=8,
 )
+HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
 
 
 @pytest.mark.parametrize(
     ("written", "value"),
     [
+        # Alone, a reference keeps the type of its value.
         ("${vars.n}", 3),
         ("${vars.text}", "tea"),
         ("${vars.none}", None),
@@ -49,9 +55,16 @@ JSON = st.recursive(
         ("${steps.one-two.result}", {"result": [{"id": "x"}], "total": 1}),
         ("${steps.one-two.status}", "success"),
         ({"a": ["${vars.n}", {"b": "${vars.yes}"}], "c": 1}, {"a": [3, {"b": True}], "c": 1}),
+        # Inside a text, values are text.
+        ("${vars.n} cups of ${vars.text}", "3 cups of tea"),
+        ("${vars.n}${vars.n}", "33"),
+        (" ${vars.none}", " null"),
+        ("it is ${vars.yes}", "it is true"),
+        ("in ${steps.one-two.result.result}", 'in [{"id":"x"}]'),
+        ("${vars['a.b']}!", '{"c-d":[1,{"é":2}]}!'),
     ],
 )
-def test_a_reference_alone_keeps_its_type(written: object, value: object) -> None:
+def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
@@ -63,112 +76,92 @@ def test_a_reference_alone_keeps_its_type(written: object, value: object) -> Non
 @pytest.mark.parametrize(
     ("written", "value"),
     [
-        ("${vars.n} cups of ${vars.text}", "3 cups of tea"),
-        ("${vars.n}${vars.n}", "33"),
-        (" ${vars.none}", " null"),
-        ("it is ${vars.yes}", "it is true"),
-        ("in ${steps.one-two.result.result}", 'in [{"id":"x"}]'),
-        ("${vars['a.b']}!", '{"c-d":[1,{"é":2}]}!'),
-    ],
-)
-def test_inside_of_a_text_values_are_text(written: str, value: str) -> None:
-    ##= man/spec/workflows.md#references
-    ##= type=test
-    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
-    ##% they are and other values as JSON.
-    assert expand_references(written, SCOPE, ("prompt",)) == value
-
-
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [
         ("$${vars.n}", "${vars.n}"),
         ("$$${vars.n}", "$${vars.n}"),
         ("$${", "${"),
         ("$", "$"),
         ("$n $$ {x} $5", "$n $$ {x} $5"),
         ("$${a} ${vars.n}", "${a} 3"),
+        ("${vars.ref}", "${vars.n}"),
+        ("a ${vars.ref}", "a ${vars.n}"),
+        ("$${vars.n}${vars.ref}", "${vars.n}${vars.n}"),
     ],
 )
-def test_two_dollars_are_literal(written: str, value: str) -> None:
+def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
-def test_results_are_not_expanded() -> None:
-    ##= man/spec/workflows.md#references
-    ##= type=test
-    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
-    assert expand_references(["${vars.ref}", "a ${vars.ref}", "$${vars.n}${vars.ref}"], SCOPE, ()) == [
-        "${vars.n}",
-        "a ${vars.n}",
-        "${vars.n}${vars.n}",
-    ]
-
-
-HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars: $${"
+VARS = "there are n, text, none, yes, ref, a.b"
 WRONG = [
-    ("${vars.m}", "params.q: ${vars.m}: there is no vars.m", "there are n, text, none, yes, ref, a.b"),
-    ("a ${var.n}", "params.q: ${var.n}: there is no var", "there are vars, steps, captures"),
-    ("${vars.n.x}", "params.q: ${vars.n.x}: there is no vars.n.x", "vars.n is 3"),
-    ("${vars[0]}", "params.q: ${vars[0]}: there is no vars[0]", "there are n, text, none, yes, ref, a.b"),
-    ("${vars.text[0]}", "params.q: ${vars.text[0]}: there is no vars.text[0]", 'vars.text is "tea"'),
-    ("${captures.x}", "params.q: ${captures.x}: there is no captures.x", "captures is empty"),
+    ("${vars.m}", "${vars.m}: there is no vars.m", VARS),
+    ("a ${var.n}", "${var.n}: there is no var", "there are vars, steps, captures"),
+    ("${vars.n.x}", "${vars.n.x}: there is no vars.n.x", "vars.n is 3"),
+    ("${vars[0]}", "${vars[0]}: there is no vars[0]", VARS),
+    ("${vars.text[0]}", "${vars.text[0]}: there is no vars.text[0]", 'vars.text is "tea"'),
+    ("${captures.x}", "${captures.x}: there is no captures.x", "captures is empty"),
     (
         "${steps.one-two.result.result[1]}",
-        "params.q: ${steps.one-two.result.result[1]}: there is no steps.one-two.result.result[1]",
+        "${steps.one-two.result.result[1]}: there is no steps.one-two.result.result[1]",
         "steps.one-two.result.result is a list of 1",
     ),
-    ("${}", 'params.q: "${}" is no reference', HOW),
-    ("${vars.n", 'params.q: "${vars.n" is no reference', HOW),
-    ("${ vars.n }", 'params.q: "${ vars.n }" is no reference', HOW),
-    ("${vars..n}", 'params.q: "${vars..n}" is no reference', HOW),
-    ("${vars.${vars.n}}", 'params.q: "${vars.${vars.n}}" is no reference', HOW),
-    ("${vars[-1]}", 'params.q: "${vars[-1]}" is no reference', HOW),
-    ("${vars[9999999999]}", 'params.q: "${vars[9999999999]}" is no reference', HOW),
-    ('${vars["\\x"]}', 'params.q: "[\\"\\\\x\\"]" holds no JSON string', 'write it as in result.items[0]["a.b"]'),
-    ("${vars.\x1b}", "params.q: ${vars.\x1b}: there is no vars.\x1b", "there are n, text, none, yes, ref, a.b"),
+    *(
+        (written, f'"{written}" is no reference', HOW)
+        for written in (
+            *(
+                "${}",
+                "${vars.n",
+                "${ vars.n }",
+                "${vars..n}",
+                "${vars.${vars.n}}",
+                "${vars[-1]}",
+                "${vars[9999999999]}",
+            ),
+        )
+    ),
+    ('${vars["\\x"]}', '"[\\"\\\\x\\"]" holds no JSON string', 'write it as in result.items[0]["a.b"]'),
+    ("${vars.\x1b}", "${vars.\x1b}: there is no vars.\x1b", VARS),
 ]
 
 
 @pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
-def test_what_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
+def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
     ##= type=test
     ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
     ##% available.
     with pytest.raises(UnresolvedError) as raised:
         expand_references({"q": written}, SCOPE, ("params",))
-    assert (raised.value.message, raised.value.hint) == (message, hint)
+    assert (raised.value.message, raised.value.hint) == (f"params.q: {message}", hint)
 
 
-def test_many_names_are_not_listed() -> None:
+def test_many_available_names_are_shortened() -> None:
     with pytest.raises(UnresolvedError) as raised:
         expand_references("${vars.x}", {"vars": {f"n{number}" * 50: 1 for number in range(1000)}}, ())
     assert raised.value.hint.endswith(" and 990 more") and len(raised.value.hint) < 1000
 
 
-def test_a_bomb_is_not_put_together() -> None:
-    ##= man/spec/workflows.md#limits
-    ##= type=test
-    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
-    ##% MB, and results above 16 MB or 64 MB in total.
-    scope = {"vars": {"x": "x" * 100_000}}
-    message = "params.q: with ${vars.x} it has more than 1,000,000 bytes"
-    for bomb in ("${vars.x}" * 100_000, ["${vars.x}"] * 100_000, {"a": ["${vars.x}" * 10]}):
-        with pytest.raises(UnresolvedError, match=r"with .* it has more than 1,000,000 bytes"):
-            expand_references(bomb, scope, ("params", "q"))
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("${vars.x}" * 10, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
+        ("${vars.x}" * 100_000, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
+        (["${vars.x}"] * 100_000, "params.q[9]: with ${vars.x} it has more than 1,000,000 bytes"),
+        ({"a": ["${vars.x}" * 10]}, "params.q.a[0]: with ${vars.x} it has more than 1,000,000 bytes"),
+        ("x" * MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
+    ],
+    ids=range(5),
+)
+def test_a_bomb_is_not_put_together(written: object, message: str) -> None:
     with pytest.raises(UnresolvedError) as raised:
-        expand_references("${vars.x}" * 10, scope, ("params", "q"))
+        expand_references(written, {"vars": {"x": "x" * 100_000}}, ("params", "q"))
     assert raised.value.message == message
-    with pytest.raises(UnresolvedError, match="params has more than 1,000,000 bytes"):
-        expand_references("x" * MAX_EXPANDED_BYTES, scope, ("params",))
 
 
 @given(st.text())
-def test_what_is_escaped_stands_for_itself(text: str) -> None:
+def test_escaped_text_stands_for_itself(text: str) -> None:
     assert "".join(str(piece) for piece in split_references(escape_references(text))) == text
 
 
@@ -188,7 +181,7 @@ def test_a_path_is_read_as_it_is_spelled(more: list[str | int]) -> None:
 
 
 @given(JSON)
-def test_a_value_goes_through_a_reference_as_it_is(value: object) -> None:
+def test_a_value_passes_through_a_reference_unchanged(value: object) -> None:
     assert expand_references({"a": ["${vars.x}"]}, {"vars": {"x": value}}, ()) == {"a": [value]}
 
 
@@ -198,3 +191,103 @@ def test_any_text_is_a_path_or_refused(text: str) -> None:
         assert parse_path(text)
     except UnresolvedError as error:
         assert error.hint
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": [value]} if levels % 2 else [value]
+    return value
+
+
+def circle() -> Any:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+def doubling() -> Any:
+    value: Any = 1
+    for _ in range(60):
+        value = [value, value]
+    return value
+
+
+def test_values_that_json_does_not_have_are_replaced() -> None:
+    found = copy_plain_value(
+        [float("nan"), float("inf"), "a\ud800", (1, 2), {"\udcff": "\ud800"}, nested(10), 2**80], 1000, "it"
+    )
+    assert found == [None, None, "a?", [1, 2], {"?": "?"}, nested(10), 2**80]
+
+
+def test_a_number_of_too_many_digits_is_refused() -> None:
+    with pytest.raises(UnresolvedError, match="it has a number in it that is too long"):
+        copy_plain_value(10**5_000, 10_000, "it")
+
+
+def test_values_up_to_the_limit_are_copied() -> None:
+    for value in ("x" * 98, ["x" * 46] * 2, {"a": "x" * 92}, 10**99, [1.5] * 24):
+        assert copy_plain_value(value, 100, "it") == value
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (0, False, False),
+        (None, False, False),
+        (None, None, True),
+        ("1", 1, False),
+        ([1, {"a": True}], [1.0, {"a": True}], True),
+        ([1, {"a": True}], [1, {"a": 1}], False),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ({"a": 1}, {"a": 1, "b": None}, False),
+        ([], {}, False),
+        ([1], [1, 1], False),
+        ("é", "e\N{COMBINING ACUTE ACCENT}", False),
+    ],
+)
+def test_values_are_equal_as_in_json(one: object, other: object, are: bool) -> None:
+    assert are_equal_values(one, other) is are_equal_values(other, one) is are
+
+
+def test_values_are_formatted_and_previewed() -> None:
+    assert (format_value("a"), format_value(1.5), format_value(None), format_value(["a"])) == (
+        "a",
+        "1.5",
+        "null",
+        '["a"]',
+    )
+    assert preview_value("x" * 100_000) == f'"{"x" * 79}…'
+
+
+TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (nested(66), TOO_DEEP),
+        (nested(100_001), TOO_DEEP),
+        (circle(), TOO_DEEP),
+        (doubling(), TOO_DEEP),
+        (object(), "it is no JSON: Encoding objects of type object is unsupported"),
+        ({None: 1}, "it is no JSON: Only dicts with str-like or number-like keys are supported"),
+        (10**5_000, "it has more than 100 bytes"),
+        ("x" * 99, "it has more than 100 bytes"),
+        ([["x" * 10**6] * 10**6] * 10**5, TOO_DEEP),
+        (["x" * 10**6] * 10**6, "it has more than 100 bytes"),
+        ([{"x" * 10**6: 1}] * 10**6, "it has more than 100 bytes"),
+        ([10**4_000] * 10**6, "it has more than 100 bytes"),
+    ],
+    ids=range(12),
+)
+def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
+    ##= man/spec/workflows.md#limits
+    ##= type=test
+    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% MB, and results above 16 MB or 64 MB in total.
+    with pytest.raises(UnresolvedError) as raised:
+        copy_plain_value(value, 100, "it")
+    assert raised.value.message == message

@@ -43,7 +43,10 @@ async def waited(*answers: object, limit: float = 30, **more: Any) -> tuple[Work
     return found, world, clock
 
 
+OK, NO = {"status": "ok"}, {"status": "no"}
 AWAY = ToolError(ErrorCode.UPSTREAM_ERROR, "nobody answers")
+FORBIDDEN = ToolError(ErrorCode.FORBIDDEN, "not for you", "bring a token")
+WANTED = 'status is "no"; it was to be "ok"'
 
 
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
@@ -51,106 +54,93 @@ async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= type=test
     ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
     ##% expected, another error occurs or its time is over.
-    found, world, clock = await waited({"status": "no"}, {}, {"status": "ok"}, params={"x": "1"})
+    found, world, clock = await waited(NO, {}, OK, params={"x": "1"})
     assert states(found) == [("wait", "success", ""), ("next", "success", "")]
-    assert found.steps[0].result == {"status": "ok"}
+    assert found.steps[0].result == OK
     assert world.calls == [("look", {"x": "1"}, limit) for limit in (30, 24, 18)] + [("echo", {}, 587)]
     assert clock.slept == [5, 5]
 
 
 async def test_a_wait_goes_on_while_nobody_answers() -> None:
-    found, world, _ = await waited(AWAY, AWAY, {"status": "ok"})
+    found, world, _ = await waited(AWAY, AWAY, OK)
     assert (found.status, len(world.calls)) == ("success", 4)
-    found, world, _ = await waited(
-        AWAY, ToolError(ErrorCode.FORBIDDEN, "not for you", "bring a token"), {"status": "ok"}
-    )
+    found, world, _ = await waited(AWAY, FORBIDDEN, OK)
     assert why(found) == ("tool_failed", "wait", "look: not for you", "bring a token", "forbidden")
     assert len(world.calls) == 2
 
 
-async def test_a_wait_that_takes_too_long() -> None:
-    found, _, clock = await waited(*[{"status": "no"}] * 9)
-    message = 'not as wanted after 6 calls: status is "no"; it was to be "ok"'
-    assert why(found) == ("timeout", "wait", message, "", "")
+@pytest.mark.parametrize(
+    ("answer", "limit", "slept", "seconds", "reason"),
+    [
+        (NO, 30, [5, 5, 5, 5, 3], 29, f"6 calls: {WANTED}"),
+        (AWAY, 5, [2], 4, "2 calls: look: nobody answers"),
+        (AWAY, 0.9, [], 1, "one call: look: nobody answers"),
+    ],
+)
+async def test_a_wait_that_takes_too_long_is_a_timeout(
+    answer: object, limit: float, slept: list[float], seconds: float, reason: str
+) -> None:
+    found, _, clock = await waited(*[answer] * 9, limit=limit)
+    assert why(found) == ("timeout", "wait", f"not as wanted after {reason}", "", "")
     assert states(found)[1] == ("next", "skipped", "")
-    assert (clock.slept, clock.seconds) == ([5, 5, 5, 5, 3], 29)
-    found, _, _ = await waited(AWAY, AWAY, limit=5)
-    assert why(found)[2] == "not as wanted after 2 calls: look: nobody answers"
-    found, _, _ = await waited(AWAY, limit=0.9)
-    assert why(found)[2] == "not as wanted after one call: look: nobody answers"
+    assert (clock.slept, clock.seconds) == (slept, seconds)
 
 
 @pytest.mark.parametrize(("limit", "slept"), [(4, [1.5]), (5, [2]), (8, [5]), (9, [5, 0.75]), (12, [5, 3])])
 async def test_a_wait_asks_a_last_time_before_its_time_is_up(limit: float, slept: list[float]) -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
-    ##% expected, another error occurs or its time is over.
-    answers = [{"status": "no"}] * len(slept)
-    found, _, clock = await waited(*answers, {"status": "ok"}, limit=limit)
+    found, _, clock = await waited(*[NO] * len(slept), OK, limit=limit)
     assert (found.status, clock.slept) == ("success", slept)
     clock = Clock()
-    world = World({"look": lambda _: {"status": "no"}})
-    found = await ran(waiting(limit=limit), world=world, clock=clock)
+    found = await ran(waiting(limit=limit), world=World({"look": lambda _: NO}), clock=clock)
     assert (why(found)[0], clock.seconds) == ("timeout", limit - 0.5)
 
 
-async def test_a_wait_for_a_reference_that_leads_nowhere() -> None:
+async def test_a_reference_in_a_wait_that_leads_nowhere_is_an_error() -> None:
     step = WaitStep(id="w", tool="echo", until=Check(path="x", equals="${vars.x}"), interval=1, time_limit=5)
     assert why(await ran(step))[:3] == ("invalid_request", "w", "wait.until.equals: ${vars.x}: there is no vars.x")
 
 
-CUT = [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)]
-
-
-@pytest.mark.parametrize(("took", "interval", "limit", "slept", "calls"), CUT)
+@pytest.mark.parametrize(
+    ("took", "interval", "limit", "slept", "calls"),
+    [(0.2, 0.1, 0.9, [0.1, 0.1], 3), (0.2, 0.1, 1.05, [0.1, 0.1, 0], 4), (0.4, 0.5, 2.0, [0.5, 0.2], 3)],
+)
 async def test_a_last_call_that_could_not_end_is_not_begun(
     took: float, interval: float, limit: float, slept: list[float], calls: int
 ) -> None:
-    ##= man/spec/workflows.md#steps
-    ##= type=test
-    ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
-    ##% expected, another error occurs or its time is over.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
         clock.seconds += took
-        return {"status": "no"}
+        return NO
 
     world = World({"look": slow})
     found = await ran(waiting(interval=interval, limit=limit), world=world, clock=clock)
-    message = f'not as wanted after {calls} calls: status is "no"; it was to be "ok"'
-    assert why(found) == ("timeout", "wait", message, "", "")
+    assert why(found) == ("timeout", "wait", f"not as wanted after {calls} calls: {WANTED}", "", "")
     assert [round(seconds, 3) for seconds in clock.slept] == slept
     assert len(world.calls) == calls and clock.seconds <= limit
 
 
-@pytest.mark.parametrize("limits", [{"limit": 30}, {"limit": 90, "time_limit": 30}])
+@pytest.mark.parametrize(("limit", "time_limit"), [(30, 600), (90, 30)])
 @pytest.mark.parametrize("code", [ErrorCode.TIMEOUT, ErrorCode.UPSTREAM_ERROR])
-async def test_a_last_call_that_is_cut_off(limits: dict[str, float], code: ErrorCode) -> None:
+async def test_a_last_call_that_is_cut_off_is_a_timeout(limit: float, time_limit: float, code: ErrorCode) -> None:
     clock = Clock()
-    answers = iter([{"status": "no"}, {"status": "not yet"}])
+    answers = iter([NO, {"status": "not yet"}])
 
     def look(arguments: Mapping[str, Any]) -> Any:
         found = next(answers, None)
         if found is None:
-            # As a tool does that is told how long it has.
+            # As a tool does that knows its time limit.
             clock.seconds = 30
             raise ToolError(code, "it took too long")
         return found
 
-    found = await ran(
-        waiting(limit=limits["limit"]),
-        world=World({"look": look}),
-        clock=clock,
-        time_limit=limits.get("time_limit", 600),
-    )
+    found = await ran(waiting(limit=limit), world=World({"look": look}), clock=clock, time_limit=time_limit)
     message = 'not as wanted after 2 calls: status is "not yet"; it was to be "ok"'
     assert why(found) == ("timeout", "wait", message, "", "")
 
 
-async def test_a_last_call_that_hangs() -> None:
-    answers = iter([{"status": "no"}])
+async def test_a_last_call_that_hangs_is_cancelled() -> None:
+    answers = iter([NO])
 
     async def look() -> object:
         for answer in answers:
@@ -161,4 +151,4 @@ async def test_a_last_call_that_hangs() -> None:
     with anyio.fail_after(10):
         flow = workflow(waiting(interval=0.01, limit=0.5))
         found = await run_workflow(flow, {}, World({"look": lambda _: look()}), timing=WorkflowClock())
-    assert why(found)[:3] == ("timeout", "wait", 'not as wanted after one call: status is "no"; it was to be "ok"')
+    assert why(found)[:3] == ("timeout", "wait", f"not as wanted after one call: {WANTED}")

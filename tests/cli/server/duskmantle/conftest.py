@@ -1,8 +1,8 @@
 """The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes.
 
 What stands behind each is tested in depth beside the code: tools in tests/unit/tools/knowledge, searching and graph in
-tests/unit/knowledge, recipes in tests/unit/workflows/recipes, faces, scopes, limits and metrics in
-tests/cli/server/http, forwarding in tests/unit/tools/gateway.
+tests/unit/knowledge, maintenance in tests/unit/knowledge/upkeep, recipes in tests/unit/workflows/recipes, faces, scopes, limits and metrics in
+tests/cli/server/http, forwarding in tests/unit/tools/test_gateway.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a project."""
+"""Projects that were indexed, and that were not yet."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.knowledge.ingest.made import LEDGER, PLAIN, written
 from tests.unit.tools.knowledge.made import Asking, asking
-from tests.unit.tools.knowledge.upkept import ledger
 
 
 @pytest.fixture
 def known(tmp_path: Path) -> Iterator[Asking]:
+    """An indexed project."""
     with asking(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Asking]:
-    """A project that nothing was taken in of yet."""
-    with ledger(tmp_path / "ledger") as found:
-        yield found
+    """A project that was not indexed yet."""
+    found = Asking(written(tmp_path / "ledger", LEDGER), PLAIN)
+    yield found
+    found.knowledge.close()

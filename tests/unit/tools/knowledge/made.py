@@ -1,12 +1,13 @@
-"""Calls of the tools about what is known, over real stores."""
+"""Calls of the knowledge tools, over real stores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -46,10 +47,17 @@ STATUS = "km-ingest-status"
 
 
 class Asking:
-    """A desk with these tools, and what is known behind it."""
+    """A desk with these tools, and the index behind it."""
 
-    def __init__(self, folder: Path, rule: IngestRule = USUAL, chosen: EnabledPack = EnabledPack(PACK)) -> None:  # noqa: B008
+    def __init__(
+        self,
+        folder: Path,
+        rule: IngestRule = USUAL,
+        packs: Sequence[EnabledPack] = (EnabledPack(PACK),),
+        services: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.folder = folder
+        self.file = folder / STORE
         self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), rule, StoreSection()))
         self.uploads = UploadRule()
         self.upkeep = Maintenance(
@@ -58,15 +66,9 @@ class Asking:
         facts = ServerFacts(
             name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
         )
-        house = ToolEnvironment(
-            services={KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
-        )
-        self.desk = ToolDispatcher(Registry([chosen]), Fixed(context_of(FILES)), house)
-
-    @property
-    def file(self) -> Path:
-        """The store."""
-        return self.folder / STORE
+        own = {KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
+        environment = ToolEnvironment(services={**own, **services})
+        self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 
     def answer(
         self,
@@ -76,25 +78,27 @@ class Asking:
         scopes: Iterable[Scope] = EVERYBODY,
         **more: Any,
     ) -> ToolAnswer:
-        """What the tool answers, which is of the shape that it says."""
+        """The answer of the tool, which conforms to its schema."""
         caller = Caller(face=face, scopes=frozenset(scopes), **more)
         found = anyio.run(self.desk.call, tool, arguments or {}, caller)
         validate(plain(make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
         return found
 
     def turn_to(self, **more: Any) -> None:
-        """From now on, these rules are others."""
+        """Change these settings from now on."""
         rules = replace(self.knowledge.rules(), **more)
         self.knowledge.use_settings(lambda: rules)
 
     def value(self, tool: str, /, **arguments: object) -> Any:
-        """The same as JSON has it."""
+        """The answer as JSON."""
         return plain(self.answer(tool, arguments).value)
 
-    def refusal(self, tool: str, face: str = "library", /, **arguments: object) -> tuple[str, str, str]:
-        """Why a call fails."""
+    def refusal(
+        self, tool: str, face: str = "library", holder: str = "", /, **arguments: object
+    ) -> tuple[str, str, str]:
+        """Why a call fails: code, message and hint."""
         try:
-            found = self.answer(tool, arguments, face)
+            found = self.answer(tool, arguments, face, holder=holder)
         except ToolError as error:
             return error.code.value, error.message, error.hint
         raise AssertionError(f"it answered {found}")
@@ -102,7 +106,7 @@ class Asking:
 
 @contextmanager
 def asking(folder: Path, rule: IngestRule = USUAL) -> Iterator[Asking]:
-    """A desk over the project that is taken in in this folder."""
+    """A desk over an indexed project."""
     found = Asking(fill(folder), rule)
     try:
         yield found

@@ -1,16 +1,50 @@
-"""`validate_citation`"""
+"""`validate_citation` and `validate_citations`."""
 
 from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import json
 
+from duvet import rules
+from duvet.errors import DuvetError
+from duvet.project.project import Project
 from duvet.project.validation import validate
-from duvet.tools.tool import ErrorCode, ToolError
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from duvet.tools.tool import ErrorCode, ResultPage, ToolError
+from duvet.tools.trace.invalid_citations import describe_citation_error
+from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.unit.tools.made import answer, context_of
-from tests.unit.tools.trace.judging import MISSING, TEA, VALID, invalid, verdict
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.tools.made import TEA, answer, ask, context_in, context_of, value
+
+VALID: dict[str, object] = {"valid": True}
+MISSING = 'could not find text in section "pot" of tea.md'
+LOST = f"Requirement not found: {MISSING}"
+UNREAD = "URL not found: no target can be read; it is written `spec#section`"
+WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
+NAME = "Name the target as `nearest` says."
+FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
+SEARCH = "Find the text with search_requirements, or read a section with get_section."
+
+
+def verdict(citation: str, context: ProjectSnapshot = TEA) -> dict[str, Any]:
+    found: dict[str, Any] = value(context, "validate_citation", citation=citation)
+    return found
+
+
+def odd(warning: str) -> dict[str, object]:
+    return {"valid": True, "warning": warning}
+
+
+def invalid(error: str, **more: str) -> dict[str, object]:
+    return {"valid": False, "error": error, **more}
 
 
 @pytest.mark.parametrize(
@@ -27,63 +61,8 @@ from tests.unit.tools.trace.judging import MISSING, TEA, VALID, invalid, verdict
         "//= tea.md#tea\n//= type=spec\n//# How tea is made",
     ],
 )
-def test_what_is_right_is_valid_and_nothing_else_is_said(citation: str) -> None:
+def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
     assert answer(TEA, "validate_citation", citation=citation) == (VALID, "")
-
-
-@pytest.mark.parametrize(
-    ("citation", "expected"),
-    [
-        ("//= invalid", invalid('URL not found: Could not resolve file "invalid"')),
-        ("", invalid("URL not found: no target can be read; it is written `spec#section`")),
-        ("//# The pot", invalid("URL not found: this text has no target, so it is ignored")),
-        ("//= https://", invalid('URL not found: "https://" is not a valid URL')),
-        (
-            "//= tea.md#pot\n//= type=tset",
-            invalid(
-                'URL not found: Invalid annotation type "tset", expected one of ["spec", "test", "implementation", '
-                '"exception", "todo", "implication"]'
-            ),
-        ),
-        (
-            "//= tee.md#pot",
-            invalid('Specification not found: Could not resolve file "tee.md"', nearest="tea.md#pot"),
-        ),
-        (
-            "//= https://example.org/a#b",
-            invalid("Specification not found: https://example.org/a is no specification of this project"),
-        ),
-        (
-            "//= tea.md#pott",
-            invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"),
-        ),
-        ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section")),
-        (
-            "//= tea.md#pot\n//# The pot MUST be cold.",
-            invalid(f"Requirement not found: {MISSING}", nearest="The pot MUST be warm."),
-        ),
-        (
-            "//= tea.md#pot\n//# A cup MUST NOT leak.",
-            invalid(f"Requirement not found: {MISSING}", nearest="tea.md#cup"),
-        ),
-        (
-            "//= tea.md#cup\n//# A cup MUST NOT leak.\n//= tea.md#pot\n//# A cup MUST NOT leak.",
-            invalid(f"Requirement not found: {MISSING} (line 3)", nearest="tea.md#cup"),
-        ),
-    ],
-)
-def test_what_is_wrong_is_told_in_four_phrases(citation: str, expected: object) -> None:
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
-    ##% or `Requirement not found`, and the second block MUST say what to do.
-    assert verdict(citation) == expected
-    assert answer(TEA, "validate_citation", citation=citation)[1] != ""
-
-
-def test_the_second_block_shows_what_differs() -> None:
-    _, step = answer(TEA, "validate_citation", citation="//= tea.md#pot\n//# The pot MUST be cold.")
-    assert step == "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}"
 
 
 @pytest.mark.parametrize(
@@ -102,54 +81,343 @@ def test_the_second_block_shows_what_differs() -> None:
         ),
     ],
 )
-def test_what_is_accepted_but_odd_is_valid_with_a_warning(citation: str, warning: str) -> None:
-    assert verdict(citation) == {"valid": True, "warning": warning}
+def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) -> None:
+    assert answer(TEA, "validate_citation", citation=citation) == (odd(warning), "")
 
 
-def test_every_citation_is_judged_as_in_a_report() -> None:
-    trace = TEA.project.trace
-    texts = {path: text.splitlines() for path, text in TEA_PROJECT.items()}
+@pytest.mark.parametrize(
+    ("citation", "expected", "step"),
+    [
+        ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
+        ("//= no/such", invalid('Specification not found: Could not resolve file "no/such"'), FIND),
+        ("//= spec#part", invalid('Specification not found: Could not resolve file "spec"'), FIND),
+        ("", invalid(UNREAD), WRITE),
+        (
+            "//# The pot",
+            invalid("URL not found: this text has no target, so it is ignored"),
+            "put a line with the target (spec#section) above it, or use another comment prefix",
+        ),
+        ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
+        (
+            "//= tea.md#pot\n//= type=tset",
+            invalid(
+                'URL not found: Invalid annotation type "tset", expected one of ["spec", "test", "implementation", '
+                '"exception", "todo", "implication"]'
+            ),
+            WRITE,
+        ),
+        (
+            "//= tee.md#pot",
+            invalid('Specification not found: Could not resolve file "tee.md"', nearest="tea.md#pot"),
+            NAME,
+        ),
+        (
+            "//= https://example.org/a#b",
+            invalid("Specification not found: https://example.org/a is no specification of this project"),
+            FIND,
+        ),
+        (
+            "//= tea.md#pott",
+            invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"),
+            NAME,
+        ),
+        ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section"), SEARCH),
+        (
+            "//= tea.md#pot\n//# The pot MUST be cold.",
+            invalid(LOST, nearest="The pot MUST be warm."),
+            "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
+        ),
+        (
+            "//= tea.md#pot\n//# A cup MUST NOT leak.",
+            invalid(LOST, nearest="tea.md#cup"),
+            "these words stand in #cup",
+        ),
+        (
+            "//= tea.md#cup\n//# A cup MUST NOT leak.\n//= tea.md#pot\n//# A cup MUST NOT leak.",
+            invalid(f"{LOST} (line 3)", nearest="tea.md#cup"),
+            "these words stand in #cup",
+        ),
+    ],
+)
+def test_an_invalid_citation_gets_one_of_four_errors_and_the_next_step(
+    citation: str, expected: object, step: str
+) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
+    ##% or `Requirement not found`, and the second block MUST say what to do.
+    assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
+
+
+def test_an_error_does_not_reveal_folders_above_the_project() -> None:
+    problem = rules.TARGET_UNKNOWN_SECTION.problem('missing section "x" in /home/me/my work/specs/tea.md')
+    found = describe_citation_error(problem, "specs/tea.md#x")
+    assert found == 'Section not found: missing section "x" in specs/tea.md'
+
+
+URL = "https://www.rfc-editor.org/rfc/rfc7168"
+RFC_OF_URL = {
+    **TEA_PROJECT,
+    ".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"].replace("rfc7168.txt", URL),
+    ".duvet/specifications/www.rfc-editor.org/rfc/rfc7168.txt": TEA_PROJECT["rfc7168.txt"],
+}
+BY_URL = context_of(RFC_OF_URL)
+OTHER_SPELLING = odd(f"this counts as another specification than {URL}: name that one")
+SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
+
+
+@pytest.mark.parametrize(
+    ("target", "expected", "step"),
+    [
+        (f"{URL}#section-2", VALID, ""),
+        (f"{URL}#section-99", invalid(f'Section not found: missing section "section-99" in {URL}'), SEARCH),
+        (f"{URL}.txt#section-2", OTHER_SPELLING, ""),
+        ("https://tools.ietf.org/rfc/rfc7168#section-2", OTHER_SPELLING, ""),
+        ("https://datatracker.ietf.org/doc/html/rfc7168#section-2", OTHER_SPELLING, ""),
+        (
+            f"{SHORT}#section-2",
+            invalid(f'Specification not found: Could not resolve file "{SHORT}"', nearest=f"{URL}#section-2"),
+            NAME,
+        ),
+        (
+            f"{DATATRACKER}#section-2",
+            invalid(
+                f"Specification not found: {DATATRACKER} is no specification of this project",
+                nearest=f"{URL}#section-2",
+            ),
+            NAME,
+        ),
+    ],
+)
+def test_a_url_is_judged_in_each_spelling(target: str, expected: object, step: str) -> None:
+    assert answer(BY_URL, "validate_citation", citation=f"//= {target}") == (expected, step)
+
+
+@pytest.mark.parametrize("name", [SHORT, "RFC 7168", "urn:ietf:rfc:7168", "/specifications/rfc7168", DATATRACKER])
+def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> None:
+    for section, nearest, step in (
+        ("section-2", f"{URL}#section-2", NAME),
+        ("section-99", URL, "Name the specification as `nearest` says, and one of its sections: spec#section."),
+    ):
+        found, told = answer(BY_URL, "validate_citation", citation=f"//= {name}#{section}")
+        assert (found["error"].partition(":")[0], found["nearest"], told) == ("Specification not found", nearest, step)
+
+
+def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
+    context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
+    ##= man/spec/trace.md#targets-and-quotes
+    ##= type=test
+    ##% duvet SHOULD warn about two spellings of one specification.
+    assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
+    assert verdict(f"//= {URL}#section-2", context) == VALID
+
+
+@pytest.mark.parametrize("kind", ["spec", "exception", "todo", "todos"])
+def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
+    more = 'reason = "Paper."' if kind == "exception" else ""
+    entry = f"  [[{kind}]]\n  {{}}quote = '''\nA cup\nMUST NOT leak.\n'''\n{more}\n"
+    no_target = 'write `target = "specification#section"` here, or above all tables for the whole file'
+    for text, expected, step in (
+        (entry.format('target = "tea.md#cup"\n'), VALID, ""),
+        ('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format(""), VALID, ""),
+        ("# A comment.\n\n" + entry.format('target = "tea.md#cup"\n'), VALID, ""),
+        (
+            'target = "tea.md#pot"\n' + entry.format(""),
+            invalid(LOST, nearest="tea.md#cup"),
+            "these words stand in #cup",
+        ),
+        (
+            entry.format('target = "tea.md#cups"\n'),
+            invalid('Section not found: missing section "cups" in tea.md', nearest="tea.md#cup"),
+            f"{NAME} these words stand in #cup",
+        ),
+        (entry.format(""), invalid("URL not found: missing target"), no_target),
+    ):
+        ##= man/spec/mcp.md#tools
+        ##= type=test
+        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
+        ##% as an entry of a requirement file, and with code around them.
+        assert answer(TEA, "validate_citation", citation=text) == (expected, step)
+
+
+@pytest.mark.parametrize(
+    ("entry", "error"),
+    [
+        ('[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."', "missing field `reason`"),
+        (
+            '[[todo]]\ntarget = "tea.md#cup"\nquote = "A cup',
+            "TOML parse error at line 3, column 15: unterminated string",
+        ),
+        ('target = "tea.md#cup"', "no target can be read; it is written `spec#section`"),
+        ("[[test]]\n", "unknown field `test`"),
+        ("[spec]\n", "invalid type: map, expected a sequence"),
+    ],
+)
+def test_an_unreadable_entry_is_invalid(entry: str, error: str) -> None:
+    assert verdict(entry)["error"].startswith(f"URL not found: {error}")
+
+
+def disagreements(project: Project) -> list[str]:
+    """The citations that the tool judges otherwise than the report, or for another reason."""
+    trace, context = project.trace, ProjectSnapshot(project, project.catalogue, 50)
+    found = []
     for id, one in enumerate(trace.annotations):
-        if not one.from_file:
-            text = TEA_PROJECT[one.path]
-            last = text.count("\n", 0, one.source.text_end) + 1
-            found = verdict("\n".join(texts[one.path][one.line - 1 : last]))
-            assert isinstance(found, dict) and found["valid"] == (trace.match_of[id] is not None)
-            assert found["valid"] or trace.failures[id].message in found["error"]
-    assert {one.message for found in validate(TEA.project).invalid().values() for one in found} == {
-        'missing section "milk" in tea.md',
-        MISSING,
-    }
+        if one.from_file:
+            continue
+        text = project.tree.read(one.path).decode()
+        lines = text.split("\n")[one.line - 1 : text.count("\n", 0, one.source.text_end) + 1]
+        told = verdict("\n".join(lines), context)
+        is_valid = trace.match_of[id] is not None
+        if told["valid"] != is_valid or not (is_valid or trace.failures[id].message in told["error"]):
+            found.append(f"{one.path}:{one.line}: {told}")
+    return found
 
 
-def test_a_long_quote_is_looked_for_where_it_should_stand() -> None:
+def test_every_citation_of_a_project_is_judged_as_in_its_report() -> None:
+    assert disagreements(TEA.project) == []
+    messages = {one.message for found in validate(TEA.project).invalid().values() for one in found}
+    assert messages == {'missing section "milk" in tea.md', MISSING}
+
+
+@pytest.mark.parametrize("area", ["comments", "markdown", "ietf", "matching", "targets", "legacy"])
+def test_the_cases_of_an_area_are_judged_as_in_their_reports(area: str, shared: Path, tmp_path: Path) -> None:
+    looked = 0
+    for case in sorted((shared / "probes" / "open" / area).iterdir()):
+        folder = shutil.copytree(case / "project", tmp_path / case.name, symlinks=True)
+        try:
+            project = Project(str(folder))
+            looked += len(project.trace.annotations)
+        except DuvetError:
+            continue
+        assert disagreements(project) == [], case.name
+    assert looked
+
+
+@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
+def test_a_real_project_is_judged_as_in_its_report(name: str, shared: Path, tmp_path: Path) -> None:
+    project = Project(str(copy_with_links(shared / "golden" / name / "project", tmp_path / name)))
+    assert project.trace.annotations and disagreements(project) == []
+
+
+def test_a_long_quote_is_searched_in_its_own_section_first() -> None:
     long = " ".join(["Sugar MUST be counted by hand", *(f"and grain {number}" for number in range(40))])
     context = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{long}.\n"})
-    near = {"nearest": f"{long}."}
     other = long.replace("hand", "foot")
     missing = "Requirement not found: could not find text in section"
-    assert verdict(f"//= tea.md#sugar\n//# {other}.", context) == invalid(f'{missing} "sugar" of tea.md', **near)
-    assert verdict(f"//= tea.md#cup\n//# {other}.", context) == invalid(f'{missing} "cup" of tea.md')
-    moved = invalid(f'{missing} "cup" of tea.md', nearest="tea.md#sugar")
-    assert verdict(f"//= tea.md#cup\n//# {long}.", context) == moved
+    for section, quote, near in (
+        ("sugar", other, {"nearest": f"{long}."}),
+        ("cup", other, {}),
+        ("cup", long, {"nearest": "tea.md#sugar"}),
+    ):
+        expected = invalid(f'{missing} "{section}" of tea.md', **near)
+        assert verdict(f"//= tea.md#{section}\n//# {quote}.", context) == expected
 
 
-def test_a_citation_that_is_too_long_is_refused() -> None:
-    with pytest.raises(ToolError) as caught:
-        answer(TEA, "validate_citation", citation="a" * 10_001)
-    assert caught.value.code is ErrorCode.INVALID_REQUEST and "10000" in caught.value.message
-
-
-def test_a_long_quote_is_told_briefly() -> None:
-    found = verdict("//= " + "a" * 9_000)
-    assert isinstance(found, dict) and len(found["error"]) < 600
+def test_the_error_about_a_long_target_is_short() -> None:
+    assert len(verdict("//= " + "a" * 9_000)["error"]) < 600
 
 
 @given(st.text(alphabet=st.sampled_from("/*#%= \r\n\0\x1b\u202e\ud800at.emdpo:"), max_size=80))
 def test_any_text_gets_a_verdict(text: str) -> None:
     try:
-        found = verdict(text)
+        assert isinstance(verdict(text)["valid"], bool)
     except ToolError as error:
         assert error.code is ErrorCode.INVALID_REQUEST
-    else:
-        assert isinstance(found, dict) and isinstance(found["valid"], bool)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> ProjectSnapshot:
+    """A project on disk, with files around it that clients must not read."""
+    (tmp_path / "secret.md").write_text("# Secret\n\nThe key MUST be 42.\n")
+    folder = make(tmp_path / "tea", {**TEA_PROJECT, ".env.md": "# Secret\n", "other.md": "# Other\n\nIt MUST be.\n"})
+    (folder / "link.md").symlink_to(tmp_path / "secret.md")
+    return context_in(folder)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../secret.md",
+        "{}/secret.md",
+        "{}/none.md",
+        "../tea/../secret.md",
+        "tea.md/../../secret.md",
+        "link.md",
+        ".env.md",
+        "%2e%2e/secret.md",
+        "..\\secret.md",
+        "secret.md\0.md",
+        "file:///etc/passwd",
+        "https://example.org/../../secret.md",
+    ],
+)
+def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path, name: str) -> None:
+    found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
+    assert found["error"].startswith(("Specification not found: ", "URL not found: "))
+    assert "be 42" not in str(found) and str(tmp_path) not in str(found).replace(name.format(tmp_path), "")
+
+
+def test_a_file_of_the_project_can_be_cited_before_anything_else_cites_it(elsewhere: ProjectSnapshot) -> None:
+    assert verdict("//= other.md#other", elsewhere) == VALID
+    assert verdict("//= other.md#others", elsewhere) == invalid(
+        'Section not found: missing section "others" in other.md', nearest="other.md#other"
+    )
+
+
+def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
+        ##= man/spec/mcp.md#tools
+        ##= type=test
+        ##% Tools MUST NOT download anything in order to read.
+        assert verdict(f"//= {url}#section-1", elsewhere) == invalid(
+            f"Specification not found: {url} is no specification of this project"
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+GOOD, BAD = "//= tea.md#pot\n//# The pot MUST be warm.", "//= tea.md#pot\n//# The pot MUST be cold."
+MANY = [f"//= tea.md#{'a' * 900}{number}" for number in range(50)]
+
+
+@pytest.mark.parametrize(
+    ("given", "step"),
+    [
+        ([GOOD], "All 1 citation valid."),
+        ([GOOD, "tea.md#cup"], "All 2 citations valid."),
+        (
+            [GOOD, BAD, "//= invalid", "tea.md#sugar"],
+            "2 of 4 invalid: number 2, 3. Write what `nearest` says, the target or the words, and validate again.",
+        ),
+        (
+            MANY,
+            "50 of 50 invalid: number 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 40 more. validate_citation says what to do about one.",
+        ),
+    ],
+    ids=["one", "two", "some invalid", "many invalid"],
+)
+def test_each_of_several_citations_is_judged_in_order(given: list[str], step: str) -> None:
+    found, told = answer(TEA, "validate_citations", citations=given)
+    assert (found, told) == ([verdict(one) for one in given], step)
+    assert ask(TEA, "validate_citations", {"citations": given}).page == ResultPage(len(given))
+    assert len(json.encode(found)) < MAX_PAGE_BYTES
+
+
+def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> None:
+    text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
+    context = context_of({**TEA_PROJECT, "src/pot.rs": text})
+    assert value(context, "list_invalid_citations") == []
+    assert verdict(text, context) == odd("this exception does not say why: add a line `reason=…`")
+
+
+def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:
+    path = ".duvet/exceptions/coffee.toml"
+    text = 'target = "tea.md#cup"\n\n[[exception]]\nquote = "A cup MAY leak."\nreason = "Paper."\n'
+    unread = '[[todo]]\ntarget = "tea.md#cup"\nquote = "A cup"\ncolour = "black"\n'
+    context = context_of({**TEA_PROJECT, path: f"{text}\n{unread}", "src/pot.rs": ""})
+    rows = value(context, "list_invalid_citations")
+    assert [(row["file_path"], row["line_number"], row["comment_text"]) for row in rows] == [
+        (path, 3, text.replace("\n\n", "\n").strip()),
+        (path, 7, unread.strip()),
+    ]
+    assert [verdict(row["comment_text"])["error"] for row in rows] == [row["error"] for row in rows]

@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import anyio
-from jsonschema import validate  # type: ignore[import-untyped]
 from msgspec import Struct, field
 
-from duvet.config.settings import IngestRule, StoreSection
-from duvet.knowledge.index import Knowledge
-from duvet.knowledge.settings import KnowledgeSettings
-from duvet.tools.call_context import FACTS_SERVICE, CallContext, Caller, ServerFacts
-from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.config.settings import IngestRule
+from duvet.tools.call_context import CallContext
 from duvet.tools.packs import KNOWLEDGE as PACK
 from duvet.tools.packs import Registry
-from duvet.tools.schemas import output_schema
 from duvet.tools.tool import (
-    KNOWLEDGE_SERVICE,
     RECIPES_SERVICE,
     RUNS_SERVICE,
     EnabledPack,
@@ -38,11 +30,10 @@ from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.recipe import check_recipe, make_recipe_environment
 from duvet.workflows.recipes import RecipeCatalogue, RecipeRunner
 from duvet.workflows.workflow import Workflow, WorkflowRun
-from tests.unit.knowledge.stored import NOW, plain
-from tests.unit.tools.made import FILES, Fixed, context_of
+from tests.unit.knowledge.stored import plain
+from tests.unit.tools.knowledge.made import Asking
 
 SHIPPED = ["daily-health", "release-prep", "stale-audit", "subsystem-freshness"]
-
 FILLED = """\
 name: brew
 variables: { tea: green, cups: 2, pot: null }
@@ -76,7 +67,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
 
 def hold(asked: Given, ctx: CallContext) -> Held:
-    """What it is told, as often as is wanted, and who has told it."""
+    """The value, as many items as asked for, and who asks."""
     items = [{"number": number} for number in range(asked.count)]
     return Held(asked.value, items, ctx.caller.face, sorted(ctx.caller.scopes))
 
@@ -84,10 +75,6 @@ def hold(asked: Given, ctx: CallContext) -> Held:
 class Blank(Struct, frozen=True):
     value: Any = None
     items: tuple[dict[str, int], ...] = ({"number": 0},)
-
-
-def blank(asked: Given, ctx: CallContext) -> Blank:
-    return Blank()
 
 
 def spill(asked: Given, ctx: CallContext) -> Held:
@@ -103,32 +90,34 @@ async def boil(asked: Given, ctx: CallContext) -> Held:
     return Held()
 
 
-def _tool(name: str, handler: Any, scope: Scope = Scope.READER, output: type[Struct] = Held) -> Tool:
-    return Tool(name=name, title=name, description=name, input=Given, output=output, handler=handler, scope=scope)
-
-
+HANDLERS: list[tuple[str, Any, Scope, type[Struct]]] = [
+    ("pot-hold", hold, Scope.READER, Held),
+    ("pot-blank", lambda asked, ctx: Blank(), Scope.READER, Blank),
+    ("pot-spill", spill, Scope.READER, Held),
+    ("pot-boil", boil, Scope.READER, Held),
+    ("pot-leak", leak, Scope.READER, Held),
+    ("pot-fill", hold, Scope.MAINTAINER, Held),
+]
 POTS = Pack(
     "pots",
     [
-        _tool("pot-hold", hold),
-        _tool("pot-blank", blank, output=Blank),
-        _tool("pot-spill", spill),
-        _tool("pot-boil", boil),
-        _tool("pot-leak", leak),
-        _tool("pot-fill", hold, Scope.MAINTAINER),
+        Tool(name=name, title=name, description=name, input=Given, output=output, handler=handler, scope=scope)
+        for name, handler, scope, output in HANDLERS
     ],
 )
 
 
-class Kitchen:
+class Kitchen(Asking):
     """A project with recipes, whose tools are called as people call them."""
 
     def __init__(self, folder: Path, workflows: Mapping[str, Workflow] | None = None) -> None:
-        self.folder = folder
-        self.workflows = workflows or {}
-        self.knowledge = Knowledge(lambda: KnowledgeSettings(str(folder), IngestRule(semantic=False), StoreSection()))
         self.runs: list[WorkflowRun] = []
         self.disk = DiskTree(str(folder))
+        packs = [EnabledPack(PACK), EnabledPack(POTS)]
+        if workflows:
+            packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).every()), ()).pack))
+        services = {RECIPES_SERVICE: RecipeRunner(self.disk), RUNS_SERVICE: self.runs.append}
+        super().__init__(folder, IngestRule(semantic=False), packs, services)
 
     def write(self, name: str, text: str, folder: str = "recipes") -> Path:
         path = self.folder / folder / f"{name}.yaml"
@@ -136,40 +125,20 @@ class Kitchen:
         path.write_text(text)
         return path
 
-    @cached_property
-    def desk(self) -> ToolDispatcher:
-        packs = [EnabledPack(PACK), EnabledPack(POTS)]
-        if self.workflows:
-            others = list(Registry(packs).every())
-            packs.append(EnabledPack(make_workflow_tools(self.workflows, others, ()).pack))
-        facts = ServerFacts(
-            name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
-        )
-        services = {
-            FACTS_SERVICE: facts,
-            KNOWLEDGE_SERVICE: self.knowledge,
-            RECIPES_SERVICE: RecipeRunner(self.disk),
-            RUNS_SERVICE: self.runs.append,
-        }
-        return ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), ToolEnvironment(services=services))
-
-    def answer(
+    def start(
         self, recipe: str, vars: Mapping[str, Any] | None = None, scopes: Collection[Scope] = frozenset(Scope)
     ) -> ToolAnswer:
         asked: dict[str, object] = {"recipe": recipe, **({} if vars is None else {"vars": vars})}
-        caller = Caller(face="rest", scopes=frozenset(scopes))
-        found = anyio.run(self.desk.call, "km-recipe-run", asked, caller)
-        validate(plain(make_structured_content(found)), output_schema(self.desk.registry.require("km-recipe-run")))
-        return found
+        return self.answer("km-recipe-run", asked, "rest", scopes)
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
-        """What comes of it, as JSON has it."""
-        return plain(make_structured_content(self.answer(recipe, vars)))
+        """The answer of a run as JSON."""
+        return plain(make_structured_content(self.start(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
         """Why it fails."""
         try:
-            found = self.answer(recipe, vars)
+            found = self.start(recipe, vars)
         except ToolError as error:
             return error
         raise AssertionError(f"it answered {found}")

@@ -1,0 +1,263 @@
+"""Clients of a server that is measured: over pipes, over HTTP, and many at once. Its clock and memory are those of its process."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tests.bench.measure import FailedError, environment
+
+VERSION = "2025-11-25"
+CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+_CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, beside the process
+
+
+class Server(Protocol):
+    """Whatever carries the words."""
+
+    def ask(self, method: str, params: object) -> Any:
+        """The result of a request; FailedError where there is none."""
+
+    @property
+    def memory(self) -> float:
+        """MB that are resident."""
+
+
+class Stdio:
+    """`duvet mcp` at two pipes."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._unread = b""
+        self._asked = 0
+
+    def greet(self) -> None:
+        """Begin a handshake, and wait for the answer."""
+        self.ask("initialize", CLIENT)
+
+    def begin(self) -> None:
+        """Say that the handshake is over."""
+        self._say({"method": "notifications/initialized"})
+
+    def ask(self, method: str, params: object) -> Any:
+        self._asked += 1
+        self._say({"id": self._asked, "method": method, "params": params})
+        while (answer := json.loads(self._line())).get("id") != self._asked:
+            pass
+        return result_of(answer)
+
+    def _say(self, message: dict[str, object]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    def _line(self) -> bytes:
+        assert self._process.stdout is not None
+        while b"\n" not in self._unread:
+            data = os.read(self._process.stdout.fileno(), 1 << 20)
+            if not data:
+                raise FailedError(f"{self._process.args!r} has ended")
+            self._unread += data
+        line, _, self._unread = self._unread.partition(b"\n")
+        return line
+
+    @property
+    def cpu(self) -> float:
+        return spent(self._process.pid)
+
+    @property
+    def memory(self) -> float:
+        return resident(self._process.pid)
+
+
+@contextmanager
+def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
+    """A server that has just been started, and ends afterwards."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**environment(), **variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        bufsize=0,
+    ) as process:
+        try:
+            yield Stdio(process)
+        finally:
+            process.kill()
+
+
+def spent(process: int) -> float:
+    """Seconds that a process has been on a processor."""
+    return time.clock_gettime(~process << 3 | _CPU_OF_A_PROCESS)
+
+
+def resident(process: int) -> float:
+    """MB of a process that are in memory."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
+
+
+def result_of(answer: dict[str, Any]) -> Any:
+    """What a request was answered; FailedError where it was refused."""
+    if "result" not in answer or answer["result"].get("isError"):
+        raise FailedError(json.dumps(answer))
+    return answer["result"]
+
+
+_SERVING = re.compile(rb".*serving http://(?P<host>[^:/]+):(?P<port>\d+)/mcp\s*")
+MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+class Http:
+    def __init__(self, host: str, port: int, process: int) -> None:
+        self.where = host, port
+        self._connection = HTTPConnection(host, port, timeout=60)
+        self._headers: Mapping[str, str] = MEDIA
+        self.process = process
+        self._asked = 0
+        self.ask("initialize", CLIENT)
+        self._post({"method": "notifications/initialized"})
+
+    def ask(self, method: str, params: object) -> Any:
+        self._asked += 1
+        return result_of(answer_in(self._post({"id": self._asked, "method": method, "params": params})))
+
+    def _post(self, message: dict[str, object]) -> bytes:
+        self._connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", **message}), dict(self._headers))
+        answer = self._connection.getresponse()
+        body = answer.read()
+        if answer.status >= 400:
+            raise FailedError(f"{answer.status} {body!r}")
+        session = answer.headers["mcp-session-id"]
+        self._headers = {**MEDIA, "mcp-session-id": session}
+        return body
+
+    @property
+    def memory(self) -> float:
+        return resident(self.process)
+
+
+@contextmanager
+def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
+    """A session with a server that has just been started, and ends afterwards."""
+    with serving_at(command, folder) as (process, where):
+        yield Http(*where, process.pid)
+
+
+@contextmanager
+def serving_at(
+    command: Sequence[str], folder: Path, **variables: str
+) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
+    """A server that has just been started and says where on standard error, and is ended afterwards."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**environment(), **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            found = _SERVING.fullmatch(process.stderr.readline())
+            if not found:
+                raise FailedError(f"{command!r} doesn't serve")
+            yield process, (found["host"].decode(), int(found["port"]))
+        finally:
+            process.kill()
+
+
+def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any:
+    """What a tool answers by the protocol."""
+    return server.ask("tools/call", {"name": name, "arguments": arguments})
+
+
+def post(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> Any:
+    """What a tool answers by plain HTTP to a caller with this token."""
+    return json.loads(post_unread(connection, tool, given, token))["result"]
+
+
+def post_unread(connection: HTTPConnection, tool: str, given: Mapping[str, object], token: str = "") -> bytes:
+    shown = {"authorization": f"Bearer {token}"} if token else {}
+    connection.request("POST", "/api/mcp", json.dumps({"tool": tool, "input": given}), shown)
+    answer = connection.getresponse()
+    body = answer.read()
+    if answer.status != 200:
+        raise FailedError(f"{answer.status} {body!r}")
+    return body
+
+
+def answer_in(body: bytes) -> Any:
+    """The message of an answer, which comes as an event or as it is."""
+    event = body.partition(b"data: ")[2]
+    return json.loads((event or body).strip())
+
+
+CLIENTS, EACH = 200, 20
+_MODERN = "2026-07-28"
+_META = {
+    "io.modelcontextprotocol/protocolVersion": _MODERN,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
+}
+
+
+class Load(NamedTuple):
+    """What they have seen."""
+
+    rate: float  # answers a second
+    worst: float  # seconds of all but a hundredth
+
+
+def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
+    """All of them at once, each asking one tool after the other."""
+    requests = [request_of(name, arguments) for name, arguments in tools.items()]
+    began = time.perf_counter()
+    seconds = sorted(asyncio.run(_visit(server.where, requests)))
+    return Load(len(seconds) / (time.perf_counter() - began), seconds[-1 - len(seconds) // 100])
+
+
+async def _visit(where: tuple[str, int], requests: Sequence[bytes]) -> list[float]:
+    found = await asyncio.gather(*(_client(where, requests, number) for number in range(CLIENTS)))
+    return [one for client in found for one in client]
+
+
+async def _client(where: tuple[str, int], requests: Sequence[bytes], number: int) -> list[float]:
+    reading, writing = await asyncio.open_connection(*where)
+    found = []
+    for step in range(EACH):
+        began = time.perf_counter()
+        writing.write(requests[(number + step) % len(requests)])
+        await _answer(reading)
+        found.append(time.perf_counter() - began)
+    writing.close()
+    return found
+
+
+async def _answer(reading: asyncio.StreamReader) -> None:
+    """Read one; FailedError where it isn't a result."""
+    head = await reading.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+    body = await reading.readexactly(length)
+    if not head.startswith(b"HTTP/1.1 200 ") or "result" not in answer_in(body):
+        raise FailedError(f"{head!r} {body!r}")
+
+
+def request_of(name: str, arguments: Mapping[str, object]) -> bytes:
+    """A call of a tool, as it is sent."""
+    params = {"name": name, "arguments": arguments, "_meta": _META}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    named = {"mcp-protocol-version": _MODERN, "mcp-method": "tools/call", "mcp-name": name}
+    headers = {**MEDIA, **named, "host": "localhost:80", "content-length": str(len(body))}
+    lines = "".join(f"{key}: {value}\r\n" for key, value in headers.items())
+    return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body

@@ -1,0 +1,148 @@
+"""The parts of the benchmark that start duvet, on small projects."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench import gateway, knowledge, notes
+from tests.bench.clients import CLIENTS, EACH, load, talking, talking_http
+from tests.bench.knowledge import FEW, MANY, Size, sentences_of
+from tests.bench.measure import FailedError
+from tests.bench.options import ROOT
+from tests.bench.server import ARGUMENTS, COUNT, ELSEWHERE, RIGHT, TOGETHER, WRONG, asked_of, cases, edited
+from tests.bench.watching import waits
+from tests.bench.workloads import Edit
+from tests.cli.made import KETTLE, make
+from tests.cli.made_tea import TEA_PROJECT
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="clock and memory of another process are those of Linux")
+SENTENCES = (
+    "The server resumes a session when the ticket that it receives has not expired yet.",
+    "Every record carries a number that the receiver compares with those it has seen before.",
+)
+HTTP = ("--http", "0", "--rate", "0")
+
+
+@on_linux
+def test_a_gateway_feedback_texts_and_backups_are_measured(duvet_command: str, tmp_path: Path) -> None:
+    figures = list(gateway.measured(duvet_command, tmp_path, 30, SENTENCES))
+    assert [figure.name for figure in figures] == [
+        "km-search through a gateway, to the same without",
+        "feedback is kept, p50 in ms",
+        "feedback is kept, p99 in ms",
+        "a text is kept, p50 in ms",
+        "a text is kept, p99 in ms",
+        "a backup, ms",
+        "a restore, ms",
+        "the archive, to the store",
+    ]
+    assert all(figure.value > 0 for figure in figures)
+
+
+SEARCHED = ("km-search, p50 in ms", "km-search, p99 in ms", "memory of the server, MB")
+VECTORS = ("taken in with vectors, ms for each thousand", "taken in again, ms")
+
+
+@on_linux
+@pytest.mark.parametrize(
+    ("size", "names"),
+    [
+        (FEW, ("taken in by words, ms for each thousand", *VECTORS, *SEARCHED)),
+        (MANY, (*VECTORS, "room on disk, to what it may be", *SEARCHED)),
+    ],
+)
+def test_indexing_and_searching_are_measured(
+    duvet_command: str, tmp_path: Path, size: Size, names: tuple[str, ...]
+) -> None:
+    figures = list(knowledge.measured(duvet_command, tmp_path, size, 30, SENTENCES))
+    assert [figure.name for figure in figures] == [f"{size.name}: {name}" for name in names]
+    assert all(figure.value > 0 for figure in figures)
+
+
+def test_sentences_are_read_from_rfcs(tmp_path: Path) -> None:
+    text = "   " + SENTENCES[0].replace(" when", "\n   when") + "\n   +-----+\n   | Box |\n   +-----+\n"
+    (tmp_path / "rfc1.txt").write_text(text)
+    assert list(sentences_of(tmp_path)) == [SENTENCES[0]]
+
+
+@on_linux
+def test_pages_are_measured(duvet_command: str, tmp_path: Path) -> None:
+    notes.make_pages(tmp_path, 20)
+    assert (tmp_path / "docs/page-3.md").read_text().count("[[page-") == notes.LINKS
+    figures = list(notes.measured([duvet_command, "mcp", *HTTP], tmp_path, 1.0))
+    tools = ("get_page", "get_connections", "search", "list_pages")
+    assert [figure.name for figure in figures] == [
+        "pages: start to the first answer, cu",
+        "pages: start to the first search, cu",
+        *(f"pages: {tool}, p50 in ms" for tool in tools),
+        "pages: an answer after an edit, cu",
+        "pages: memory, MB",
+    ]
+
+
+@on_linux
+def test_a_server_is_asked_and_watched(duvet_command: str, tmp_path: Path) -> None:
+    make(tmp_path, TEA_PROJECT)
+    with talking([duvet_command, "mcp"], tmp_path) as server:
+        server.greet()
+        greeted = server.cpu
+        server.begin()
+        tools = asked_of(server)
+        assert ARGUMENTS.keys() <= tools.keys()
+        assert tools["get_citation_context"]["context_lines"] == 2
+        assert server.ask("ping", {}) == {}
+        with pytest.raises(FailedError, match="Method not found"):
+            server.ask("no/such", {})
+        unknown = {"name": "get_requirement_status", "arguments": {"req_identifier": "ffffffffffff"}}
+        with pytest.raises(FailedError, match="not_found"):
+            server.ask("tools/call", unknown)
+        verdicts = {}
+        for (tool, what), several in cases(server).items():
+            assert len(several) == COUNT // (TOGETHER if tool == "validate_citations" else 1)
+            if tool == "validate_citation":
+                answers = [server.ask("tools/call", {"name": tool, "arguments": one}) for one in several[:20]]
+                verdicts[what] = {one["structuredContent"]["valid"] for one in answers}
+        assert verdicts == {RIGHT: {True}, WRONG: {False}, ELSEWHERE: {False}}
+        figure = edited(server, Edit(tmp_path / "src/pot.rs"))
+        assert (figure.value > 0, figure.budget.gate) == (True, 300)
+        assert 0 < greeted < server.cpu and server.memory > 1
+
+
+@on_linux
+def test_a_server_is_asked_over_http_by_one_and_by_many(duvet_command: str, tmp_path: Path) -> None:
+    make(tmp_path, TEA_PROJECT)
+    with talking_http([duvet_command, "mcp", *HTTP], tmp_path) as server:
+        tools = {"coverage_summary": asked_of(server)["coverage_summary"]}
+        assert server.memory > 1
+        with pytest.raises(FailedError, match="Method not found"):
+            server.ask("no/such", {})
+        with pytest.raises(FailedError, match="Unknown tool"):
+            load(server, {"no_such": {}})
+        found = load(server, tools)
+    assert (found.rate > 0, found.worst > 0, CLIENTS * EACH) == (True, True, 4000)
+
+
+@on_linux
+def test_the_idle_server_has_a_tool_that_does_nothing() -> None:
+    with talking_http([sys.executable, "-m", "tests.bench.idle"], ROOT) as server:
+        assert server.ask("tools/call", {"name": "nothing", "arguments": {}})["content"][0]["text"] == "{}"
+
+
+def test_each_edit_is_answered_by_a_watching_report(duvet_command: str, tmp_path: Path) -> None:
+    make(tmp_path, KETTLE)
+    found = waits([duvet_command, "report", "--watch"], tmp_path, Edit(tmp_path / "src" / "a.rs"), 3, pause=0)
+    assert len(found) == 3
+    assert all(0 < wait.reports < wait.summary for wait in found)
+
+
+def test_a_command_that_ends_is_an_error(tmp_path: Path) -> None:
+    with talking([sys.executable, "-c", "input()"], tmp_path) as server, pytest.raises(FailedError, match="has ended"):
+        server.greet()
+    with pytest.raises(FailedError, match="has ended\nbroken\n"):
+        waits([sys.executable, "-c", "import sys; sys.exit('broken')"], tmp_path, lambda: None, 1)
+    silent = [sys.executable, "-c", "print('serving')"]
+    with pytest.raises(FailedError, match="doesn't serve"), talking_http(silent, tmp_path):
+        pass

@@ -1,0 +1,43 @@
+"""A project with very many specifications, and a store that another process keeps locked."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import json
+
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from tests.unit.tools.knowledge.made import STATUS, Asking
+from tests.unit.tools.made import answer, ask, context_of
+from tests.unit.tools.trace.test_pack import COVERAGE, many
+
+
+def test_what_is_far_too_much_is_cut() -> None:
+    context = context_of(many(200))
+    found, words = answer(context, COVERAGE)
+    shown = found["specifications"]
+    assert words == (
+        f"{len(shown)} of 202 specifications shown, those with most left to do. "
+        "Give spec for the levels of one specification."
+    )
+    assert 100 < len(shown) < 202 and shown[0]["id"] == "a199"
+    assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES
+    assert len(answer(context_of(many(200), page_size=0), COVERAGE)[0]["specifications"]) == 202
+
+
+def test_a_store_that_is_locked(known: Asking) -> None:
+    locked = sqlite3.connect(known.file, isolation_level=None)
+    locked.execute("BEGIN EXCLUSIVE")
+    # Who reads goes on.
+    assert known.value(STATUS)["run_id"] == "r1"
+    locked.execute("ROLLBACK")
+    known.knowledge.close()
+    locked.execute("PRAGMA locking_mode=EXCLUSIVE")
+    locked.execute("BEGIN EXCLUSIVE")
+    assert known.refusal("km-coverage-summary") == (
+        "upstream_error",
+        "store.db: somebody else is writing to it",
+        "try again when that is done",
+    )
+    locked.close()
+    assert known.value(STATUS)["run_id"] == "r1"

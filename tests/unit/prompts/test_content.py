@@ -1,0 +1,261 @@
+"""Prompts, filled with a project, and the comments to paste in them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.config.settings import SourceRule
+from duvet.errors import DuvetError, NotFoundError, QueryError
+from duvet.model import Kind
+from duvet.prompts.content import CitationComment, fill_requirement_prompt, make_comments
+from duvet.prompts.library import (
+    REQUIREMENT_PROMPTS,
+    SYSTEM_PROMPT,
+    complete_prompt_argument,
+    describe_prompt,
+    load_prompts,
+)
+from duvet.queries.references import RequirementRef
+from duvet.text import make_text_id
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from tests.cli.made_tea import SOURCE, TEA, TEA_PROJECT
+from tests.conftest import ROOT
+from tests.tokens import MOST, tokens
+from tests.unit.prompts.made import USUAL, context_of, text_for, text_of
+
+GOLD = ROOT / "tests" / "gold" / "prompts"
+WARM = "1dd64a535306"
+
+
+@pytest.fixture(scope="module")
+def tea() -> ProjectSnapshot:
+    return context_of()
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "given"),
+    [
+        ("implement", "implement_requirement", {"requirement": WARM}),
+        ("test", "write_test", {"requirement": "a541"}),
+        ("review", "review_citations", {}),
+        ("review_spec", "review_citations", {"spec": "rfc7168"}),
+        ("review_file", "review_citations", {"file": "tests"}),
+        ("triage", "triage_uncited", {}),
+        ("triage_level", "triage_uncited", {"spec": "tea.md", "level": "MAY"}),
+        ("section", "explain_section", {"section": "rfc7168#section-2"}),
+        ("section_empty", "explain_section", {"section": "/specifications/tea/sections/sugar"}),
+    ],
+)
+def test_the_text_of_each_prompt(
+    file: str, name: str, given: dict[str, str], tea: ProjectSnapshot, snapshot: Snapshot
+) -> None:
+    snapshot.snapshot_dir = GOLD
+    snapshot.assert_match(text_of(name, tea, **given), f"{file}.md")
+
+
+def test_a_prompt_can_be_filled_with_a_requirement(tea: ProjectSnapshot) -> None:
+    asked = RequirementRef((0,))
+    texts = [fill_requirement_prompt(name, asked, tea, Registry()) for name in REQUIREMENT_PROMPTS]
+    path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
+    assert texts == [text_of(name, tea, requirement=path) for name in REQUIREMENT_PROMPTS]
+
+
+def test_the_problems_to_review_are_in_order() -> None:
+    unreasoned = SOURCE.replace("//= reason=Our cups are drawn on paper.\n", "")
+    text = text_of("review_citations", context_of(**{"src/pot.rs": unreasoned}), spec="tea", file="src")
+    assert re.findall(r"^- (\S+),.*: (.*)$", text, re.MULTILINE) == [
+        ("src/pot.rs:14", "this exception does not say why [DUV090]"),
+        ("src/pot.rs:26", 'missing section "milk" in tea.md [DUV043]'),
+        ("src/pot.rs:29", 'could not find text in section "pot" of tea.md [DUV050]'),
+    ]
+
+
+@pytest.mark.parametrize("name", [one.name for one in load_prompts() if one.name != SYSTEM_PROMPT])
+def test_a_prompt_names_the_enabled_tools(name: str) -> None:
+    given = {"requirement": WARM, "section": "tea#pot"}
+    wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
+    ##= man/spec/mcp.md#prompts
+    ##= type=test
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
+    named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
+    assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
+    assert [one.name for one in Registry() if one.name in off] == []
+
+
+def test_unreadable_comments_are_reviewed() -> None:
+    text = "//= tea.md#pot\n//= colour=black\n//# The pot\n\n//# The cup\n"
+    context = context_of(**{"src/pot.rs": text, "tests/pot.rs": "", ".duvet/todos/tea.toml": "[[todo]]\n"})
+    unread = "- src/pot.rs:2: invalid metadata field [DUV020]\n  It says: //= tea.md#pot //= colour=black //# The pot\n"
+    stray = "- src/pot.rs:5: this text has no target, so it is ignored [DUV027]\n  It says: //# The cup\n"
+    for given in ({}, {"file": "src"}):
+        found = text_of("review_citations", context, **given)
+        wrong, _, doubtful = found.partition("## To look at")
+        assert (unread in wrong, stray in doubtful) == (True, True)
+    for given in ({"file": ".duvet"}, {"spec": "tea"}):
+        assert "src/pot.rs" not in text_of("review_citations", context, **given)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["The pot number {} MUST be warm. ", "ポット {} は常に MUST 温かい状態で保たれる。 "]
+)
+def test_a_section_of_one_long_line_is_cut(sentence: str) -> None:
+    long = "".join(map(sentence.format, range(2_000)))
+    text = text_of("explain_section", context_of(**{"tea.md": f"{TEA}\n## All\n\n{long}\n"}), section="tea#all")
+    assert re.search(r"^\d+ more lines are left out here", text, re.MULTILINE)
+    assert sentence.format(1).strip() in text
+    assert tokens(text) < MOST
+    assert tokens(text_of("triage_uncited", context_of(**{"tea.md": f"# All\n\n{long}\n"}))) < MOST
+
+
+def test_a_long_line_of_code_is_cut() -> None:
+    source = "//= tea.md#pot\n//# The pot MUST be warm.\n" + "x = " + "1 + " * 9_000 + "1;\n"
+    text = text_of("write_test", context_of(**{"src/pot.rs": source}), requirement=WARM)
+    assert max(map(len, text.splitlines())) < 200
+
+
+def test_prompts_of_an_empty_project() -> None:
+    context = context_of(**dict.fromkeys(TEA_PROJECT, ""))
+    assert "Nothing is left to triage." in text_of("triage_uncited", context)
+    assert "None is." in text_of("review_citations", context)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "found"),
+    [
+        ("requirement", "1DD", [WARM]),
+        ("spec", "", ["rfc7168", "tea"]),
+        ("section", "tea#p", ["tea#pot"]),
+        ("file", "src", ["src/pot.rs"]),
+        ("level", "m", ["must", "may"]),
+        ("nothing", "", []),
+    ],
+)
+def test_completions(argument: str, value: str, found: list[str], tea: ProjectSnapshot) -> None:
+    ##= man/spec/mcp.md#resources
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
+    assert complete_prompt_argument(tea.catalogue, argument, value) == found
+
+
+def test_a_broken_configuration_is_an_error() -> None:
+    with pytest.raises(DuvetError):
+        context_of(**{".duvet/config.toml": "["})
+
+
+TEXT = "The pot MUST be warm before the water is poured into it, and the lid MUST be on it after that."
+PLAIN = """\
+       //= tea.md#pot
+       //# The pot MUST be warm before the water is poured into it, and the lid
+       //# MUST be on it after that.
+"""
+
+
+def typed(kind: str) -> str:
+    return PLAIN.replace("#pot\n", f"#pot\n       //= type={kind}\n")
+
+
+def starred(comment: str) -> str:
+    return comment.replace("//=", "*=").replace("//#", "*#")
+
+
+TRIAGE, REVIEW, EXPLAIN = "triage_uncited", "review_citations", "explain_section"
+MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
+    ("system", {"x": ""}, 'the prompt system has no argument "x"', "it takes none"),
+    (TRIAGE, {"x": ""}, 'the prompt triage_uncited has no argument "x"', "it takes spec, level"),
+    (TRIAGE, {"specs": ""}, 'the prompt triage_uncited has no argument "specs"', "did you mean spec?"),
+    (
+        EXPLAIN,
+        {"section": " "},
+        'the prompt explain_section needs the argument "section"',
+        "The section, as SPEC#SECTION or by the path of its resource.",
+    ),
+    (TRIAGE, {"level": "shall"}, 'there is no level "shall"', "give one of must, should, may, none"),
+]
+UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
+    (
+        "write_test",
+        {"requirement": "tea#pot"},
+        '"tea#pot" is no requirement',
+        "give the first digits of its id, or the path of its resource",
+    ),
+    (EXPLAIN, {"section": WARM}, f'"{WARM}" is no section', "give it as SPEC#SECTION, or the path of its resource"),
+    (TRIAGE, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+    (REVIEW, {"spec": "tee"}, 'there is no specification "tee"', "did you mean tea?"),
+    (REVIEW, {"file": "src/pit.rs"}, 'no source is called "src/pit.rs"', "did you mean src/pot.rs?"),
+    (
+        REVIEW,
+        {"file": "../../etc/passwd"},
+        'no source is called "../../etc/passwd"',
+        "give the path of a source, or of a folder with some",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "given", "message", "hint"),
+    [*((QueryError, *one) for one in MISUNDERSTOOD), *((NotFoundError, *one) for one in UNKNOWN)],
+)
+def test_a_wrong_argument_is_refused(
+    kind: type[DuvetError], name: str, given: dict[str, str], message: str, hint: str, tea: ProjectSnapshot
+) -> None:
+    with pytest.raises(kind) as caught:
+        text_of(name, tea, **given)
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+
+
+@pytest.fixture(scope="module")
+def large() -> ProjectSnapshot:
+    """A project with too much of everything for a prompt."""
+    many = "# Many\n\n## All\n\n" + "".join(f"The pot number {number} MUST be warm.\n" for number in range(900))
+    wrong = "".join(f"//= tea.md#pot\n//# The cup number {number} MUST be warm.\n\n" for number in range(300))
+    cited = "//= tea.md#all\n//# The pot number 1 MUST be warm.\nfn a() {}\n\n" * 300
+    return context_of(**{"tea.md": TEA + many[8:], "src/pot.rs": wrong, "src/cited.rs": cited})
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("triage_uncited", {}, "more are left out here: decide"),
+        ("review_citations", {}, "more are left out here: mend"),
+        ("explain_section", {"section": "tea#all"}, "more lines are left out here"),
+        (
+            "implement_requirement",
+            {"requirement": make_text_id("The pot number 1 MUST be warm.")},
+            r"more are left out here: `get_requirement` \(`duvet show",
+        ),
+    ],
+)
+def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
+    name: str, given: dict[str, str], said: str, large: ProjectSnapshot
+) -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    text = text_of(name, large, **given)
+    assert re.search(rf"^\d+ {said}", text, re.MULTILINE)
+    assert tokens(text) < MOST
+
+
+def test_each_comment_style_is_shown_once() -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
+    ##% around them, and show the comments to write.
+    tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
+    rules = [
+        SourceRule(("src/*.rs", "bin/*.rs")),
+        tests,
+        SourceRule(("lib/*.rs",)),
+        SourceRule(("c/*.c",), "*=", "*#"),
+    ]
+    assert make_comments(rules, "tea.md#pot", TEXT) == (
+        CitationComment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
+        CitationComment("`tests/*.rs`", "", PLAIN),
+        CitationComment("`c/*.c`", starred(PLAIN), starred(typed("test"))),
+    )
+    alone = CitationComment("`tests/*.rs`", typed("implementation"), PLAIN)
+    assert make_comments([tests], "tea.md#pot", TEXT) == (alone,)
+    assert make_comments([], "tea.md#pot", TEXT) == ()

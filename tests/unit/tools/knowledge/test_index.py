@@ -1,0 +1,253 @@
+"""Stores that are missing, of another version, damaged, or changed while they are asked, and who waits for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+import anyio
+import pytest
+from anyio import to_thread
+from msgspec.structs import replace
+
+from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.store.location import open_store
+from duvet.tools.call_context import Caller
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import Registry
+from duvet.tools.tool import KNOWLEDGE_SERVICE
+from tests.unit.knowledge.stored import RUN, STORE, fill
+from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
+from tests.unit.tools.made import FILES, Fixed, context_of
+
+
+def damage(path: Path, fault: str) -> None:
+    """Break a store."""
+    data = path.read_bytes()
+    match fault:
+        case "older" | "newer":
+            connection = sqlite3.connect(path)
+            connection.execute(f"PRAGMA user_version={1 if fault == 'older' else 99}")
+            connection.close()
+        case "cut off":
+            os.truncate(path, 5000)
+        case "overwritten":
+            path.write_bytes(b"no database at all, but text " * 500)
+        case "spoilt":
+            path.write_bytes(data[:4096].ljust(len(data), b"\0"))
+        case "a folder":
+            path.unlink()
+            path.mkdir()
+        case "a link":
+            path.rename(path.with_name("elsewhere"))
+            path.symlink_to("elsewhere")
+
+
+DAMAGED = "store.db: it is damaged, or no store of duvet"
+FAULTS = {
+    "older": "store.db: an older duvet has made it: its schema is 1",
+    "newer": "store.db: a newer duvet has made it: its schema is 99",
+    **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
+    "a link": "store.db: it is a link",
+}
+
+
+def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
+    whole = known.file.read_bytes()
+    first_page = int.from_bytes(whole[16:18])
+    known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
+    assert "it is damaged" in known.refusal("km-coverage-summary")[1]
+    file = known.file.stat().st_ino
+    known.file.write_bytes(whole)
+    assert known.file.stat().st_ino == file
+    assert known.value("km-coverage-summary")["status"] == "ok"
+
+
+def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
+    known = Asking(tmp_path)
+    for tool, arguments in CALLS.items():
+        code, message, hint = known.refusal(tool, **arguments)
+        assert (code, message) == ("upstream_error", "nothing was taken in of this project yet")
+        assert hint == "take in what is in it first; then ask again"
+        assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
+    assert list(tmp_path.iterdir()) == []
+    fill(tmp_path)
+    assert known.value(STATUS)["run_id"] == "r1"
+    known.knowledge.close()
+
+
+def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
+    (tmp_path / STORE).parent.mkdir(parents=True)
+    open_store(str(tmp_path / STORE), create=True).close()
+    known = Asking(tmp_path)
+    for tool in ("km-coverage-summary", "km-lifecycle-report"):
+        assert known.refusal(tool)[:2] == ("upstream_error", "nothing was taken in of this project yet")
+    assert known.value("km-graph-search", term="kettle")["results"] == []
+    assert known.value(STATUS) == {"status": "not_found"}
+    known.knowledge.close()
+
+
+def test_readers_see_the_last_run_while_another_is_written(known: Asking) -> None:
+    store = open_store(str(known.file), create=True)
+    with store.writing() as writing:
+        writing.put_run(replace(RUN, run_id="r2"))
+        for tool, arguments in CALLS.items():
+            assert known.value(tool, **arguments)["status"] == "ok"
+        assert known.value(STATUS)["run_id"] == "r1"
+    store.close()
+    assert known.value(STATUS)["run_id"] == "r2"
+
+
+def test_a_replaced_store_is_read(known: Asking) -> None:
+    assert known.value(STATUS)["run_id"] == "r1"
+    shutil.rmtree(known.file.parent)
+    assert known.refusal("km-coverage-summary")[1] == "nothing was taken in of this project yet"
+    fill(known.folder, [replace(RUN, run_id="r2")])
+    assert known.value(STATUS)["run_id"] == "r2"
+
+
+def test_one_question_sees_one_run(known: Asking) -> None:
+    runs = iter(range(2, 99))
+
+    def question(here: OpenStore) -> tuple[str, int]:
+        run = here.store.runs(limit=1)[0].run_id
+        other = open_store(str(known.file), create=True)
+        with other.writing() as writing:
+            for path in other.artifacts():
+                writing.remove(path)
+            writing.put_run(replace(RUN, run_id=f"r{next(runs)}"))
+        other.close()
+        return run, len(here.store.artifacts())
+
+    assert [known.knowledge.ask(question) for _ in range(2)] == [("r1", 8), ("r2", 0)]
+
+
+def test_without_the_service_the_tools_are_an_upstream_error(known: Asking) -> None:
+    desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    other = Asking(known.folder)
+    other.desk = desk
+    assert other.refusal("km-coverage-summary")[0] == "upstream_error"
+    assert KNOWLEDGE_SERVICE not in desk.environment.services
+
+
+def test_changed_settings_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
+    assert known.value(STATUS)["run_id"] == "r1"
+    elsewhere = fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")])
+    other = Asking(elsewhere)
+    known.knowledge.use_settings(other.knowledge.rules)
+    assert known.value(STATUS)["run_id"] == "r9"
+    assert isinstance(known.knowledge, Knowledge)
+
+
+def test_one_thread_at_a_time_asks_the_index(known: Asking) -> None:
+    seen: list[tuple[str, int]] = []
+    counts: list[int] = []
+    others_come = Event()
+
+    def question(here: OpenStore) -> int:
+        seen.append(("begins", threading.get_ident()))
+        assert others_come.wait(30)
+        # Other threads could come in between these.
+        found = {len(here.store.artifacts()) for _ in range(100)}
+        seen.append(("ends", threading.get_ident()))
+        return found.pop()
+
+    def ask() -> None:
+        if len(seen):
+            others_come.set()
+        counts.append(known.knowledge.ask(question))
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+        while not seen:
+            pass
+    for thread in threads:
+        thread.join()
+    assert counts == [8] * 8
+    assert all(begun == ("begins", ended[1]) for begun, ended in zip(seen[::2], seen[1::2], strict=True))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
+    ##% a remedy, and recover without a restart.
+    known = Asking(fill(tmp_path / "project"))
+    whole = shutil.copytree(known.file.parent, tmp_path / "whole")
+    damage(known.file, fault)
+    for tool, arguments in {**CALLS, STATUS: {}}.items():
+        code, message, hint = known.refusal(tool, **arguments)
+        assert code == "upstream_error" and message.startswith(FAULTS[fault]), message
+        assert hint.endswith("; then ask again") and str(tmp_path) not in message + hint
+        assert "duvet ingest" not in hint
+    shutil.rmtree(known.file.parent)
+    shutil.copytree(whole, known.file.parent)
+    for tool, arguments in {**CALLS, STATUS: {}}.items():
+        assert known.value(tool, **arguments)["status"] == "ok"
+    known.knowledge.close()
+
+
+@contextmanager
+def busy(known: Asking) -> Iterator[Event]:
+    """While another thread asks the index, and until it is let go."""
+    begun, may_end = Event(), Event()
+
+    def slow(here: OpenStore) -> str:
+        begun.set()
+        assert may_end.wait(30)
+        return here.store.revision
+
+    slowly = Thread(target=known.knowledge.ask, args=(slow,))
+    slowly.start()
+    assert begun.wait(30)
+    yield may_end
+    may_end.set()
+    slowly.join()
+
+
+def test_other_tools_are_answered_while_one_waits_for_the_index(known: Asking) -> None:
+    order: list[str] = []
+
+    async def one(tool: str) -> None:
+        await known.desk.call(tool, CALLS.get(tool, {}), Caller())
+        order.append(tool)
+
+    async def ask(may_end: Event) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(one, "km-coverage-summary")
+            tasks.start_soon(one, "km-help")
+            while "km-help" not in order:
+                await anyio.lowlevel.checkpoint()
+            order.append("free")
+            may_end.set()
+
+    with busy(known) as may_end:
+        anyio.run(ask, may_end)
+    assert order == ["km-help", "free", "km-coverage-summary"]
+
+
+def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
+    """There are few threads, and reading standard input needs one, too."""
+
+    async def ask(may_end: Event) -> tuple[float, bool]:
+        default = to_thread.current_default_thread_limiter()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2 * int(default.total_tokens)):
+                tasks.start_soon(known.desk.call, "km-coverage-summary", {}, Caller())
+            await anyio.wait_all_tasks_blocked()
+            taken, is_free = default.borrowed_tokens, False
+            if default.available_tokens:
+                is_free = await to_thread.run_sync(lambda: True)
+            may_end.set()
+        return taken, is_free
+
+    with busy(known) as may_end:
+        assert anyio.run(ask, may_end) == (0, True)

@@ -1,0 +1,581 @@
+"""`km-ingest-trigger`, `km-feedback-submit`, `km-backup-trigger`, `km-upload` and `km-storetext`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from msgspec.structs import replace
+
+from duvet.config.service_tables import SearchSection
+from duvet.config.settings import SearchRule, StoreSection, UploadRule
+from duvet.knowledge.restore import restore_backup
+from duvet.tools.call_context import Caller
+from duvet.tools.packs import KNOWLEDGE
+from duvet.tools.tool import EnabledPack, Scope, ToolError
+from tests.unit.knowledge.ingest.made import PLAIN
+from tests.unit.knowledge.stored import CLOCK, STAMP, fill, plain
+from tests.unit.tools.knowledge.made import Asking
+
+INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
+UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"
+
+
+def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object) -> tuple[str, str]:
+    return asking.refusal(tool, "library", holder, **arguments)[:2]
+
+
+def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer as
+    ##% `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
+    found = kept.value(INGEST)
+    assert sum(found["artifact_counts"].values()) == 7
+    differing = ("run_id", "started_at", "duration_seconds", "artifact_counts")
+    row = {
+        **{name: found[name] for name in differing},
+        "profile": "manual",
+        "success": True,
+        "chunk_count": 7,
+        "changed": 7,
+        "removed": 0,
+    }
+    assert found == {"status": "success", **row, "dry_run": False, "run": row}
+    assert kept.value("km-ingest-status") == {"status": "ok", **row, "run": row}
+    assert kept.value(INGEST, profile="nightly.2", use_dummy_embeddings=True)["run"]["profile"] == "nightly.2"
+    assert kept.value(SEARCH, query="balance")["metadata"]["result_count"] > 0
+    told = ("unsupported_operation", "Single paths can't be taken in on their own")
+    assert refused(kept, INGEST, paths=["docs"]) == told
+    assert kept.value(INGEST, paths=None)["changed"] == 0
+
+
+def test_the_profile_of_a_run_is_given_or_configured_or_manual(kept: Asking) -> None:
+    assert kept.value(INGEST, profile=None)["profile"] == "manual"
+    kept.turn_to(ingest=replace(PLAIN, profile="nightly"))
+    assert (kept.value(INGEST)["profile"], kept.value(INGEST, profile="x")["profile"]) == ("nightly", "x")
+    assert kept.value(STORE, content="x", ingest=True)["ingest_run"]["profile"] == "nightly"
+
+
+def test_a_dry_run_changes_nothing(kept: Asking) -> None:
+    found = kept.value(INGEST, dry_run=True)
+    assert (found["status"], found["dry_run"], found["changed"]) == ("success", True, 7)
+    assert not kept.file.exists() and kept.value("km-ingest-status") == {"status": "not_found"}
+
+
+@pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
+def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
+    code, _, hint = kept.refusal(INGEST, profile=profile)
+    assert (code, hint) == ("invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`")
+
+
+def test_a_run_that_fails_is_recorded_and_the_index_stays(kept: Asking) -> None:
+    kept.value(INGEST)
+    (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
+    found = kept.answer(INGEST)
+    value = plain(found.value)
+    assert (value["status"], value["success"], value["run"]["success"]) == ("failure", False, False)
+    assert "subsystems.yaml" in value["error"] and "as it was" in found.next_step
+    assert kept.value("km-ingest-status")["run_id"] == value["run_id"]
+    assert kept.value("km-coverage-summary")["run"]["run_id"] != value["run_id"]
+    # A dry run is not recorded, so its failure is an error.
+    code, message = refused(kept, INGEST, dry_run=True)
+    assert code == "upstream_error" and "subsystems.yaml" in message
+
+
+def test_a_damaged_store_is_an_upstream_error(kept: Asking) -> None:
+    kept.file.parent.mkdir()
+    kept.file.write_bytes(b"no store" * 999)
+    code, message = refused(kept, INGEST)
+    assert code == "upstream_error" and message.startswith("store.db: it is damaged")
+    assert str(kept.folder) not in message
+
+
+def test_a_run_reports_its_progress(kept: Asking) -> None:
+    told: list[tuple[float, float | None, str]] = []
+
+    async def progress(done: float, total: float | None, message: str) -> None:
+        told.append((done, total, message))
+
+    kept.answer(INGEST, progress=progress)
+    steps = [message for _, _, message in told if ":" not in message]
+    assert [step for step in steps if step.startswith(("Looking", "Reading"))] == ["Looking for files", "Reading files"]
+    assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
+
+
+def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave
+    ##% the index unchanged.
+    before = kept.value(INGEST)
+    (kept.folder / "docs/new.md").write_text("# New\n")
+    answers: list[Any] = []
+
+    async def cancel() -> None:
+        reading, on = anyio.Event(), anyio.Event()
+
+        async def progress(done: float, total: float | None, message: str) -> None:
+            if message.startswith("Reading files"):
+                reading.set()
+                await on.wait()
+
+        async def call() -> None:
+            answers.append(await kept.desk.call(INGEST, {}, Caller(progress=progress)))
+
+        with anyio.fail_after(30):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(call)
+                await reading.wait()
+                # Other calls are answered meanwhile.
+                found = await kept.desk.call(SEARCH, {"query": "balance"}, Caller())
+                assert plain(found.value)["metadata"]["result_count"] > 0
+                with pytest.raises(ToolError, match="somebody else is writing") as caught:
+                    await kept.desk.call(INGEST, {"dry_run": False}, Caller())
+                told = caught.value.code.value, caught.value.hint
+                assert told == ("upstream_error", "try again when that is done")
+                tasks.cancel_scope.cancel()
+                on.set()
+
+    anyio.run(cancel)
+    assert answers == [] and kept.value("km-coverage-summary")["run"]["run_id"] == before["run_id"]
+    found = [one["chunk"]["artifact_path"] for one in kept.value(SEARCH, query="new")["results"]]
+    assert "docs/new.md" not in found
+    last = kept.value("km-ingest-status")
+    assert (last["success"], last["error"]) == (False, "CancelledError")
+    assert kept.value(INGEST)["changed"] == 1
+
+
+VOTE: dict[str, Any] = {
+    "request_id": "uuid",
+    "chunk_id": "docs/tea.md::0",
+    "vote": 1,
+    "note": "useful",
+    "context": {"task": "demo"},
+}
+VOTED = {**VOTE, "vote": 1.0, "timestamp": CLOCK.isoformat(timespec="milliseconds"), "source": "mcp.manual"}
+
+
+def votes(known: Asking) -> list[Any]:
+    return [json.loads(line) for line in (known.file.parent / "feedback.jsonl").read_text().splitlines()]
+
+
+def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% three are missing.
+    assert refused(known, FEEDBACK, **{**VOTE, "vote": 2})[0] == "invalid_request"
+    assert not (known.file.parent / "feedback.jsonl").exists()
+    assert known.value(FEEDBACK, **VOTE) == {"status": "ok", **VOTED}
+    less = {"request_id": "uuid", "chunk_id": "docs/tea.md::0", "vote": 0}
+    nothing = {"vote": 0.0, "note": None, "context": None}
+    assert known.value(FEEDBACK, **less) == {"status": "ok", **VOTED, **nothing}
+    assert votes(known) == [VOTED, {**VOTED, **nothing}]
+
+
+@pytest.mark.parametrize("less", [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}])
+def test_empty_feedback_is_stored_with_a_warning(known: Asking, less: dict[str, Any]) -> None:
+    answer = known.answer(FEEDBACK, {"request_id": "r", "chunk_id": "docs/tea.md::0", **less})
+    assert answer.warning == "That says nothing of the result: a vote from -1 to 1 or a note would."
+    assert len(votes(known)) == 1
+
+
+def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) -> None:
+    warning = "No piece is called so now; what you say of it is kept all the same."
+    for name in ("docs/tea.md::1", "docs/gone.md::0", "x", "docs/tea.md::-1", "docs/tea.md::²"):
+        assert known.answer(FEEDBACK, {**VOTE, "chunk_id": name}).warning == warning
+    assert known.answer(FEEDBACK, VOTE).warning == ""
+    known.file.unlink()
+    assert known.answer(FEEDBACK, VOTE).warning == ""
+    assert len(votes(known)) == 7
+    fill(known.folder)
+
+
+def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
+    ##% count.
+    def search() -> dict[str, Any]:
+        found = known.value(SEARCH, query="boil heat", limit=25)["results"]
+        return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}
+
+    before = search()
+    first, second = [*before][:2]
+    for chunk, vote in ((first, -1), (first, -0.5), (second, 1), ("gone::0", 1)):
+        known.value(FEEDBACK, request_id="r", chunk_id=chunk, vote=vote)
+    assert search() == before
+    assert SearchSection(feedback=True).rule() == SearchRule(feedback=True)
+    known.turn_to(search=SearchRule(feedback=True))
+    after = search()
+    signals = {chunk: one["signals"]["feedback"] for chunk, one in after.items()}
+    assert signals == {**dict.fromkeys(before, 0.0), first: -0.75, second: 1.0}
+    for chunk, change in ((second, 0.009), (first, -0.00675)):
+        assert after[chunk]["adjusted_score"] - before[chunk]["adjusted_score"] == pytest.approx(change)
+    # A vote counts in the next search.
+    known.value(FEEDBACK, request_id="r", chunk_id=second, vote=-1)
+    assert search()[second]["signals"]["feedback"] == 0.0
+
+
+def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None:
+    def prompt(asking: Asking, query: str = "boil", **more: Any) -> str | None:
+        metadata = plain(asking.answer(SEARCH, {"query": query}, **more).value)["metadata"]
+        found: str | None = metadata.get("feedback_prompt")
+        return found
+
+    asked = "km-feedback-submit takes your vote on a result, by the request_id here and its chunk_id"
+    assert prompt(known) == asked
+    assert prompt(known, scopes=[Scope.READER]) is None
+    assert prompt(known, "zzz", scopes=Scope) is None or known.value(SEARCH, query="zzz")["results"]
+    for chosen in (EnabledPack(KNOWLEDGE, writes=False), EnabledPack(KNOWLEDGE, switches={FEEDBACK: False})):
+        other = Asking(known.folder, packs=[chosen])
+        assert prompt(other) is None
+        other.knowledge.close()
+
+
+def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
+    ##= man/spec/gateway.md#backups
+    ##= type=test
+    ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
+    ##% folder.
+    name = f"km-backup-{STAMP}.tgz"
+    for destination, archive in (
+        (None, f".duvet/knowledge/backups/{name}"),
+        ("kept", f"kept/{name}"),
+        ("kept/", f"kept/km-backup-{STAMP}-2.tgz"),
+        ("kept/my.tgz", "kept/my.tgz"),
+        ("my.tar.gz", "my.tar.gz"),
+    ):
+        found = known.value(BACKUP, destination=destination)
+        assert found == {"status": "ok", "archive": archive, "size": (known.folder / archive).stat().st_size}
+    before = (known.folder / "my.tar.gz").read_bytes()
+    assert refused(known, BACKUP, destination="my.tar.gz") == ("invalid_request", '"my.tar.gz" is there already')
+    assert (known.folder / "my.tar.gz").read_bytes() == before
+
+
+def test_git_ignores_a_backup_of_any_name(known: Asking) -> None:
+    subprocess.run(["git", "init", "--quiet", str(known.folder)], check=True)
+    known.value(BACKUP, destination=".duvet/knowledge/backups/mine.tgz")
+    told = ["git", "-C", str(known.folder), "status", "--short", "--untracked-files=all", ".duvet/knowledge"]
+    assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == ""
+
+
+OUTSIDE, UNSTORABLE = "is outside of the project", "nothing can be stored as"
+
+
+@pytest.mark.parametrize(
+    ("destination", "message"),
+    [
+        *((name, OUTSIDE) for name in ("..", "../x.tgz", "/tmp", "/x.tgz", "out", "out/x.tgz", "a\0b", "docs/../../x")),
+        *((name, UNSTORABLE) for name in (".git/refs/heads", ".git/x.tgz", "link", "link/x.tgz", ".duvet", "a:b")),
+        *((name, UNSTORABLE) for name in ("docs/con/x.tgz", "x /y", "notes.md/x.tgz", "docs/../x.tgz")),
+        ("notes.md", ""),
+        ("ok.md/", "ok.md: this is a file"),
+        ("q.tgz", "q.tgz: this is a folder"),
+    ],
+)
+def test_a_backup_is_not_written_elsewhere(known: Asking, tmp_path: Path, destination: str, message: str) -> None:
+    (known.folder / "out").symlink_to(tmp_path.parent)
+    (known.folder / ".git/refs/heads").mkdir(parents=True)
+    (known.folder / "link").symlink_to(".git")
+    (known.folder / "q.tgz").mkdir()
+    for name in ("notes.md", "ok.md"):
+        (known.folder / name).touch()
+    before = sorted(tmp_path.parent.iterdir()), sorted(known.folder.rglob("*"))
+    code, told = refused(known, BACKUP, destination=destination)
+    assert code == "invalid_request" and message in told
+    assert (sorted(tmp_path.parent.iterdir()), sorted(known.folder.rglob("*"))) == before
+
+
+@pytest.mark.parametrize(
+    "destination",
+    ["docs/kettle.md", "new.zip", ".duvet/knowledge/backups/a.tgz/", f".duvet/knowledge/backups/{'a' * 300}"],
+)
+def test_a_backup_is_called_tgz_or_tar_gz(known: Asking, destination: str) -> None:
+    (known.folder / "docs").mkdir(exist_ok=True)
+    (known.folder / "docs/kettle.md").touch()
+    known.value(BACKUP, destination=".duvet/knowledge/backups/a.tgz")
+    code, _, hint = known.refusal(BACKUP, destination=destination)
+    assert code == "invalid_request" and ".tgz or .tar.gz" in hint
+
+
+def test_backups_are_not_indexed(known: Asking) -> None:
+    ##= man/spec/knowledge.md#files
+    ##= type=test
+    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
+    before = known.value(INGEST)["run"]["artifact_counts"]
+    known.value(BACKUP, destination="kept")
+    assert known.value(INGEST)["run"]["artifact_counts"] == before
+
+
+def test_backups_have_a_configured_folder(known: Asking, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("backups")
+    known.turn_to(store=StoreSection(backups=str(elsewhere)))
+    assert known.value(BACKUP)["archive"] == str(elsewhere / f"km-backup-{STAMP}.tgz")
+    assert known.value(BACKUP, destination=str(elsewhere / "more"))["archive"].startswith(str(elsewhere / "more"))
+    assert refused(known, BACKUP, destination=str(elsewhere.parent))[0] == "invalid_request"
+
+
+def test_a_folder_of_backups_that_links_out_of_the_project_is_refused(
+    known: Asking, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (known.file.parent / "backups").symlink_to(elsewhere)
+    assert refused(known, BACKUP) == ("invalid_request", '"backups" is outside of the project')
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
+    assert refused(kept, BACKUP) == ("upstream_error", "nothing was taken in of this project yet")
+    assert not kept.file.parent.exists()
+
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    SEARCH: {"query": "boil the kettle", "limit": 25},
+    "km-graph-node": {"node_id": "Code:src/kettle/boil.py", "relationships": "all"},
+    "km-graph-subsystem": {"name": "Kettle", "depth": 5},
+    "km-graph-search": {"term": "kettle"},
+    "km-coverage-summary": {"history": 5},
+    "km-lifecycle-report": {"history": 5},
+    "km-ingest-status": {"history": 5},
+}
+
+
+def answers(known: Asking) -> dict[str, Any]:
+    found = {tool: known.value(tool, **given) for tool, given in QUESTIONS.items()}
+    del found[SEARCH]["metadata"]["request_id"]
+    for one in found[SEARCH]["results"]:
+        # These depend on the clock.
+        one["scoring"]["signals"].pop("freshness_days")
+    return found
+
+
+def test_a_restored_index_answers_as_before(known: Asking) -> None:
+    before = answers(known)
+    archive = known.value(BACKUP)["archive"]
+    known.value(INGEST, use_dummy_embeddings=True)
+    assert known.value("km-ingest-status", history=5) != before["km-ingest-status"]
+    restore_backup(known.upkeep.places, str(known.folder / archive), CLOCK)
+    assert answers(known) == before
+    known.file.unlink()
+    restore_backup(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
+    assert answers(known) == before
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "notes/design.md"
+    path.parent.mkdir()
+    path.write_bytes(b"# Design\r\n\xff")
+    return path
+
+
+def stored(kept: Asking, relative: str, *, overwritten: bool = False) -> dict[str, object]:
+    return {
+        "status": "success",
+        "stored_path": str(kept.folder / relative),
+        "relative_path": relative,
+        "overwritten": overwritten,
+        "ingest_triggered": False,
+        "ingest_run": None,
+    }
+
+
+def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None:
+    assert kept.value(UPLOAD, source_path=str(source)) == stored(kept, "docs/design.md")
+    for destination, relative in (("docs/uploads/", "docs/uploads/design.md"), ("a/b.txt", "a/b.txt")):
+        assert kept.value(UPLOAD, source_path=str(source), destination=destination) == stored(kept, relative)
+        assert (kept.folder / relative).read_bytes() == b"# Design\r\n\xff"
+    # A relative path begins at the project.
+    assert kept.value(UPLOAD, source_path="../notes/design.md", destination="c") == stored(kept, "c/design.md")
+
+
+def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
+    ##% under a name that duvet has chosen.
+    given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
+    assert refused(kept, UPLOAD, **given) == ("invalid_request", '"tool.sh" is there already')
+    assert (kept.folder / "tool.sh").read_text() == "echo\n"
+    os.chmod(kept.folder / "tool.sh", 0o750)
+    assert kept.value(UPLOAD, **given, overwrite=True) == stored(kept, "tool.sh", overwritten=True)
+    assert refused(kept, UPLOAD, **given, overwrite=False)[0] == "invalid_request"
+
+
+def test_uploads_have_a_configured_root(kept: Asking, source: Path, tmp_path: Path) -> None:
+    root = tmp_path / "content"
+    kept.uploads = UploadRule(root=str(root), root_said_by="uploads.root", docs_subdir="notes/in")
+    assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "see what uploads.root says")
+    root.mkdir()
+    found = kept.value(UPLOAD, source_path=str(source))
+    assert found["stored_path"] == str(root / "notes/in/design.md")
+    assert found["relative_path"] == "notes/in/design.md"
+
+
+def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, source: Path) -> None:
+    source.write_text("# Samovar\n\nIt hums.\n")
+    found = kept.value(UPLOAD, source_path=str(source), ingest=True)
+    run = found["ingest_run"]
+    assert (found["ingest_triggered"], run["success"], run["profile"]) == (True, True, "manual")
+    assert kept.value(SEARCH, query="samovar")["results"][0]["chunk"]["artifact_path"] == "docs/design.md"
+    kept.uploads = UploadRule(ingest=True)
+    assert kept.value(UPLOAD, source_path=str(source), destination="x.md")["ingest_run"]["changed"] == 1
+    assert kept.value(UPLOAD, source_path=str(source), destination="y.md", ingest=False)["ingest_run"] is None
+
+
+def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source: Path, tmp_path: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
+    ##% index does not contain the file.
+    def warning(destination: str) -> str:
+        return kept.answer(UPLOAD, {"source_path": str(source), "destination": destination, "ingest": True}).warning
+
+    (kept.folder / ".gitignore").write_text("ignored/\n")
+    assert warning("a.md") == ""
+    start = "is stored, but is not among what was taken in: "
+    assert warning("ignored/a.md") == f"ignored/a.md {start}git ignores it, or the configuration leaves it out"
+    (tmp_path / "content").mkdir()
+    kept.uploads = UploadRule(root=str(tmp_path / "content"))
+    assert warning("a.md") == f"a.md {start}it is not in the project"
+
+
+def test_an_upload_that_cannot_be_indexed_is_stored_all_the_same(kept: Asking, source: Path) -> None:
+    (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
+    code, message = refused(kept, UPLOAD, source_path=str(source), ingest=True)
+    assert code == "upstream_error"
+    assert message.startswith("docs/design.md is stored, but the project could not be taken in: ")
+    assert (kept.folder / "docs/design.md").exists()
+    kept.file.write_bytes(b"no store" * 999)
+    code, message = refused(kept, UPLOAD, source_path=str(source), destination="b.md", ingest=True)
+    assert code == "upstream_error" and message.startswith("b.md is stored, but ") and "damaged" in message
+
+
+def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("nowhere.md", str(tmp_path), str(tmp_path / "pipe"), "a\0b", " ", "/dev/zero"):
+        assert refused(kept, UPLOAD, source_path=path)[0] == "invalid_request"
+    kept.uploads = UploadRule(max_bytes=10)
+    code, message = refused(kept, UPLOAD, source_path=str(source))
+    assert code == "invalid_request" and message.endswith("has more than 10 bytes")
+
+
+def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
+    ##% vendored or duvet's own.
+    inside = kept.folder / "docs"
+    own = [f"var/{name}" for name in ("s.db", "audit.jsonl", "feedback.jsonl", "km-backup-1.tgz")]
+    secret = ["id_rsa", "docs/server.key", "docs/key.pem", "docs/node_modules/a/b.md", "docs/venv/lib/a.md"]
+    for name in (*own, *secret, ".env", "docs/.git/config", "secrets/key.md", "docs/venv/pyvenv.cfg"):
+        (kept.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (kept.folder / name).write_text("secret")
+    (kept.folder / ".gitignore").write_text("secrets/\n")
+    kept.turn_to(store=StoreSection(path="var/s.db"))
+    links: dict[str, str | Path] = {
+        "out.md": source,
+        "gone.md": inside / "nothing",
+        "key.md": "../secrets/key.md",
+        "plain.md": "../id_rsa",
+    }
+    for name, target in links.items():
+        (inside / name).symlink_to(target)
+    elsewhere = [str(source), "../notes/design.md", "/etc/passwd", "/nowhere"]
+    hidden = [".env", "docs/.git/config", "secrets/key.md", "docs/plain.md", "docs/key.md", "docs/out.md"]
+    for path in (*secret, *own, *hidden, *elsewhere):
+        code, message = refused(kept, UPLOAD, "admin", source_path=path, destination="x.md")
+        assert code == "invalid_request", path
+        assert message.endswith("is no file below the content root that may be read"), path
+    assert not (kept.folder / "x.md").exists()
+    for path in ("docs/spec.md", str(inside / "spec.md")):
+        kept.answer(UPLOAD, {"source_path": path, "destination": "x.md", "overwrite": True}, holder="admin")
+        assert (kept.folder / "x.md").read_text() == (inside / "spec.md").read_text()
+
+
+EVERYTHING: dict[str, Any] = {
+    "content": "## Body\nDetails\n",
+    "title": "Release Notes",
+    "destination": "docs/uploads/",
+    "subsystem": "Deployment",
+    "tags": ["release", "notes"],
+    "metadata": {"author": "agent"},
+    "overwrite": False,
+    "ingest": True,
+}
+
+
+def test_a_text_is_stored_with_its_front_matter_and_indexed(kept: Asking) -> None:
+    found = kept.value(STORE, **EVERYTHING)
+    run = found.pop("ingest_run")
+    relative = "docs/uploads/release-notes.md"
+    assert {**found, "ingest_run": None} == {**stored(kept, relative), "ingest_triggered": True}
+    assert (run["success"], run["profile"]) == (True, "manual")
+    assert (kept.folder / relative).read_text() == (
+        "---\ntitle: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n---\n\n"
+        "## Body\nDetails\n"
+    )
+    (first, *_) = kept.value(SEARCH, query="details", filters={"tags": ["notes"]})["results"]
+    assert (first["chunk"]["artifact_path"], first["chunk"]["subsystem"]) == (relative, "Deployment")
+    assert refused(kept, STORE, **EVERYTHING) == ("invalid_request", f'"{relative}" is there already')
+    assert kept.value(STORE, **{**EVERYTHING, "overwrite": True, "ingest": False})["overwritten"] is True
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "text"),
+    [
+        ({"title": "A b"}, "docs/a-b.md", "---\ntitle: A b\n---\n\nTea\n"),
+        ({}, "docs/note-20270115-080000.md", "Tea\n"),
+        ({"destination": "x.txt"}, "x.txt", "Tea\n"),
+        ({"content": "x" * 500_000}, "docs/note-20270115-080000.md", "x" * 500_000 + "\n"),
+    ],
+    ids=["title", "nothing", "destination", "long"],
+)
+def test_a_text_needs_nothing_else(kept: Asking, given: dict[str, str], path: str, text: str) -> None:
+    assert kept.value(STORE, **{"content": "Tea", **given})["relative_path"] == path
+    assert (kept.folder / path).read_text() == text
+
+
+def test_a_name_that_duvet_has_chosen_never_overwrites(kept: Asking) -> None:
+    kept.uploads = UploadRule(overwrite=True)
+    for content, title, more, number in (
+        ("one", "", {}, ""),
+        ("two", "", {}, "-2"),
+        ("three", "!?", {"overwrite": True}, "-3"),
+        ("four", "", {"overwrite": False}, "-4"),
+    ):
+        found = kept.value(STORE, content=content, title=title, **more)
+        assert found["relative_path"] == f"docs/note-20270115-080000{number}.md"
+        assert found["overwritten"] is False
+        assert (kept.folder / found["relative_path"]).read_text().endswith(f"{content}\n")
+    assert [kept.value(STORE, content="a", destination="x.md")["overwritten"] for _ in range(2)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"content": ""},
+        {"destination": "../x.md"},
+        {"destination": ".git/hooks/pre-commit.sh"},
+        {"destination": ".duvet/knowledge/store.db"},
+        {"destination": "duvet.config.yaml"},
+    ],
+)
+def test_a_refused_text_leaves_nothing(kept: Asking, wrong: dict[str, Any]) -> None:
+    before = sorted(kept.folder.rglob("*"))
+    assert refused(kept, STORE, **{**EVERYTHING, **wrong})[0] == "invalid_request"
+    assert sorted(kept.folder.rglob("*")) == before
+
+
+def test_a_text_has_a_configured_size(kept: Asking) -> None:
+    kept.uploads = UploadRule(max_bytes=10)
+    assert refused(kept, STORE, content="x" * 11)[0] == "invalid_request"
+    assert kept.value(STORE, content="x" * 9)["status"] == "success"

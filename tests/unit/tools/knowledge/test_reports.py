@@ -1,0 +1,202 @@
+"""`km-coverage-summary`, `km-lifecycle-report`, `km-ingest-status` and `km-help`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from duvet.knowledge.reports import make_coverage_report
+from duvet.store.location import open_store
+from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, NodeLabel
+from duvet.tools.packs import KNOWLEDGE
+from duvet.tools.tool import EnabledPack
+from tests.unit.knowledge.stored import NOW, RUN, STORE, facts, fill, plain
+from tests.unit.knowledge.test_reports import LIFECYCLE
+from tests.unit.tools.knowledge.made import STATUS, Asking
+
+COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
+
+
+def test_earlier_reports_are_kept(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
+    runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
+    known = Asking(fill(tmp_path, runs))
+    covered, living = known.value(COVERAGE, history=100), known.value(REPORT, history=100)
+    assert [then["run"]["run_id"] for then in covered["history"]] == ["r11", "r10", "r9", "r8", "r7"]
+    assert [then["run"]["run_id"] for then in living["history"]] == [f"r{number}" for number in range(11, 1, -1)]
+    assert covered["history"][0] == {
+        "generated_at": NOW + 11,
+        "generated_at_iso": "2027-01-15T08:00:11+00:00",
+        "run": {"run_id": "r11", "profile": "local", "repo_head": "c1"},
+        "summary": covered["summary"],
+    }
+    assert living["history"][0]["summary"] == living["summary"] == LIFECYCLE["summary"]
+    assert len(known.value(REPORT, history=2)["history"]) == 2
+    assert "history" not in known.value(REPORT)
+    assert known.value(REPORT, history=101)["history"] == living["history"]
+    assert known.refusal(REPORT, history=-1)[:2] == ("invalid_request", "history: expected int >= 0")
+    known.knowledge.close()
+
+
+def test_the_reports_are_of_the_last_run_that_succeeded(known: Asking) -> None:
+    coverage = plain(make_coverage_report(facts(), NOW))
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
+    store = open_store(str(known.file), create=True)
+    with store.writing() as writing:
+        writing.put_run(IngestRun(run_id="r2", profile="local", started_at=NOW, success=False, error="no room"))
+        # Reports of another version.
+        writing.put_report("coverage", "r2", b'{"other": 1}', keep=5)
+        writing.put_report("coverage", "r3", b"{", keep=5)
+    store.close()
+    assert (known.value(COVERAGE), known.value(REPORT)) == (coverage, LIFECYCLE)
+    assert [then["run"]["run_id"] for then in known.value(COVERAGE, history=9)["history"]] == ["r1"]
+
+
+def many(folder: Path) -> Asking:
+    """A project of many files, each of which both reports list."""
+    store = open_store(str(fill(folder) / STORE), create=True)
+    paths = [f"docs/{number:04}.md" for number in range(2000)]
+    with store.writing() as writing:
+        for path in paths:
+            writing.put(IngestedFile(artifact=Artifact(path=path, kind=FileKind.DOC, git_timestamp=1.0)))
+        writing.replace_graph([GraphNode(label=NodeLabel.DESIGN_DOC, key=path) for path in paths], [])
+    store.close()
+    return Asking(folder)
+
+
+def test_agents_get_short_lists(tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
+    known = many(tmp_path)
+    for tool, name in ((COVERAGE, "missing_artifacts"), (REPORT, "stale_docs")):
+        whole: Any = plain(known.answer(tool, face="rest").value)
+        short = known.answer(tool, face="mcp")
+        shown: Any = plain(short.value)
+        assert shown["summary"] == whole["summary"]
+        assert 0 < len(shown[name]) < 100
+        assert 2000 < len(whole[name]) <= 2010
+        assert f"{len(shown[name])} of {len(whole[name])} {name}" in short.warning
+        assert short.warning.endswith("limit gives as many as it says.")
+        assert len(str(shown)) < 20_000
+        assert known.answer(tool, face="rest").warning == ""
+        more: Any = plain(known.answer(tool, {"limit": 500}, face="mcp").value)
+        assert more[name] == whole[name][:500]
+    known.knowledge.close()
+
+
+LAST = {
+    "run_id": "r1",
+    "profile": "local",
+    "started_at": NOW - 60,
+    "duration_seconds": 1.5,
+    "success": True,
+    "artifact_counts": {"code": 4, "doc": 3, "test": 1},
+    "chunk_count": 7,
+    "changed": 8,
+    "removed": 2,
+    "repo_head": "c1",
+}
+FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
+
+
+def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
+    ##= man/spec/knowledge.md#reports
+    ##= type=test
+    ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
+    assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
+    runs = Asking(
+        fill(tmp_path / "runs", [RUN, replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30), FAILED])
+    )
+    assert runs.value(STATUS, profile="local") == {"status": "ok", **LAST, "run": LAST}
+    assert runs.value(STATUS, profile="demo")["run_id"] == "r2"
+    last = runs.value(STATUS)
+    assert (last["run_id"], last["success"], last["error"]) == ("r3", False, "no room is left")
+    assert "repo_head" not in last and "history" not in last
+    assert runs.answer(STATUS).warning == "The last run has failed: what is known comes from an earlier one."
+    assert runs.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
+    assert runs.value(STATUS, profile="%")["status"] == "not_found"
+    history = runs.value(STATUS, history=100)["history"]
+    assert ([one["run_id"] for one in history], history[2]) == (["r3", "r2", "r1"], LAST)
+    assert (len(runs.value(STATUS, history=2)["history"]), "history" in runs.value(STATUS, history=0)) == (2, False)
+    runs.knowledge.close()
+
+
+def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
+    known = Asking(tmp_path)
+    assert known.value(STATUS) == {"status": "not_found"}
+    assert known.value(STATUS, profile="scheduled") == {"status": "not_found", "profile": "scheduled"}
+    assert list(tmp_path.iterdir()) == []
+
+
+GRAPH, CHANGES = (
+    ["graph-node", "graph-subsystem", "graph-search"],
+    ["ingest-trigger", "feedback-submit", "backup-trigger"],
+)
+REPORTS = ["coverage-summary", "lifecycle-report", "ingest-status"]
+NAMES = [f"km-{name}" for name in ("help", "search", *GRAPH, *REPORTS, *CHANGES, "recipe-run", "upload", "storetext")]
+
+
+def test_every_tool_has_a_description_and_details(known: Asking) -> None:
+    found = known.value("km-help")
+    assert found == {"status": "ok", "tools": found["tools"]}
+    assert list(found["tools"]) == NAMES
+    for usage in found["tools"].values():
+        assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
+
+
+def test_the_details_are_the_arguments_and_the_scope(known: Asking) -> None:
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
+    found = known.value("km-help", tool="km-graph-search")
+    assert found == {
+        "status": "ok",
+        "tool": "km-graph-search",
+        "usage": {
+            "description": "Subsystems, specifications, sections, requirements and files by a part of what they are called.",
+            "details": "term (string; required): A part of a name or a path, or of the text of a requirement\n"
+            "limit (integer; default 20; at least 1; at most 50): Nodes\n"
+            "Scope: reader.",
+        },
+    }
+    choice = known.value("km-help", tool="km-graph-node")["usage"]["details"].splitlines()[1]
+    assert choice.startswith("relationships (outgoing, incoming, all or none; default outgoing): ")
+    own = known.value("km-help", tool="km-help")["usage"]["details"].splitlines()
+    assert [line.partition(":")[0] for line in own] == [
+        "tool (string; optional)",
+        "include_spec (boolean; default false)",
+        "Scope",
+    ]
+    search = known.value("km-help", tool="km-search")["usage"]["details"]
+    assert "\nlimit (integer; default 10; at least 1; at most 25): Results\n" in search
+    assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
+
+
+def test_the_specification_describes_every_tool(known: Asking) -> None:
+    spec = known.value("km-help", include_spec=True)["spec"]
+    assert known.value("km-help", tool="km-help", include_spec=True)["spec"] == spec
+    for name in NAMES:
+        assert f"\n### {name}\n" in spec and f"\n| `{name}` | " in spec
+    assert "- `node_id` (string; required): LABEL:KEY, such as" in spec
+    assert "\n| `km-lifecycle-report` | maintainer | " in spec
+    assert "None" not in spec and "{{" not in spec and "\n\n\n" not in spec
+
+
+def test_disabled_tools_are_left_out(tmp_path: Path) -> None:
+    known = Asking(tmp_path, packs=[EnabledPack(KNOWLEDGE, switches={"km-graph-node": False})])
+    assert list(known.value("km-help")["tools"]) == [name for name in NAMES if name != "km-graph-node"]
+    assert "km-graph-node" not in known.value("km-help", include_spec=True)["spec"].partition("## Tools")[2]
+    assert known.refusal("km-help", tool="km-graph-node")[0] == "invalid_request"
+
+
+def test_an_unknown_tool_is_refused_with_all_names(known: Asking) -> None:
+    for name in ("km-recipe", "coverage_summary", "x" * 19_000):
+        code, message, _ = known.refusal("km-help", tool=name)
+        assert code == "invalid_request"
+        assert message.startswith("Unknown tool '") and message.endswith(", ".join(sorted(NAMES)))

@@ -1,0 +1,523 @@
+"""`km-search`, `km-graph-node`, `km-graph-subsystem` and `km-graph-search`."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from msgspec import json
+from msgspec.structs import replace
+
+from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
+from duvet.config.settings import IngestRule, SearchRule
+from duvet.knowledge.relevance import PROFILES
+from duvet.knowledge.search_query import ArtifactType
+from duvet.store.location import open_store
+from duvet.store.records import GraphNode, Relation, SymbolKind
+from duvet.tools.knowledge.search import search_everything
+from duvet.tools.schemas import input_schema
+from tests.unit.knowledge.stored import (
+    BOIL,
+    EDGES,
+    ID,
+    KETTLE,
+    MUST_BOIL,
+    MUST_POUR,
+    NODES,
+    OLD,
+    POUR,
+    SPEC,
+    STORE,
+    fill,
+    plain,
+    requirement,
+)
+from tests.unit.store.made import edge, symbol, taken
+from tests.unit.tools.knowledge.made import Asking, asking, ids
+
+SEARCH, NODE, AROUND, TERM = "km-search", "km-graph-node", "km-graph-subsystem", "km-graph-search"
+EVERYTHING: dict[str, Any] = {
+    "query": "boil",
+    "limit": 10,
+    "include_graph": True,
+    "filters": {
+        "subsystems": ["KETTLE"],
+        "artifact_types": ["doc", "code"],
+        "namespaces": [],
+        "tags": [],
+        "symbols": ["Boil"],
+        "symbol_kinds": ["function"],
+        "symbol_languages": ["python"],
+        "updated_after": "2024-01-01T00:00:00Z",
+        "max_age_days": 30_000,
+    },
+    "sort_by_vector": False,
+}
+
+
+@pytest.fixture
+def searched(tmp_path: Path) -> Iterator[Asking]:
+    """A project whose symbols have links for an editor."""
+    with asking(tmp_path, IngestRule(semantic=False, editor_uri="vscode://file/{abs_path}:{line_start}")) as found:
+        yield found
+
+
+def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tmp_path: Path) -> None:
+    found = searched.value(SEARCH, **EVERYTHING)
+    metadata = found.pop("metadata")
+    first, *others = found.pop("results")
+    assert (found, others) == ({"status": "ok", "query": "boil"}, [])
+    assert first["chunk"] == {
+        "chunk_id": "src/kettle/boil.py::0",
+        "artifact_path": "src/kettle/boil.py",
+        "artifact_type": "code",
+        "subsystem": "Kettle",
+        "namespace": "",
+        "tags": [],
+        "text": "def boil() -> None:\n",
+        "coverage_missing": False,
+        "score": first["chunk"]["score"],
+        "subsystem_criticality": "high",
+        "coverage_ratio": 1.0,
+        "git_timestamp": OLD,
+        "symbols": [
+            {
+                "id": "src/kettle/boil.py::boil",
+                "name": "boil",
+                "qualified_name": "boil",
+                "kind": "function",
+                "language": "python",
+                "line_start": 1,
+                "line_end": 2,
+                "editor_uri": f"vscode://file/{tmp_path}/src/kettle/boil.py:1",
+            }
+        ],
+    }
+    context = first["graph_context"]
+    assert context["primary_node"]["id"] == "SourceFile:src/kettle/boil.py"
+    related = ["DesignDoc:docs/kettle.md", "TestCase:tests/test_kettle.py"]
+    assert [one["id"] for one in context["related_artifacts"]] == related
+    assert context["requirements"] == [
+        {
+            "id": BOIL.rpartition("/")[2],
+            "target": "docs/spec.md#heating",
+            "level": "MUST",
+            "status": "done",
+            "kinds": ["implementation"],
+            "text": MUST_BOIL.properties["text"],
+        }
+    ]
+    assert {"vector_score", "lexical_score", "adjusted_score", "mode", "signals"} <= first["scoring"].keys()
+    assert (metadata["result_count"], metadata["graph_context_included"]) == (1, True)
+    assert metadata["request_id"] and metadata["scoring_mode"] == "lexical"
+    assert metadata["filters_applied"]["symbols"] == ["Boil"]
+
+
+def test_a_search_can_leave_the_graph_out(searched: Asking) -> None:
+    found = searched.value(SEARCH, query="boil", include_graph=False, limit=2)
+    assert [one["graph_context"] for one in found["results"]] == [None, None]
+    assert found["metadata"]["graph_context_included"] is False
+
+
+def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
+    assert "found by words alone" in searched.answer(SEARCH, {"query": "boil"}).warning
+    nothing = searched.answer(SEARCH, {"query": "zymurgy"})
+    assert nothing.next_step == "km-graph-search finds files by a part of their paths."
+
+
+def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
+    schema = input_schema(search_everything)["properties"]
+    bounds = {"minimum": 1, "maximum": 25, "default": 10}
+    assert schema["limit"] == {"type": "integer", **bounds, "description": "Results"}
+    assert schema["include_graph"]["default"] is True
+    filters = schema["filters"]
+    assert filters["type"] == "object" and [*filters["properties"]] == [*EVERYTHING["filters"]]
+    for name, choices in (("artifact_types", ArtifactType), ("symbol_kinds", SymbolKind)):
+        assert filters["properties"][name] == {"type": "array", "items": {"enum": sorted(get_args(choices))}}
+
+
+def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
+    ##= man/spec/knowledge.md#search
+    ##= type=test
+    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
+    assert searched.value(SEARCH, query="boil")["metadata"]["weight_profile"] == "default"
+    given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
+    assert given == SearchRule(profile="operations", weights={"support": 0.5})
+    searched.turn_to(search=given)
+    told = searched.value(SEARCH, query="boil")["metadata"]
+    weights = {"subsystem": 0.22, "relationship": 0.08, "support": 0.5, "criticality": 0.1}
+    assert (told["weight_profile"], told["weights"]) == ("operations+overrides", weights)
+    assert [*ProfileName] == [*PROFILES]
+
+
+FILE = {"id": "SourceFile:src/kettle/boil.py", "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}}
+SUBSYSTEM = {
+    "id": "Subsystem:Kettle",
+    "labels": ["Subsystem"],
+    "properties": {"name": "Kettle", "description": "Heats water.", "criticality": "high"},
+}
+REQUIREMENT = {
+    "id": MUST_BOIL.id,
+    "labels": ["Requirement"],
+    "properties": {"key": BOIL, "name": MUST_BOIL.name, **MUST_BOIL.properties},
+}
+
+
+def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
+    found = known.value(NODE, node_id=node, **more)["relationships"]
+    return [(one["type"], one["direction"], one["target"]["id"]) for one in found]
+
+
+def chunk(ordinal: int, **more: object) -> dict[str, Any]:
+    name = {} if ordinal else {"name": "src/kettle/boil.py"}
+    return {
+        "id": f"Chunk:src/kettle/boil.py::{ordinal}",
+        "labels": ["Chunk"],
+        "properties": {
+            "chunk_id": f"src/kettle/boil.py::{ordinal}",
+            **name,
+            "path": "src/kettle/boil.py",
+            "ordinal": ordinal,
+            "line_start": ordinal + 1,
+            "line_end": ordinal + 1,
+            **more,
+        },
+    }
+
+
+def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
+    ##% first, and say how many more there are.
+    found = known.value(NODE, node_id="Code:src/kettle/boil.py")
+    relations = found.pop("relationships")
+    assert found == {"status": "ok", "node": FILE}
+    cited = {"kinds": ["implementation"], "lines": [1]}
+    assert sorted(relations[:2], key=lambda one: str(one["type"])) == [
+        {"type": "BELONGS_TO", "direction": "OUT", "target": SUBSYSTEM},
+        {"type": "CITES", "direction": "OUT", "target": REQUIREMENT, "properties": cited},
+    ]
+    assert relations[2:] == [{"type": "HAS_CHUNK", "direction": "OUT", "target": chunk(ordinal)} for ordinal in (0, 1)]
+
+
+def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
+    assert edges_of(known, "DesignDoc:docs/kettle.md", relationships="all", limit=25) == [
+        ("DESCRIBES", "OUT", "Subsystem:Kettle"),
+        ("HAS_CHUNK", "OUT", "Chunk:docs/kettle.md::0"),
+    ]
+    everything = edges_of(known, "Subsystem:kettle", relationships="all")
+    assert everything == edges_of(known, "Subsystem:Kettle", relationships="incoming")
+    assert sorted(everything) == [
+        ("BELONGS_TO", "IN", "SourceFile:src/kettle/boil.py"),
+        ("BELONGS_TO", "IN", "SourceFile:src/kettle/empty.py"),
+        ("DEPENDS_ON", "IN", "Subsystem:Tea"),
+        ("DESCRIBES", "IN", "DesignDoc:docs/kettle.md"),
+        ("VALIDATES", "IN", "TestCase:tests/test_kettle.py"),
+    ]
+    assert edges_of(known, "Subsystem:Kettle") == []
+    assert known.value(NODE, node_id="Subsystem:Tea", relationships="none") == {
+        "status": "ok",
+        "node": {"id": "Subsystem:Tea", "labels": ["Subsystem"], "properties": {"name": "Tea"}},
+        "relationships": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("node", "which", "step"),
+    [
+        ("Subsystem:Kettle", "outgoing", "5 incoming edges: relationships=all tells of them."),
+        ("Subsystem:Tea", "outgoing", ""),
+        ("SourceFile:src/kettle/boil.py", "incoming", "4 outgoing edges: relationships=all tells of them."),
+        ("Section:spec#pouring", "incoming", ""),
+        ("Subsystem:Kettle", "none", ""),
+        ("Subsystem:Kettle", "all", ""),
+    ],
+)
+def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, which: str, step: str) -> None:
+    assert known.answer(NODE, {"node_id": node, "relationships": which}).next_step == step
+
+
+@pytest.mark.parametrize(
+    ("limit", "count", "step"),
+    [(4, 4, "There are more edges than these 4: give a higher limit."), (5, 5, ""), (100_000, 5, "")],
+)
+def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
+    asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
+    answer = known.answer(NODE, asked)
+    assert (len(plain(answer.value)["relationships"]), answer.next_step) == (count, step)
+
+
+def test_a_chunk_is_a_node(known: Asking) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
+    assert known.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
+        "status": "ok",
+        "node": chunk(1, text="    heat()\n", symbols=["boil"]),
+        "relationships": [{"type": "HAS_CHUNK", "direction": "IN", "target": FILE}],
+    }
+    assert edges_of(known, "Chunk:src/kettle/boil.py::1") == []
+    odd = known.value(NODE, node_id="Chunk:src%2Fodd%3A%3Aname:1.py::0")
+    assert odd["node"]["properties"]["path"] == "src/odd::name:1.py"
+
+
+NAMES = {
+    "SourceFile:src/odd::name:1.py": "SourceFile:src/odd::name:1.py",
+    "Code:src%2Ftea%2Fleaf%20100%25.py": "SourceFile:src/tea/leaf 100%.py",
+    "Code:src/tea/leaf 100%.py": "SourceFile:src/tea/leaf 100%.py",
+    "Test:tests/test_kettle.py": "TestCase:tests/test_kettle.py",
+    "Specification:spec": SPEC.id,
+    "Section:spec#heating": "Section:spec#heating",
+    f"Requirement:{BOIL}": MUST_BOIL.id,
+    f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
+    f"Requirement:spec#heating/{ID}": MUST_BOIL.id,
+    "Requirement:3b42c44": MUST_BOIL.id,
+    "Specification:/specifications/spec": SPEC.id,
+    "Section:/specifications/spec/sections/heating": "Section:spec#heating",
+    f"Requirement:/specifications/spec/sections/heating/requirements/{ID[:12]}": MUST_BOIL.id,
+    "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52: MUST_POUR.id,
+    "Requirement:3B42C44E1122": MUST_BOIL.id,
+    f"Requirement:3b42c499{'0' * 4}{'f' * 52}": MUST_POUR.id,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_is_found_by_each_of_its_names(known: Asking, name: str) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
+    ##% specifications, sections and requirements by their full path.
+    assert known.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
+
+
+NOT_FOUND, INVALID = "not_found", "invalid_identifier"
+NOWHERE = [
+    ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
+    ("Requirement:ffff", NOT_FOUND, "Node 'Requirement:ffff' not found", "km-graph-search"),
+    ("Requirement:3b4", NOT_FOUND, "Node 'Requirement:3b4' not found", "km-graph-search"),
+    (
+        "Code:tests/test_kettle.py",
+        NOT_FOUND,
+        "Node 'Code:tests/test_kettle.py' not found",
+        "there is TestCase:tests/test_kettle.py",
+    ),
+    ("Chunk:src/kettle/boil.py::2", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::2' not found", "km-graph-search"),
+    ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::-1' not found", ""),
+    (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
+    ("SourceFile:../../etc/passwd", NOT_FOUND, "Node 'SourceFile:../../etc/passwd' not found", ""),
+    ("SourceFile:%", NOT_FOUND, "Node 'SourceFile:%' not found", ""),
+    ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
+    ("docs/README.md", INVALID, "Invalid node identifier", "write LABEL:KEY"),
+    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "there are Subsystem, SourceFile"),
+    ("Code:" + "x" * 19_000, INVALID, "Invalid node identifier", "write LABEL:KEY"),
+]
+
+
+@pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
+def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
+    ##% the node of the same path if there is one.
+    told = known.refusal(NODE, node_id=name)
+    assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
+
+
+def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
+    return [(one["target"]["id"], one["hops"]) for one in found["related"]["nodes"]]
+
+
+def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
+    ##% by page.
+    found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
+    related, artifacts = found["related"], found["artifacts"]
+    assert found == {"status": "ok", "subsystem": SUBSYSTEM, "related": related, "artifacts": artifacts}
+    assert (related["cursor"], related["total"]) == (None, 5)
+    files = [
+        "DesignDoc:docs/kettle.md",
+        "SourceFile:src/kettle/boil.py",
+        "SourceFile:src/kettle/empty.py",
+        "TestCase:tests/test_kettle.py",
+    ]
+    assert reached(found) == [(one, 1) for one in (*files[:3], "Subsystem:Tea", files[3])]
+    test = {"id": files[3], "labels": ["TestCase"], "properties": {"path": "tests/test_kettle.py"}}
+    assert related["nodes"][4] == {
+        "target": test,
+        "hops": 1,
+        "path": [{"type": "VALIDATES", "direction": "IN", "source": files[3], "target": "Subsystem:Kettle"}],
+        "relationship": "VALIDATES",
+        "direction": "IN",
+    }
+    assert ([one["id"] for one in artifacts], artifacts[1]) == (files, FILE)
+    assert known.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
+
+
+def test_a_way_of_two_steps(known: Asking) -> None:
+    found = known.value(AROUND, name="Tea", depth=2)
+    ways = {one["target"]["id"]: one for one in found["related"]["nodes"]}
+    boil = "SourceFile:src/kettle/boil.py"
+    assert ways[boil]["path"] == [
+        {"type": "DEPENDS_ON", "direction": "OUT", "source": "Subsystem:Tea", "target": "Subsystem:Kettle"},
+        {"type": "BELONGS_TO", "direction": "IN", "source": boil, "target": "Subsystem:Kettle"},
+    ]
+    assert (ways[boil]["hops"], ways[boil]["relationship"], MUST_BOIL.id in ways) == (2, "DEPENDS_ON", False)
+    for depth in (3, 5, 1000):
+        assert (MUST_BOIL.id, 3) in reached(known.value(AROUND, name="Tea", depth=depth))
+    # A depth of 0 would show nothing.
+    assert known.value(AROUND, name="Tea", depth=0) == known.value(AROUND, name="Tea", depth=1)
+
+
+def test_the_nodes_around_a_subsystem_come_page_by_page(known: Asking) -> None:
+    whole = reached(known.value(AROUND, name="Kettle", depth=5))
+    parts: list[tuple[str, int]] = []
+    cursor = None
+    while cursor is not None or not parts:
+        answer = known.answer(AROUND, {"name": "Kettle", "depth": 5, "limit": 2, "cursor": cursor})
+        found = plain(answer.value)
+        parts += reached(found)
+        cursor = found["related"]["cursor"]
+        more = f"2 of {len(whole)} related nodes shown; for more give cursor={cursor}."
+        assert (found["related"]["total"], answer.next_step) == (len(whole), more if cursor else "")
+    assert parts == whole and len(whole) == len(set(whole))
+
+
+BROKEN = ["", "garbage", "\u00fc", "x" * 19_000, "!!!!", urlsafe_b64encode(b"-5").decode(), "MTA", "\0"]
+
+
+@pytest.mark.parametrize("cursor", BROKEN, ids=range(len(BROKEN)))
+def test_a_cursor_that_cannot_be_read_begins_anew(known: Asking, cursor: str) -> None:
+    first = known.value(AROUND, name="Kettle", limit=2)
+    assert known.value(AROUND, name="Kettle", limit=2, cursor=cursor) == first
+
+
+def test_a_cursor_past_the_end_shows_nothing(known: Asking) -> None:
+    found = known.value(AROUND, name="Kettle", cursor=urlsafe_b64encode(b"9" * 40).decode())
+    assert found["related"] == {"nodes": [], "cursor": None, "total": 5}
+
+
+def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
+    told = ("not_found", "Subsystem 'Kettel' not found", "did you mean Kettle?")
+    assert known.refusal(AROUND, name="Kettel") == told
+    assert known.refusal(AROUND, name="%")[:2] == ("not_found", "Subsystem '%' not found")
+
+
+def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
+    ##= man/spec/knowledge.md#graph
+    ##= type=test
+    ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
+    results = known.value(TERM, term="KETTLE", limit=10)["results"]
+    assert [tuple(one.values()) for one in results] == [
+        ("Subsystem:Kettle", "Subsystem", 0.95, "Heats water."),
+        ("Specification:spec", "Specification", 0.9, "The Kettle"),
+        ("DesignDoc:docs/kettle.md", "DesignDoc", 0.85, "docs/kettle.md"),
+        ("SourceFile:src/kettle/boil.py", "SourceFile", 0.8, "src/kettle/boil.py"),
+        ("SourceFile:src/kettle/empty.py", "SourceFile", 0.8, "src/kettle/empty.py"),
+        (MUST_BOIL.id, "Requirement", 0.7, MUST_BOIL.properties["text"]),
+        (MUST_POUR.id, "Requirement", 0.7, "The kettle MUST pour."),
+        ("TestCase:tests/test_kettle.py", "TestCase", 0.65, "tests/test_kettle.py"),
+    ]
+    found = {"id": "Subsystem:Kettle", "label": "Subsystem", "score": 0.95, "snippet": "Heats water."}
+    assert known.value(TERM, term=" kettle ", limit=1) == {"status": "ok", "results": [found]}
+    assert known.value(TERM, term="e", limit=1_000_000)["status"] == "ok"
+
+
+FOUND = {
+    "steam must": [MUST_BOIL.id],
+    "pouring": ["Section:spec#pouring", MUST_POUR.id],
+    "100%": ["SourceFile:src/tea/leaf 100%.py"],
+    "%": ["SourceFile:src/tea/leaf 100%.py"],
+    "leaf_100": [],
+    "_": ["TestCase:tests/test_kettle.py"],
+    "odd::name:1": ["SourceFile:src/odd::name:1.py"],
+    '" OR 1=1 --': [],
+    "nothing": [],
+    "x" * 20_000: [],
+    "a\0b": [],
+    "\\": [],
+}
+
+
+@pytest.mark.parametrize("term", FOUND, ids=range(len(FOUND)))
+def test_a_term_is_literal(known: Asking, term: str) -> None:
+    found = known.answer(TERM, {"term": term})
+    assert [one["id"] for one in plain(found.value)["results"]] == FOUND[term]
+    assert found.next_step == (
+        "km-graph-node tells of one of them by its id." if FOUND[term] else "km-search looks into the texts of files."
+    )
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> Iterator[Asking]:
+    """A project in which one word finds many chunks, each with all that an answer can have."""
+    requirements = [
+        requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done") for number in range(12)
+    ]
+    line = "boil the water, " + "and then some more of it, " * 3 + "\n"
+    store = open_store(str(fill(tmp_path) / STORE), create=True)
+    with store.writing() as writing:
+        files = [
+            taken(f"src/kettle/f{number}.py", line * 2, symbols=(symbol("boil", "function", 1, 2),), subsystem="Kettle")
+            for number in range(60)
+        ]
+        for one in files:
+            pieces = (replace(one.pieces[0], end=len(line * 9), line_end=9),)
+            writing.put(replace(one, text=line * 9, pieces=pieces))
+        nodes = [GraphNode(label=one.artifact.label, key=one.artifact.path) for one in files]
+        cites = [edge(node.id, Relation.CITES, one.id, lines=[1]) for node in nodes for one in requirements]
+        belong = [edge(node.id, Relation.BELONGS_TO, "Subsystem:Kettle") for node in nodes]
+        writing.replace_graph([*NODES, *requirements, *nodes], [*EDGES, *cites, *belong])
+    store.close()
+    found = Asking(tmp_path, IngestRule(semantic=False))
+    yield found
+    found.knowledge.close()
+
+
+@pytest.mark.parametrize(("limit", "most"), [(None, 10_000), (3, 10_000), (10, 10_000), (25, 25_000), (99, 25_000)])
+def test_agents_get_short_search_results(limit: int | None, most: int, large: Asking) -> None:
+    asked: dict[str, object] = {"query": "boil water", **({"limit": limit} if limit else {})}
+    whole, short = (large.answer(SEARCH, asked, face=face) for face in ("rest", "mcp"))
+    all_of_it, shown = plain(whole.value), plain(short.value)
+    count = min(limit or 10, 25)
+    assert len(json.encode(shown)) <= most < len(json.encode(all_of_it)) * 1.2
+    assert ids(shown) == ids(all_of_it) and len(ids(shown)) == count
+    (first, *_, last) = shown["results"]
+    assert first["chunk"]["text"] == all_of_it["results"][0]["chunk"]["text"]
+    cut = sum(one != other for one, other in zip(shown["results"], all_of_it["results"], strict=True))
+    if limit != 3:
+        assert last["chunk"]["text"].endswith(" …") and 150 < len(last["chunk"]["text"]) <= 202
+        assert "signals" not in last["scoring"] and last["graph_context"]["requirements"] == []
+        assert f"{cut} of {count} results are not told as a whole" in shown["metadata"]["warnings"][-1]
+        assert "km-graph-node" in short.warning and "lower limit" in short.warning
+    assert all("signals" in one["scoring"] and len(one["chunk"]["text"]) > 800 for one in all_of_it["results"])
+    assert "as a whole" not in whole.warning
+
+
+def test_agents_get_the_nodes_around_a_subsystem_page_by_page(large: Asking) -> None:
+    asked: dict[str, object] = {"name": "Kettle", "depth": 3, "limit": 100}
+    whole: Any = plain(large.answer(AROUND, asked, face="rest").value)
+    assert len(whole["related"]["nodes"]) > 70
+    parts: list[str] = []
+    cursor = None
+    while cursor or not parts:
+        answer = large.answer(AROUND, {**asked, "limit": 25, "cursor": cursor}, face="mcp")
+        page: Any = plain(answer.value)
+        assert len(json.encode(page)) < 11_000
+        parts += [one["target"]["id"] for one in page["related"]["nodes"]]
+        cursor = page["related"]["cursor"]
+        assert (f"for more give cursor={cursor}" in answer.next_step) == (cursor is not None)
+    assert parts == [one["target"]["id"] for one in whole["related"]["nodes"]]
+    only: Any = plain(large.answer(AROUND, {**asked, "include_artifacts": False}, face="mcp").value)
+    assert only["artifacts"] == [] and 20_000 < len(json.encode(only)) < 41_000
+    node = large.answer(NODE, {"node_id": "Subsystem:Kettle", "relationships": "all"}, face="mcp")
+    edges = plain(node.value)["relationships"]
+    assert len(json.encode(edges)) <= 10_000 and f"There are more edges than these {len(edges)}" in node.next_step

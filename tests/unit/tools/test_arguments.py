@@ -1,0 +1,234 @@
+"""What is checked before a tool runs: the caller's scope and the arguments, whose schema agents read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+from msgspec import json
+from msgspec.structs import replace
+
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
+from duvet.tools.call_context import Caller
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.packs import KNOWLEDGE, TRACE, Registry
+from duvet.tools.schemas import input_schema, output_schema
+from duvet.tools.tool import EnabledPack, ErrorCode, Scope, ToolError
+from tests.unit.tools.made import FILES, Fixed, ask, call, context_of, refusal, value
+
+UNCITED, SEARCH, SECTION = "list_uncited_requirements", "search_requirements", "get_section"
+BOTH, CONTEXT = "validate_citations", "get_citation_context"
+NODE, TERM, AROUND = "km-graph-node", "km-graph-search", "km-graph-subsystem"
+FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
+def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
+    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
+    tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
+    with pytest.raises(ToolError) as raised:
+        call(tool, context, arguments, frozenset([Scope.READER]))
+    assert (raised.value.code, raised.value.message, raised.value.hint) == (
+        ErrorCode.FORBIDDEN,
+        "list_uncited_requirements needs the scope maintainer",
+        "call it with a token that has it",
+    )
+    with pytest.raises(ToolError):
+        call(Registry().require(UNCITED), context, {}, frozenset())
+    assert call(tool, context, {}).page
+
+
+def nested(levels: int, *within: object) -> object:
+    value: object = [*within]
+    for _ in range(levels - 1):
+        value = [value]
+    return value
+
+
+NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "64 levels are enough for anybody"
+VOTE = {"request_id": "r", "chunk_id": "c"}
+LONG = "x" * (MAX_ARGUMENT_LENGTH + 1)
+DESCRIBED = "the description of the argument"
+REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
+    # Missing, null and blank.
+    (SEARCH, {}, "query is missing", DESCRIBED),
+    (SEARCH, {"query": None}, "query is missing", DESCRIBED),
+    (NODE, {}, "node_id is missing", DESCRIBED),
+    (NODE, {"node_id": " "}, "node_id is missing", DESCRIBED),
+    (TERM, {}, "term is missing", DESCRIBED),
+    (TERM, {"term": " "}, "term is missing", DESCRIBED),
+    (AROUND, {"name": " "}, "name is missing", DESCRIBED),
+    (FEEDBACK, {**VOTE, "request_id": " "}, "request_id is missing", DESCRIBED),
+    (FEEDBACK, {**VOTE, "request_id": None}, "request_id is missing", DESCRIBED),
+    (FEEDBACK, {**VOTE, "chunk_id": ""}, "chunk_id is missing", DESCRIBED),
+    (STORE, {"content": ""}, "content is missing", DESCRIBED),
+    (STORE, {"content": " \n\t"}, "content is missing", DESCRIBED),
+    (STORE, {"content": None}, "content is missing", DESCRIBED),
+    (SEARCH, {"query": " "}, "the query has no word in it", NO_WORD),
+    (SEARCH, {"query": "\0"}, "the query has no word in it", NO_WORD),
+    (BOTH, {"citations": []}, "citations: expected array of length >= 1", DESCRIBED),
+    # Of another type.
+    (SEARCH, {"query": 1}, "query: expected str, got int", DESCRIBED),
+    (SEARCH, {"query": {}}, "query: expected str, got object", DESCRIBED),
+    (SEARCH, {"query": nested(64, 1)}, "query: expected str, got array", DESCRIBED),
+    (UNCITED, {"limit": "5"}, "limit: expected int, got str", ""),
+    (UNCITED, {"limit": True}, "limit: expected int, got bool", ""),
+    (UNCITED, {"spec": ["a"]}, "spec: expected str, got array", DESCRIBED),
+    (SECTION, {"reference": "a", "offset": "1"}, "offset: expected int, got str", DESCRIBED),
+    (BOTH, {"citations": [3]}, "citations: expected str, got int", DESCRIBED),
+    (BOTH, {"citations": "a"}, "citations: expected array, got str", DESCRIBED),
+    (NODE, {"node_id": 5}, "node_id: expected str, got int", DESCRIBED),
+    (NODE, {"node_id": "a", "limit": "5"}, "limit: expected int, got str", DESCRIBED),
+    (TERM, {"term": ["a"]}, "term: expected str, got array", DESCRIBED),
+    (AROUND, {"name": "a", "cursor": 5}, "cursor: expected str, got int", DESCRIBED),
+    (FEEDBACK, {**VOTE, "vote": "1"}, "vote: expected float, got str", DESCRIBED),
+    (FEEDBACK, {**VOTE, "vote": True}, "vote: expected float, got bool", DESCRIBED),
+    (FEEDBACK, {**VOTE, "context": []}, "context: expected object, got array", DESCRIBED),
+    (STORE, {"content": "a", "tags": "a"}, "tags: expected array, got str", DESCRIBED),
+    (STORE, {"content": "a", "tags": [1]}, "tags: expected str, got int", DESCRIBED),
+    (STORE, {"content": "a", "metadata": []}, "metadata: expected object, got array", DESCRIBED),
+    # Too little or too much.
+    (UNCITED, {"limit": 0}, "limit: expected int >= 1", ""),
+    (UNCITED, {"limit": 10_001}, "limit: expected int <= 10000", ""),
+    (UNCITED, {"limit": 10**30}, "limit: expected int <= 10000", ""),
+    (CONTEXT, {"citation_id": "a:1", "context_lines": -1}, "context_lines: expected int >= 0", DESCRIBED),
+    (SECTION, {"reference": "a", "offset": -1}, "offset: expected int >= 0", DESCRIBED),
+    (SECTION, {"reference": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
+    (SECTION, {"reference": "a", "limit": 10**9}, "limit: expected int <= 200000", DESCRIBED),
+    ("validate_citation", {"citation": "a" * 10_001}, "citation: expected str of length <= 10000", DESCRIBED),
+    (BOTH, {"citations": ["a" * 10_001]}, "citations: expected str of length <= 10000", DESCRIBED),
+    (BOTH, {"citations": ["a"] * 51}, "citations: expected array of length <= 50", DESCRIBED),
+    ("suggest_citation", {"requirement": "a", "file": "b", "line": 0}, "line: expected int >= 1", DESCRIBED),
+    (NODE, {"node_id": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
+    (TERM, {"term": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
+    (AROUND, {"name": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
+    (AROUND, {"name": "a", "depth": -1}, "depth: expected int >= 0", DESCRIBED),
+    ("km-lifecycle-report", {"history": -1}, "history: expected int >= 0", DESCRIBED),
+    (FEEDBACK, {**VOTE, "vote": 1.01}, "vote: expected float <= 1.0", DESCRIBED),
+    (FEEDBACK, {**VOTE, "vote": -2}, "vote: expected float >= -1.0", DESCRIBED),
+    (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has more than 500 characters", DESCRIBED),
+    (FEEDBACK, {**VOTE, "context": {"a": "x" * 20_000}}, "context has more than 16,384 bytes", "say it in fewer words"),
+    (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
+    (
+        STORE,
+        {"content": "é" * 250_001},
+        "content has more than 500,000 bytes",
+        "store it in parts, or as a file with km-upload",
+    ),
+    (SEARCH, {"query": LONG}, "query has more than 20,000 characters", ""),
+    (NODE, {"node_id": LONG}, "node_id has more than 20,000 characters", ""),
+    (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
+    (SEARCH, {"query": nested(65)}, "query is nested too deeply", SHALLOW),
+    (SEARCH, {"query": nested(950)}, "query is nested too deeply", SHALLOW),
+    # Not among the choices, and not a text.
+    (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MUST, SHOULD, MAY, unspecified"),
+    (
+        "suggest_citation",
+        {"requirement": "a", "file": "b", "type": "spec"},
+        "type: invalid enum value 'spec'",
+        "give one of implementation, test, exception, todo, implication",
+    ),
+    (
+        NODE,
+        {"node_id": "a", "relationships": "some"},
+        "relationships: invalid enum value 'some'",
+        "give one of outgoing, incoming, all, none",
+    ),
+    (SEARCH, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
+    (STORE, {"content": "\ud800"}, "content has half a character in it", "send it as UTF-8"),
+    # Unknown.
+    (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
+    (
+        SEARCH,
+        {"limit": "5", "slug": "x"},
+        "query is missing",
+        'search_requirements has no argument "slug": there are limit, cursor, spec, level, query, status',
+    ),
+    (UNCITED, {"limits": 5}, 'list_uncited_requirements has no argument "limits"', "did you mean limit?"),
+    (
+        UNCITED,
+        {"\0\ud800": 5},
+        'list_uncited_requirements has no argument "\\0\\u{d800}"',
+        "there are limit, cursor, spec, level",
+    ),
+    (FEEDBACK, {**VOTE, "votes": 1}, 'km-feedback-submit has no argument "votes"', "did you mean vote or note?"),
+    # `km-search` has its own messages.
+    (KM, {}, "Field 'query' is required", "give words to look for"),
+    (KM, {"query": " "}, "Field 'query' is required", "give words to look for"),
+    (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
+    (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
+    (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),
+    (
+        KM,
+        {"query": "a", "words": 1},
+        "Unknown field 'words'",
+        "there are query, limit, include_graph, filters, sort_by_vector",
+    ),
+]
+DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fixed(context_of(FILES)))
+
+
+@pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
+def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
+    if hint == DESCRIBED:
+        name = message.partition(" ")[0].rstrip(":")
+        hint = input_schema(DESK.registry.require(tool))["properties"][name]["description"]
+    with pytest.raises(ToolError) as raised:
+        anyio.run(DESK.call, tool, arguments, Caller(scopes=frozenset(Scope)))
+    told = raised.value.code, raised.value.message, raised.value.hint
+    assert told == (ErrorCode.INVALID_REQUEST, message, hint)
+
+
+def test_a_long_unknown_name_is_shortened(context: ProjectSnapshot) -> None:
+    _, message, _ = refusal(context, UNCITED, **{"x" * 100_000: 1})
+    assert len(message) < 200
+
+
+def test_null_is_the_same_as_a_missing_argument(context: ProjectSnapshot) -> None:
+    assert value(context, UNCITED, limit=None, cursor=None, spec=None, level=None) == value(context, UNCITED)
+
+
+TEXTS = [
+    *["\0", "a\0b", "\x1b[31m", "\n\r\t", "é" * 20_000, "a" * 20_000, "../" * 500, "%2e%2e%2f", "#", "://", "'\"", "*"],
+    *["/specifications/" + "x" * 9_000, "rfc" + "0" * 5_000, "file:///etc/passwd", "a:" + "9" * 5_000, "ffff"],
+]
+STRINGS = {
+    SEARCH: "query",
+    "get_requirement_status": "req_identifier",
+    CONTEXT: "citation_id",
+    "resolve_spec_id": "url",
+    UNCITED: "spec",
+    "coverage_summary": "spec",
+}
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+@pytest.mark.parametrize(("tool", "name"), STRINGS.items())
+def test_any_text_is_answered_or_refused(context: ProjectSnapshot, tool: str, name: str, text: str) -> None:
+    try:
+        answered = ask(context, tool, {name: text})
+    except ToolError as error:
+        assert error.code in (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND)
+        assert len(error.message) < 2_000
+    else:
+        assert answered.value is not None and len(answered.next_step) < 2_000
+
+
+def test_the_descriptions_of_tools_are_short_sentences() -> None:
+    """All schemas have less than 2,900 tokens, one of which is four bytes in schemas."""
+    told = [(one.name, one.title, one.description, input_schema(one), output_schema(one)) for one in Registry()]
+    assert len(told) == 13 and len(json.encode(told)) < 10_500
+    noise = ("$ref", "$defs", '"title":"', "anyOf", "null")
+    assert [word for word in noise if word in json.encode([(one[3], one[4]) for one in told]).decode()] == []
+    assert [one.name for one in Registry() if not one.description.endswith(".") or len(one.description) > 200] == []

@@ -1,0 +1,359 @@
+"""Where a gateway may be, what is forwarded to it, and gateways that are dead, slow, strange or not to be trusted."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from msgspec import json
+
+from duvet.errors import QueryError
+from duvet.tools.call_context import Caller
+from duvet.tools.dispatcher import ToolDispatcher
+from duvet.tools.gateway import MAX_REPLY_BYTES, GatewayConnection, make_forwarding_pack, parse_gateway
+from duvet.tools.packs import Registry
+from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
+from tests.unit.knowledge.stored import plain
+from tests.unit.llm.wire import Reply, Wire
+from tests.unit.specs.serving import at_work
+from tests.unit.tools.made import FILES, Fixed, context_of
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    with at_work(Wire()) as wire:
+        try:
+            yield wire
+        finally:
+            wire.over.set()
+
+
+READER, ADMIN = "reader-0123456789", "admin-0123456789"
+FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle", "score": 0.95, "snippet": "Heats"}]}
+
+
+class Clock:
+    """A clock that only notes how long it was to sleep."""
+
+    def __init__(self) -> None:
+        self.waited: list[float] = []
+
+    def now(self) -> float:
+        return 0.0
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+
+class Forwarding:
+    """A desk whose calls are forwarded to a URL."""
+
+    def __init__(self, url: str, reader: str | None = READER, admin: str | None = ADMIN, seconds: float = 30.0) -> None:
+        self.clock = Clock()
+        self._gateway, self._seconds = parse_gateway(url, reader, admin), seconds
+        self._secret = reader
+
+    @property
+    def registry(self) -> Registry:
+        return self._desk()[0].registry
+
+    def answer(self, tool: str, /, face: str = "mcp", **given: Any) -> ToolAnswer:
+        async def call() -> ToolAnswer:
+            desk, line = self._desk()
+            try:
+                return await desk.call(tool, given, Caller(face=face))
+            finally:
+                await line.aclose()
+
+        return anyio.run(call)
+
+    def value(self, tool: str, /, face: str = "mcp", **given: Any) -> Any:
+        return plain(self.answer(tool, face, **given).value)
+
+    def refusal(self, tool: str, /, **given: Any) -> tuple[str, str, str]:
+        """Why a call fails: code, message and hint."""
+        try:
+            found = self.answer(tool, **given)
+        except ToolError as error:
+            assert not self._secret or self._secret not in f"{error.message}{error.hint}{error.details}"
+            return error.code.value, error.message, error.hint
+        raise AssertionError(f"it answered {found}")
+
+    def _desk(self) -> tuple[ToolDispatcher, GatewayConnection]:
+        line = GatewayConnection(self._gateway, self._seconds, self.clock)
+        return ToolDispatcher(Registry([EnabledPack(make_forwarding_pack(line))]), Fixed(context_of(FILES))), line
+
+
+def says(result: Any, **more: Any) -> Reply:
+    """An answer of a tool."""
+    return Reply(body=json.encode({"status": "ok", "result": result, **more}))
+
+
+def refuses(status: int, code: str, message: str, hint: str = "", **headers: str) -> Reply:
+    """An error of a server of ours."""
+    told = {"status": "error", "error": message, "code": code, "hint": hint}
+    return Reply(status, json.encode(told), {name.replace("_", "-"): text for name, text in headers.items()})
+
+
+WRONG = {
+    "not_a_url": "nowhere",
+    "another_scheme": "ftp://example.org",
+    "no_host": "https://",
+    "user_and_password": "https://user:geheim@example.org",
+    "user": "https://geheim@example.org",
+    "query": "https://example.org/?token=geheim",
+    "empty_query": "https://example.org/?",
+    "fragment": "https://example.org/#geheim",
+    "blank": "https://example.org/geheim x",
+    "line": "https://example.org/\ngeheim",
+    "backslash": "https://example.org\\@geheim",
+    "port": "https://example.org:99999/geheim",
+    "brackets": "https://[geheim/",
+    "not_ascii": "https://exämple.org/geheim",
+    "clear_text": "http://geheim.example.org",
+    "all_addresses": "http://0.0.0.0:80/geheim",
+}
+
+
+def test_tokens_are_not_in_the_representation() -> None:
+    found = parse_gateway("https://example.org:444/team", "secret-1", "secret-2")
+    assert "secret" not in repr(found)
+    assert (found.authority, found.is_local) == ("example.org:444", False)
+    assert found.tokens == ("KM_READER_TOKEN", "KM_ADMIN_TOKEN")
+
+
+def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
+    for reader, code in ((READER, "forbidden"), (None, "unauthorized")):
+        known = Forwarding(wire.url, reader, None)
+        for tool in ("km-lifecycle-report", "km-ingest-status"):
+            refused = code, f"{tool} needs the scope maintainer", "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL"
+            assert known.refusal(tool) == known.refusal(tool, nonsense=1) == refused
+            assert tool not in {one.name for one in known.registry} and tool in known.registry
+        assert {"km-help", "km-search"} <= {one.name for one in known.registry}
+    assert not wire.asked
+
+
+ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
+    (refuses(404, "not_found", "Node 'x' not found", "look"), ("not_found", "Node 'x' not found", "look")),
+    (refuses(400, "invalid_identifier", "Bad identifier"), ("invalid_identifier", "Bad identifier", "")),
+    (refuses(403, "forbidden", "it needs the scope maintainer"), ("forbidden", "it needs the scope maintainer", "")),
+    (refuses(503, "upstream_error", "nothing was taken in"), ("upstream_error", "nothing was taken in", "")),
+    (refuses(504, "timeout", "too late"), ("timeout", "too late", "")),
+    (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
+    (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),
+    (refuses(400, "not_found", f"no {READER}", f"{ADMIN}!"), ("not_found", "no ***", "***!")),
+    # However much of it is shown.
+    (refuses(400, "not_found", "x" * 990 + ADMIN), ("not_found", "x" * 990 + "***", "")),
+    (refuses(400, "not_found", "x" * 998 + READER), ("not_found", "x" * 998 + "*…", "")),
+    (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),
+    (
+        refuses(401, "unauthorized", "This token is not known", "x"),
+        ("unauthorized", "This token is not known", "is KM_READER_TOKEN what that server wants to be shown?"),
+    ),
+    (
+        Reply(421, json.encode({"status": "error", "error": {"code": "forbidden", "message": "no", "hint": "allow"}})),
+        ("forbidden", "no", "allow"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("reply", "told"), ERRORS, ids=[told[0] + str(n) for n, (_, told) in enumerate(ERRORS)])
+def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
+    wire: Wire, reply: Reply, told: tuple[str, str, str]
+) -> None:
+    ##= man/spec/gateway.md#access
+    ##= type=test
+    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
+    ##% be read, the folder of the project or the text of exceptions.
+    wire.plan(reply)
+    assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
+    assert len(wire.asked) == 1
+
+
+def test_without_a_token_none_is_sent(wire: Wire) -> None:
+    wire.plan(refuses(401, "unauthorized", "A token is needed"))
+    told = Forwarding(wire.url, None, None).refusal("km-graph-search", term="k")
+    assert told == ("unauthorized", "A token is needed", "set KM_READER_TOKEN or KM_ADMIN_TOKEN")
+    assert "authorization" not in wire.asked[0].headers
+
+
+ABOUT_IT = "is KM_GATEWAY_URL right, and the server up?"
+NO_ANSWER = "the gateway answers something else than km-graph-search does", "is it a duvet server, and of this version?"
+STATUS = "the gateway answers with the status {}"
+TROUBLE: dict[str, tuple[Reply, str, str]] = {
+    "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
+    "nothing": (Reply(), *NO_ANSWER),
+    "a list": (Reply(body=b"[]"), *NO_ANSWER),
+    "no status": (Reply(body=json.encode({"result": FOUND})), *NO_ANSWER),
+    "no result": (Reply(body=b'{"status": "ok"}'), *NO_ANSWER),
+    "another status": (Reply(body=json.encode({"status": "fine", "result": FOUND})), *NO_ANSWER),
+    "another shape": (says({"status": "ok", "results": [{"id": 5}]}), *NO_ANSWER),
+    "a bare array": (says([1, 2]), *NO_ANSWER),
+    "null": (says(None), *NO_ANSWER),
+    "deep": (Reply(body=b'{"status": "ok", "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), *NO_ANSWER),
+    "not UTF-8": (Reply(body=b'{"status": "ok", "result": "\xff"}'), *NO_ANSWER),
+    "404": (Reply(404, b"geheim"), STATUS.format(404), ABOUT_IT),
+    "500": (Reply(500, b"geheim"), STATUS.format(500), ABOUT_IT),
+    "401 of a proxy": (Reply(401, b"geheim"), STATUS.format(401), ABOUT_IT),
+    "no error of ours": (
+        Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'),
+        STATUS.format(400),
+        ABOUT_IT,
+    ),
+    **{
+        f"redirect {status}": (
+            Reply(status, b"", {"location": "/geheim"}),
+            f"the gateway redirects elsewhere ({status})",
+            "it is not followed: set KM_GATEWAY_URL to where the server is",
+        )
+        for status in (301, 302, 303, 307, 308)
+    },
+    "large": (
+        Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
+        "the gateway answers more than 33,554,432 bytes",
+        "ask for less, such as by `limit`",
+    ),
+    "compressed": (
+        Reply(body=b"x", headers={"content-encoding": "gzip"}),
+        "the gateway answers compressed, which it was not asked for",
+        "does something stand between it and here?",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLE)
+def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
+    reply, message, hint = TROUBLE[name]
+    wire.plan(reply)
+    assert Forwarding(wire.url).refusal("km-graph-search", term="kettle") == ("upstream_error", message, hint)
+    assert [one.path for one in wire.asked] == ["/api/mcp"]
+
+
+RETRIED: dict[str, Reply] = {
+    "502": Reply(502, b"<html>"),
+    "503": Reply(503, b"<html>"),
+    "504": Reply(504, b"<html>"),
+    "too many at once": refuses(503, "upstream_error", "Too many requests at once", retry_after="1"),
+    "cut": Reply(body=b'{"status"', is_cut=True),
+}
+
+
+##= man/spec/gateway.md#forwarding
+##= type=test
+##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
+##% `server.toolTimeout` or, for changes, 30 minutes.
+@pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
+def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
+    wire.plan(reply, reply, says(FOUND))
+    known = Forwarding(wire.url)
+    assert known.value("km-graph-search", term="kettle") == FOUND
+    assert (len(wire.asked), known.clock.waited) == (3, [0.2, 0.6])
+    wire.replies.clear()
+    wire.plan(reply)
+    assert known.refusal("km-graph-search", term="kettle")[0] == "upstream_error"
+    assert len(wire.asked) == 6
+
+
+def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
+    wire.server_close()
+    known = Forwarding(wire.url)
+    refused: tuple[Any, ...] = ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    assert known.refusal("km-search", query="boil") == refused
+    assert known.clock.waited == [0.2, 0.6]
+
+
+@pytest.mark.parametrize("stops", ["headers", "body"])
+def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
+    wire.plan(Reply(body=b"{}", stops_before=stops))
+    told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
+    assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
+
+
+def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    subprocess.run(
+        [*made, "-keyout", str(key), "-out", str(certificate), "-addext", "subjectAltName=DNS:localhost"],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    wire.socket = context.wrap_socket(wire.socket, server_side=True)
+    wire.plan(says(FOUND))
+    told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
+    assert told == ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    assert not wire.asked
+
+
+@pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
+def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_gateway(url, None, None)
+    assert "KM_GATEWAY_URL is not" in caught.value.message
+    assert "geheim" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
+    for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
+        assert not parse_gateway(url, None, None).base.endswith("/")
+    with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
+        parse_gateway("http://example.org", None, None)
+
+
+@pytest.mark.parametrize(
+    ("reader", "admin", "tokens"),
+    [("r", "a", ["r", "a"]), ("r", None, ["r", None]), (None, "a", ["a", "a"]), (None, None, [None, None])],
+)
+def test_each_scope_has_its_token(reader: str | None, admin: str | None, tokens: list[str | None]) -> None:
+    gateway = parse_gateway("https://example.org", reader, admin)
+    found = [gateway.token(scope) for scope in (Scope.READER, Scope.MAINTAINER)]
+    assert [one and one.reveal() for one in found] == tokens
+
+
+def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
+    ##% tools without the admin's token.
+    wire.plan(says(FOUND))
+    known = Forwarding(f"{wire.url}/team/")
+    assert known.value("km-graph-search", term="kettle") == FOUND
+    wire.plan(says({"status": "not_found", "profile": "x"}))
+    wire.replies.popleft()
+    assert known.value("km-ingest-status", face="shell", profile="x") == {"status": "not_found", "profile": "x"}
+    first, second = wire.asked
+    assert (first.method, first.path) == ("POST", "/team/api/mcp")
+    assert first.body == {"tool": "km-graph-search", "input": {"term": "kettle"}}
+    shown = [(one.headers["authorization"], one.headers["x-duvet-audience"]) for one in (first, second)]
+    assert shown == [(f"Bearer {READER}", "mcp"), (f"Bearer {ADMIN}", "shell")]
+
+
+def test_warnings_and_next_steps_are_passed_on_without_tokens(wire: Wire) -> None:
+    wire.plan(says(FOUND, warning="a\nwarning", next_step=f"show {READER}"))
+    found = Forwarding(wire.url).answer("km-graph-search", term="kettle")
+    assert (found.warning, found.next_step) == ("a warning", "show ***")
+
+
+def test_arguments_are_checked_and_help_is_given_without_the_gateway(wire: Wire) -> None:
+    known = Forwarding(wire.url)
+    assert known.refusal("km-graph-search", termm="x")[0] == "invalid_request"
+    assert "km-ingest-status" in known.value("km-help")["tools"]
+    assert "km-ingest-status" not in Forwarding(wire.url, READER, None).value("km-help")["tools"]
+    assert not wire.asked

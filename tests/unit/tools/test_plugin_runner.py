@@ -1,0 +1,174 @@
+"""Installed packs cannot harm the server."""
+
+from __future__ import annotations
+
+import threading
+
+import anyio
+import pytest
+from msgspec import Struct
+
+from duvet.tools.call_context import Caller
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from duvet.tools.plugin_runner import MAX_ABANDONED_CALLS, MAX_STUCK_CALLS
+from duvet.tools.tool import EnabledPack, Pack, Scope, Tool
+from tests.unit.tools.guests import GUESTS, Guesthouse, Said, Stuck, Words, tool
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
+    async with anyio.create_task_group() as group:
+        for _ in range(calls):
+            group.start_soon(guests.call, "stuck")
+            await anyio.to_thread.run_sync(stuck.began.acquire, True, 30)
+        group.cancel_scope.cancel()
+
+
+async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(context: ProjectSnapshot) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
+    stuck = Stuck()
+    guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
+    await _cancel(guests, stuck, MAX_STUCK_CALLS)
+    assert [one.code for one in guests.seen] == ["cancelled"] * MAX_STUCK_CALLS
+    assert await guests.call("echo", words="on") == Said("on")
+    await _cancel(guests, stuck, MAX_ABANDONED_CALLS - MAX_STUCK_CALLS)
+    assert (await guests.refusal("echo"))[1] == "echo does not answer"
+    stuck.door.set()
+
+
+async def test_a_cancelled_call_past_its_time_limit_is_stuck(context: ProjectSnapshot) -> None:
+    stuck = Stuck()
+    guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck, time_limit=0.5)])
+    await _cancel(guests, stuck, MAX_STUCK_CALLS)
+    with anyio.fail_after(30):
+        while (await guests.refusal_or_value("echo")) != "upstream_error":
+            await anyio.lowlevel.checkpoint()
+    stuck.door.set()
+
+
+class Slow(Struct, frozen=True):
+    """A record with code of a pack that runs when it is made."""
+
+    def __post_init__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            raise RuntimeError
+
+
+async def test_records_are_made_in_a_thread_of_the_pack(context: ProjectSnapshot) -> None:
+    one = Tool(name="slow", title="", description="", input=Slow, output=Slow, handler=lambda asked, ctx: asked)
+    assert isinstance(await Guesthouse(context, [one]).call("slow"), Slow)
+
+
+async def test_a_tool_that_calls_itself_is_stopped(context: ProjectSnapshot) -> None:
+    guests = Guesthouse(context, GUESTS)
+    code, message, _ = await guests.refusal("itself")
+    assert (code, message) == ("invalid_request", "itself is called by tools that are called by tools, too deeply")
+    assert len(guests.seen) == 9
+
+
+async def test_a_tool_has_the_scopes_of_its_caller(context: ProjectSnapshot) -> None:
+    def pass_on(asked: object, ctx: object) -> object:
+        return ctx.call("write").value  # type: ignore[attr-defined]
+
+    guests = Guesthouse(context, [tool("pass_on", pass_on), tool("write", lambda a, c: Said("w"), Scope.MAINTAINER)])
+    assert await guests.call("pass_on") == Said("w")
+    with pytest.raises(Exception, match="write needs the scope maintainer"):
+        await guests.desk.call("pass_on", {}, Caller(scopes=frozenset([Scope.READER])))
+
+
+def test_threads_of_packs_do_not_keep_the_process_alive(context: ProjectSnapshot) -> None:
+    stuck = Stuck()
+    guests = Guesthouse(context, [tool("stuck", stuck)], seconds=0.01)
+    anyio.run(guests.refusal, "stuck")
+    (thread,) = [one for one in threading.enumerate() if one.name.startswith("duvet guest")]
+    assert thread.daemon
+    stuck.door.set()
+
+
+def test_a_pack_is_found_by_its_tool() -> None:
+    echo = GUESTS[0]
+    registry = Registry([EnabledPack(Pack("guests", GUESTS), is_guest=True)])
+    assert registry.pack_of(registry.require("echo")).name == "guests" and echo in list(registry)
+
+
+@pytest.mark.parametrize("name", ["echo", "echo_later"])
+async def test_a_call_is_answered_and_recorded(context: ProjectSnapshot, name: str) -> None:
+    guests = Guesthouse(context, GUESTS, {"before": "> "})
+    assert await guests.call(name, words="tea ", times=2) == Said("> tea tea ")
+    (seen,) = guests.seen
+    told = (seen.tool, seen.pack, seen.face, seen.code, seen.arguments, seen.bytes_out)
+    assert told == (name, "guests", "library", "", "words=str(4) times=2", len('{"said":"> tea tea "}'))
+
+
+async def test_a_tool_asks_the_project_and_other_tools(context: ProjectSnapshot) -> None:
+    guests = Guesthouse(context, GUESTS)
+    assert await guests.call("ask_others") == Said("CoverageSummaryOutput 8 RFC 2324")
+    assert guests.heard == [(1, 2, "half")]
+    assert [one.tool for one in guests.seen] == ["coverage_summary", "ask_others"]
+
+
+HIDDEN = ("{} failed", "the log of the server says why")
+
+
+##= man/spec/service.md#packs
+##= type=test
+##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
+##% type than declared, the server MUST answer with an error without the exception's text, and go on.
+@pytest.mark.parametrize(
+    ("name", "message", "hint", "reason"),
+    [
+        ("burst", *HIDDEN, "RuntimeError"),
+        ("leave", *HIDDEN, "RuntimeError"),
+        ("give_up", *HIDDEN, "RuntimeError"),
+        ("time_out", *HIDDEN, "TimeoutError"),
+        ("complain", *HIDDEN, "ValueError"),
+        ("deplore", *HIDDEN, "TypeError"),
+        ("lie", "{} answered something else than it says", "", None),
+        ("odd", "{} answered something else than it says", "", None),
+        ("huge", "{} answered 5,242,891 bytes, and 4,194,304 are the most", "", None),
+    ],
+)
+async def test_a_tool_that_misbehaves_is_an_upstream_error(
+    context: ProjectSnapshot, name: str, message: str, hint: str, reason: str | None
+) -> None:
+    guests = Guesthouse(context, GUESTS)
+    assert await guests.refusal(name) == ("upstream_error", message.format(name), hint)
+    assert guests.seen[-1].code == "upstream_error" and reason in (None, guests.seen[-1].reason)
+    assert await guests.call("echo", words="on") == Said("on")
+
+
+async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: ProjectSnapshot) -> None:
+    stuck = Stuck()
+    guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)], seconds=0.05)
+    for _ in range(MAX_STUCK_CALLS):
+        assert await guests.refusal("stuck") == ("upstream_error", "stuck did not answer within 0.05 s", "")
+    told = ("upstream_error", "stuck does not answer", "earlier calls still run; try later")
+    assert await guests.refusal("stuck") == told
+    assert (await guests.desk.call("coverage_summary", {}, Caller())).value
+    stuck.door.set()
+    with anyio.fail_after(30):
+        while (await guests.refusal_or_value("echo", words="on")) != Said("on"):
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_an_answer_that_comes_too_late_is_refused(context: ProjectSnapshot) -> None:
+    """As when native code held the interpreter, so that the time limit could not interrupt it."""
+    now = 0.0
+
+    def hold(asked: Words, ctx: object) -> Said:
+        nonlocal now
+        now += asked.times
+        return Said("held")
+
+    guests = Guesthouse(context, [tool("hold", hold, time_limit=5)], clock=lambda: now)
+    assert await guests.call("hold", times=5) == Said("held")
+    assert await guests.refusal("hold", times=6) == ("upstream_error", "hold did not answer within 5 s", "")

@@ -1,0 +1,279 @@
+"""Packs of other distributions: how they are found, and what a pack and its tools may contain."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+from msgspec.structs import force_setattr
+
+from duvet.tools.plugins import (
+    MAX_PACK_TOOLS,
+    PluginPacks,
+    UnloadedPack,
+    find_entry_point_stamps,
+    find_pack_flaw,
+    find_plugins,
+    find_tools_flaw,
+    load_plugins,
+)
+from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope
+from tests.unit.tools.guests import GUESTS, Said, tool
+from tests.unit.tools.installed import GOOD, duvet, install_made
+
+
+def test_entry_points_are_stamped_with_size_and_time(site: Path) -> None:
+    path = [str(site), str(site.parent / "missing"), str(site)]
+    assert find_entry_point_stamps(path) == ()
+    install_made(site, "warm", "")
+    (site / "bare-1.dist-info").mkdir()
+    file = site / "warm_pack-1.dist-info" / "entry_points.txt"
+    os.utime(file, ns=(5, 5))
+    assert find_entry_point_stamps(path) == (f"{file} {file.stat().st_size} 5",)
+    file.write_text("[duvet.tool_packs]\n")
+    os.utime(file, ns=(6, 6))
+    assert find_entry_point_stamps(path) == (f"{file} 19 6",)
+
+
+def test_an_archive_has_one_stamp(tmp_path: Path) -> None:
+    archive = tmp_path / "packs.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("x-1.dist-info/entry_points.txt", "")
+    os.utime(archive, ns=(5, 5))
+    assert find_entry_point_stamps([str(archive)]) == (f"{archive} {archive.stat().st_size} 5",)
+
+
+def test_the_working_directory_is_a_folder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_made(tmp_path, "warm", "")
+    monkeypatch.chdir(tmp_path)
+    (mark,) = find_entry_point_stamps([""])
+    assert mark.startswith("./warm_pack-1.dist-info/entry_points.txt ")
+
+
+NO_NAME = "like [A-Za-z0-9_.-]{1,64}"
+IMPORT = "from duvet.tools.tool import Pack\n"
+BAD = {
+    "absent": ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+    "raises": ("raise ValueError('a\\nb')", "ValueError: a"),
+    "leaves": ("import sys; sys.exit(3)", "SystemExit: 3"),
+    "syntax": ("def (:", "SyntaxError: invalid syntax (syntax_pack.py, line 1)"),
+    "none": ("PACK = 5", "it is no duvet.tools.tool.Pack, and has none as PACK"),
+    "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "not everything in it is a duvet.tools.tool.Tool"),
+    "made": (f'{IMPORT}PACK = Pack("made", lambda settings: settings["watts"])', "KeyError: 'watts'"),
+    "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name is not {NO_NAME}"),
+    "labelled": (
+        GOOD.format(pack="labelled", tool="x").replace("handler=", "labels=5, handler="),
+        "x: labels is no list of at most 50 texts of 200 characters",
+    ),
+    "scoped": (
+        GOOD.format(pack="scoped", tool="x").replace("handler=", "scope='reader', handler="),
+        "x: scope is no duvet.tools.tool.Scope",
+    ),
+    "quits": (f'import sys\n{IMPORT}PACK = Pack("quits", lambda settings: sys.exit(7))', "SystemExit: 7"),
+    "wordless": ("class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless", "Wordless"),
+    "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
+    "trace": (GOOD.format(pack="trace", tool="x"), "another pack is called trace, too"),
+    "clash": (
+        GOOD.format(pack="clash", tool="get_section"),
+        "two tools are called get_section, in the packs trace and clash",
+    ),
+}
+
+
+def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: Path, site: Path) -> None:
+    ##= man/spec/service.md#packs
+    ##= type=test
+    ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
+    ##% name of a tool, say so, and serve the others.
+    for name, (code, _) in BAD.items():
+        install_made(site, name, code)
+    install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
+    install_made(site, "unfound", "", "no_such_module:PACK")
+    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
+    reasons = {name: reason for name, (_, reason) in BAD.items()}
+    reasons["unfound"] = "ModuleNotFoundError: No module named 'no_such_module'"
+    assert {one["pack"]: one["reason"] for one in described["leftOut"]} == reasons
+    assert described["packs"] == ["trace", "fine"]
+    health = json.loads(duvet(duvet_command, project, site, "call", "--pack", "introspect", "duvet_health").out)
+    assert (health["status"], len(health["problems"])) == ("degraded", len(reasons))
+    checked = duvet(duvet_command, project, site, "mcp", "--check")
+    assert checked.code == 1 and f"{len(reasons)} packs could not be loaded" in checked.err
+    assert json.loads(duvet(duvet_command, project, site, "call", "fine").out) == {"said": "fine"}
+
+
+def test_a_tool_cannot_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
+    """Not even where the configuration names its pack first."""
+    install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
+    audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
+    config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}
+    (project / "duvet.config.json").write_text(json.dumps(config))
+    described = json.loads(duvet(duvet_command, project, site, "mcp", "--describe").out)
+    assert described["leftOut"] == [
+        {"pack": "greedy", "reason": "two tools are called workflow.audit, in the packs workflows and greedy"}
+    ]
+
+
+def test_an_import_has_a_time_limit(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_made(site, "endless", "import threading\nthreading.Event().wait(60)")
+    install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
+    monkeypatch.syspath_prepend(str(site))
+    found = load_plugins(find_plugins(), [], patience=0.2)
+    assert [pack.name for pack in found.packs] == ["fine"]
+    assert found.unloaded == [UnloadedPack("endless", "it is not there after 0.2 s")]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"[duvet.tool_packs]\nnonsense\n", [("broken", "its entry points can't be read: TypeError: ")]),
+        (b"[others]\nnonsense\n", []),
+        (b"\xff\xfe", []),
+        (b"[duvet.tool_packs]\na = b c d(\n", [("a", "AttributeError: ")]),
+    ],
+)
+def test_broken_entry_points_are_left_out(
+    site: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, told: list[tuple[str, str]]
+) -> None:
+    install_made(site, "fine", GOOD.format(pack="fine", tool="fine"))
+    info = site / "broken-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (info / "entry_points.txt").write_bytes(text)
+    monkeypatch.syspath_prepend(str(site))
+    found = load_plugins(find_plugins(), [])
+    assert [pack.name for pack in found.packs] == ["fine"]
+    assert [(one.name, one.reason[: len(words)]) for one, (_, words) in zip(found.unloaded, told, strict=True)] == told
+
+
+SLOW = """
+import threading
+from duvet.tools.tool import Pack
+made = []
+def tools(settings):
+    made.append(settings)
+    if settings.get("waits"):
+        threading.Event().wait(60)
+    return []
+PACK = Pack("slow", tools)
+"""
+
+
+def test_a_pack_that_never_makes_its_tools_is_left_out(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install_made(site, "slow", SLOW)
+    monkeypatch.syspath_prepend(str(site))
+    found = load_plugins(find_plugins(), [], {"slow": {"waits": True}}, patience=0.2)
+    assert found == PluginPacks([], [UnloadedPack("slow", "it is not there after 0.2 s")])
+    found = load_plugins(find_plugins(), [], {"slow": {"waits": False}})
+    assert found == PluginPacks([Pack("slow", ())], [])
+    assert sys.modules["slow_pack"].made == [{"waits": True}, {"waits": False}]
+
+
+def test_without_entry_points_there_are_no_packs() -> None:
+    assert load_plugins([], ["trace"]) == PluginPacks([], [])
+
+
+class Text(str):
+    """A text that raises when it is hashed."""
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+
+class Row(Struct, array_like=True):
+    said: str
+
+
+class Optional(Struct):
+    said: str = ""
+
+
+class Unheard:
+    """A type that JSON does not have."""
+
+
+class Strange(Struct):
+    of: Unheard
+
+
+UNNAMED: list[Any] = [[], None, "", "x\n", "x" * 65, Text("x")]
+PACKS: dict[str, list[tuple[Any, str]]] = {
+    "name": [(name, NO_NAME) for name in UNNAMED],
+    "description": [(5, "text of at most 4,000"), ("x" * 4001, "text of at most 4,000")],
+    "version": [((1, 2), "text of at most 200"), ("\ud800", "text of at most 200")],
+}
+NO_INPUT = "x: input is no record"
+NO_TEXTS = "no list of at most 50 texts"
+NO_SHORTCUTS = "x: shortcuts is no list of duvet.tools.tool.Shortcut"
+TOOLS: dict[str, list[tuple[Any, str]]] = {
+    "name": [(name, NO_NAME) for name in (None, "a b", ["x"], Text("x"))],
+    "title": [(None, "x: title is no text of at most 200 characters")],
+    "description": [("x" * 4001, "x: description is no text"), (b"x", "x: description is no text")],
+    "input": [(dict, NO_INPUT), (None, NO_INPUT), (Row, "x: input can't be described in JSON")],
+    "output": [
+        *((kind, "x: output is no record, nor a tuple of them") for kind in (str, None, tuple[int, ...])),
+        (Row, "x: output can't be described in JSON"),
+    ],
+    "handler": [(None, "x: handler can't be called")],
+    "scope": [("reader", "x: scope is no duvet.tools.tool.Scope")],
+    "is_idempotent": [("no", "x: is_idempotent is neither True nor False")],
+    "reads": [(1, "x: reads is none of True, False and None")],
+    "record_of": [({}, "x: record_of can't be called")],
+    "shortcuts": [(given, NO_SHORTCUTS) for given in ("ab", [ArgumentShortcut("a b", "c", "d")])],
+    "labels": [(given, NO_TEXTS) for given in (5, "water", [5], ["x" * 201], ["x"] * 51)],
+    "safety_notes": [({"x": 1}, NO_TEXTS), (["\udfff"], NO_TEXTS)],
+    "invocation_hints": [(None, NO_TEXTS)],
+    "time_limit": [(limit, "no number of seconds") for limit in ("5", 0, -1.0, float("nan"), float("inf"), True)],
+    "aliases": [("xy", "aliases is no list of names"), ([[]], "aliases is no list of names")],
+}
+
+
+def test_tools_are_a_list_of_limited_length() -> None:
+    assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are no list"
+    assert find_tools_flaw(GUESTS * 50) == f"it has more than {MAX_PACK_TOOLS} tools"
+    assert find_tools_flaw([5]) == "not everything in it is a duvet.tools.tool.Tool"
+
+
+def test_usual_packs_and_tools_have_no_flaw() -> None:
+    assert find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
+    more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}
+    lists = tool("lists", print, Scope.MAINTAINER, **more)
+    force_setattr(lists, "output", tuple[Optional, ...])
+    asks = QueryTool(name="asks", title="", description="", input=Optional, output=Said, handler=print)  # type: ignore[arg-type]
+    assert find_tools_flaw([*GUESTS, lists, asks]) == ""
+
+
+def flaw_of_pack(field: str, value: Any) -> str:
+    pack = Pack("x", ())
+    force_setattr(pack, field, value)
+    return find_pack_flaw(pack)
+
+
+def flaw_of_tool(field: str, value: Any) -> str:
+    one = tool("x", print)
+    force_setattr(one, field, value)
+    return find_tools_flaw([one])
+
+
+@pytest.mark.parametrize(
+    ("find_flaw", "field", "value", "flaw"),
+    [
+        *((flaw_of_pack, name, *one) for name, all in PACKS.items() for one in all),
+        *((flaw_of_tool, name, *one) for name, all in TOOLS.items() for one in all),
+    ],
+)
+def test_a_flaw_in_any_field_is_named(find_flaw: Callable[[str, Any], str], field: str, value: Any, flaw: str) -> None:
+    assert flaw in find_flaw(field, value)
+
+
+def test_records_that_json_does_not_have_raise() -> None:
+    one = tool("x", print)
+    force_setattr(one, "input", Strange)
+    with pytest.raises(TypeError, match="Unheard"):
+        find_tools_flaw([one])

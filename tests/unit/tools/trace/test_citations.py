@@ -1,0 +1,196 @@
+"""`get_citation_context` and `suggest_citation`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from duvet.config.languages import Language
+from duvet.tools.context import ProjectSnapshot
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.tools.made import FILES, MAIN, TEA, answer, context_in, context_of, refusal, value
+
+CONTEXT, SUGGEST = "get_citation_context", "suggest_citation"
+LINES = tuple(MAIN.splitlines())
+CUP = "2c79658776d2"
+
+
+def test_the_context_has_as_many_lines_as_asked_before_and_after(context: ProjectSnapshot) -> None:
+    for around, expected in [(0, LINES[14:15]), (1, LINES[13:16]), (5, LINES[9:20]), (1000, LINES)]:
+        found = value(context, CONTEXT, citation_id="src/main.rs:15", context_lines=around)
+        assert found == {"file_path": "src/main.rs", "line_number": 15, "context": expected}
+    assert value(context, CONTEXT, citation_id="src/main.rs:15")["context"] == LINES[9:21]
+    assert value(context, CONTEXT, citation_id="src/main.rs:3", context_lines=4)["context"] == LINES[:7]
+
+
+def test_a_citation_is_found_by_each_of_its_names(tmp_path: Path) -> None:
+    context = context_in(make(tmp_path, FILES))
+    path = "/specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9/citations"
+    expected = {"file_path": "src/main.rs", "line_number": 9, "context": LINES[8:9]}
+    for id in [
+        *(f"src/main.rs:{line}" for line in (9, 10, 11)),
+        "./src/main.rs:9",
+        "src%2Fmain.rs:9",
+        "src\\main.rs:9:1",
+        f"{tmp_path.as_posix()}/src/main.rs:9",
+        f"{path}/src/main.rs:9",
+        f"duvet://{path}/src%2Fmain.rs%3A9",
+    ]:
+        assert value(context, CONTEXT, citation_id=id, context_lines=0) == expected
+
+
+def test_the_code_below_a_long_comment_is_shown() -> None:
+    quoted = "".join(f"//# word {number}\n" for number in range(30))
+    text = "a\n" * 9 + f"//= docs/pot.md#lid\n{quoted}" + "b\n" * 9
+    found = value(context_of({**FILES, "src/long.rs": text}), CONTEXT, citation_id="src/long.rs:12")
+    assert (found["line_number"], found["context"]) == (10, tuple(text.splitlines()[4:45]))
+
+
+@pytest.mark.parametrize("line", [2, 3, 4])
+@pytest.mark.parametrize("more", ["", "//= docs/pot.md#lid\n"])
+def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
+    text = f"a\n//= docs/pot.md#lid\n//= colour=black\n//# The lid\nb\n\nc\n{more}"
+    context = context_of({**FILES, "src/main.rs": text})
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
+    ##% cannot be read.
+    (row,) = value(context, "list_invalid_citations")
+    assert (row["line_number"], row["comment_text"]) == (2, "//= docs/pot.md#lid\n//= colour=black\n//# The lid")
+    found = value(context, CONTEXT, citation_id=f"src/main.rs:{line}", context_lines=1)
+    assert found == {"file_path": "src/main.rs", "line_number": 2, "context": tuple(text.splitlines()[:3])}
+    near = ", ".join(["src/main.rs:2", *(["src/main.rs:8"] if more else [])])
+    told = refusal(context, CONTEXT, citation_id="src/main.rs:7")
+    assert told == ("not_found", "there is no citation at src/main.rs:7", f"near are {near}")
+
+
+@pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
+def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `get_citation_context` MUST NOT show lines of a file without citations.
+    folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
+    make(tmp_path, {"secret.txt": "secret\n"})
+    assert refusal(context_in(folder), CONTEXT, citation_id=f"{path}:1") == (
+        "not_found",
+        f'there is no citation in "{path}"',
+        "list_invalid_citations and get_requirement name citations",
+    )
+
+
+def test_long_lines_are_cut() -> None:
+    context = context_of({**FILES, "src/main.rs": "//= docs/pot.md#lid\n" + "x" * 501})
+    assert answer(context, CONTEXT, citation_id="src/main.rs:1") == (
+        {"file_path": "src/main.rs", "line_number": 1, "context": ("//= docs/pot.md#lid", "x" * 500)},
+        "Lines are cut after 500 characters.",
+    )
+
+
+PYTHON = {"file": "tests/test_pot.py"}
+CHECK = "validate_citation checks what you change in it."
+
+
+@pytest.mark.parametrize(
+    ("asked", "comment", "path", "step"),
+    [
+        (
+            {},
+            "//= tea.md#cup\n//# A cup MUST NOT leak.",
+            "src/pot.rs",
+            f"right above the code that it is about; {CHECK}",
+        ),
+        ({"line": 7}, "//= tea.md#cup\n//# A cup MUST NOT leak.", "src/pot.rs", f"above line 7; {CHECK}"),
+        (
+            {"file": "./src/pot.rs", "type": "test"},
+            "//= tea.md#cup\n//= type=test\n//# A cup MUST NOT leak.",
+            "src/pot.rs",
+            "",
+        ),
+        ({**PYTHON, "type": "test"}, "##= tea.md#cup\n##% A cup MUST NOT leak.", "tests/test_pot.py", ""),
+        (
+            {**PYTHON, "type": "implementation", "line": 4},
+            "    ##= tea.md#cup\n    ##= type=implementation\n    ##% A cup MUST NOT leak.",
+            "tests/test_pot.py",
+            "",
+        ),
+        (
+            {"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "},
+            "//= tea.md#cup\n//= type=exception\n//= reason=We have mugs.\n//# A cup MUST NOT leak.",
+            "src/not/yet.rs",
+            "",
+        ),
+        ({"requirement": "tea#sugar"}, "//= tea.md#sugar", "src/pot.rs", ""),
+    ],
+)
+def test_a_suggestion_is_written_as_its_file_writes_comments(
+    asked: dict[str, object], comment: str, path: str, step: str
+) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
+    ##% a file that cannot have one.
+    found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
+    line = {"line_number": asked["line"]} if "line" in asked else {}
+    assert found == {"comment": comment, "file_path": path, **line}
+    assert not step or told == f"Paste it {step}"
+    assert value(TEA, "validate_citation", citation=comment) == {"valid": True}
+
+
+@pytest.mark.parametrize("language", Language)
+def test_each_language_has_its_comment(language: Language) -> None:
+    name = language.patterns[0].removeprefix("**/").replace("*", "a")
+    config = f"'$schema' = 'duvet-cli/config/v1'\nsource = [{{ language = '{language}' }}]\n"
+    context = context_of({**TEA_PROJECT, ".duvet/config.toml": config + "specification = [{ source = 'tea.md' }]\n"})
+    found = value(context, SUGGEST, requirement=CUP, file=name)["comment"]
+    assert language.style.meta in found and language.style.content in found
+    assert value(context, "validate_citation", citation=found) == {"valid": True}
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> ProjectSnapshot:
+    (tmp_path / "secret.rs").write_text("fn secret() {}\n")
+    folder = make(tmp_path / "tea", TEA_PROJECT)
+    (folder / "src" / "link.rs").symlink_to(tmp_path / "secret.rs")
+    return context_in(folder)
+
+
+OUTSIDE = ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs", "..\\secret.rs", "/etc/passwd"]
+
+
+@pytest.mark.parametrize(
+    "name", ["tea.md", "src", "", ".", "none.c", *OUTSIDE, "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd"]
+)
+def test_a_file_that_is_no_source_of_the_project_gets_no_suggestion(
+    on_disk: ProjectSnapshot, tmp_path: Path, name: str
+) -> None:
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
+    assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")
+    assert message.endswith(" is no source of this project")
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_percent_signs_in_a_path_are_literal_and_absolute_paths_are_known(on_disk: ProjectSnapshot) -> None:
+    encoded = "src/%2e%2e/%2e%2e/secret.rs"
+    for name, path in ((encoded, encoded), (f"{on_disk.project.root}/src/pot.rs", "src/pot.rs")):
+        assert value(on_disk, SUGGEST, requirement=CUP, file=name)["file_path"] == path
+    assert refusal(on_disk, SUGGEST, requirement=CUP, file=encoded, line=1) == (
+        "invalid_request",
+        f"{encoded} is not written yet, so it has no line 1",
+        "leave line out, or write the file first",
+    )
+
+
+@pytest.mark.parametrize("name", ["h3-704b37a", "s2n-tls-132053b"])
+def test_every_suggestion_in_a_real_project_is_valid(shared: Path, tmp_path: Path, name: str) -> None:
+    context = context_in(copy_with_links(shared / "golden" / name / "project", tmp_path / name))
+    catalogue = context.catalogue
+    files = [path for _, paths in context.project.inputs.sources for path in paths]
+    assert files and catalogue.requirements
+    for index, card in enumerate(catalogue.requirements):
+        path = catalogue.full_path_of(card)
+        found = value(context, SUGGEST, requirement=path, file=files[index % len(files)])
+        assert value(context, "validate_citation", citation=found["comment"]) == {"valid": True}, path

@@ -1,0 +1,205 @@
+"""`coverage_summary`, `get_section` and `resolve_spec_id`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
+from tests.tokens import MOST, tokens
+from tests.unit.tools.made import FILES, TEA, answer, ask, context_in, context_of, value
+
+COVERAGE, SECTION, RESOLVE = "coverage_summary", "get_section", "resolve_spec_id"
+
+
+def level(name: str, requirements: int, percent: int, **counts: int) -> dict[str, object]:
+    return {"level": name, "requirements": requirements, **counts, "percent": percent}
+
+
+POT = {
+    "id": "pot",
+    "requirements": 3,
+    "in_progress": 1,
+    "not_started": 2,
+    "percent": 0,
+    "levels": (level("MUST", 2, 0, in_progress=1, not_started=1), level("SHOULD", 1, 0, not_started=1)),
+}
+RFC = {
+    "id": "rfc2324",
+    "requirements": 5,
+    "done": 1,
+    "needs_tests": 1,
+    "not_started": 3,
+    "percent": 20,
+    "levels": (
+        level("MUST", 3, 33, done=1, needs_tests=1, not_started=1),
+        level("SHOULD", 1, 0, not_started=1),
+        level("MAY", 1, 0, not_started=1),
+    ),
+}
+TOTAL = {
+    "requirements": 8,
+    "done": 1,
+    "needs_tests": 1,
+    "in_progress": 1,
+    "not_started": 5,
+    "percent": 12,
+    "levels": (
+        level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, not_started=2),
+        level("SHOULD", 2, 0, not_started=2),
+        level("MAY", 1, 0, not_started=1),
+    ),
+}
+
+
+def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnapshot) -> None:
+    assert answer(context, COVERAGE) == ({"total": TOTAL, "specifications": (RFC, POT)}, "")
+    assert answer(context, COVERAGE, spec="docs/pot.md") == ({"total": POT}, "")
+
+
+def many(count: int) -> dict[str, str]:
+    """A project with so many specifications."""
+    rules = "".join(f"[[specification]]\nsource = 'docs/a{number}.md'\n" for number in range(count))
+    texts = {f"docs/a{number}.md": f"# A {number}\n\nOne MUST. Two SHOULD.\n" * (number + 1) for number in range(count)}
+    return {**FILES, ".duvet/config.toml": FILES[".duvet/config.toml"] + rules, **texts}
+
+
+def test_of_many_specifications_the_levels_are_left_out() -> None:
+    context = context_of(many(60))
+    total = ask(context_of(many(60), page_size=0), COVERAGE).value.total  # type: ignore[attr-defined]
+    found, words = answer(context, COVERAGE)
+    assert words == "Give spec for the levels of one specification."
+    assert len(found["specifications"]) == 62 and not any("levels" in one for one in found["specifications"])
+    assert found["total"]["requirements"] == total.requirements
+    assert len(json.encode(ask(context, COVERAGE).value)) <= MAX_PAGE_BYTES
+
+
+CUP = {
+    "id": "cup",
+    "title": "Cup",
+    "content": "A cup MUST NOT leak.\nThe pot MUST be warm.",
+    "full_path": "/specifications/tea/sections/cup",
+    "target": "tea.md#cup",
+    "requirements": (
+        {"identifier": "2c79658776d2", "level": "MUST", "status": "done", "text": "A cup MUST NOT leak."},
+        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "reference", ["tea.md#cup", "tea#cup", "cup", "/specifications/tea/sections/cup", "2c79658776d2", "src/pot.rs:14"]
+)
+def test_a_section_is_found_by_any_name_and_by_its_content(reference: str) -> None:
+    assert answer(TEA, SECTION, reference=reference) == (CUP, "")
+
+
+TEXT = "\n".join(f"{number:05} grains of sugar, counted by hand; they MAY be more." for number in range(1000))
+LONG = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{TEXT}\n"})
+
+
+def test_a_long_section_comes_in_parts() -> None:
+    parts, offset = [], 0
+    while offset is not None:
+        found, step = answer(LONG, SECTION, reference="tea#sugar", offset=offset)
+        assert len(json.encode(found)) < MAX_PAGE_BYTES * 1.1
+        assert ("requirements" in found) == (offset == 0)
+        parts.append(found["content"])
+        offset = found.get("next_offset")
+        more = f"{offset} of {len(TEXT)} characters shown; for more give offset={offset}."
+        assert step == (more if offset else "")
+    assert "".join(parts) == TEXT and len(parts) > 4
+
+
+def test_more_or_less_of_a_section_can_be_asked_for() -> None:
+    found = value(LONG, SECTION, reference="tea#sugar", offset=6, limit=150_000)
+    assert found["content"] == TEXT[6:] and "next_offset" not in found
+    assert value(LONG, SECTION, reference="tea#cup", limit=5)["content"] == "A cup"
+    found, step = answer(LONG, SECTION, reference="tea#cup", offset=1_000_000)
+    assert step == "Nothing is left: the text has 42 characters, and offset=1000000 is past its end."
+    assert found["content"] == "" and "next_offset" not in found
+
+
+def test_a_dump_of_octets_is_cut_earlier_than_words() -> None:
+    dump = "\n".join(" ".join(f"{(line * 16 + octet) * 37 % 256:02x}" for octet in range(16)) for line in range(400))
+    tea = context_of({**TEA_PROJECT, "tea.md": f"{TEA_PROJECT['tea.md']}\n{dump}\n"})
+    content = value(tea, SECTION, reference="tea#sugar")["content"]
+    assert dump.startswith(content) and content.endswith("\n")
+    assert 2_500 < tokens(content) < MOST
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://www.rfc-editor.org/rfc/rfc2324",
+        "http://www.rfc-editor.org/rfc/rfc2324",
+        "https://rfc-editor.org/rfc/rfc2324.txt",
+        "https://www.rfc-editor.org/rfc/rfc2324.html",
+        "https://www.rfc-editor.org/rfc/rfc2324.pdf",
+        "https://www.rfc-editor.org/info/rfc2324",
+        "https://www.rfc-editor.org/rfc/rfc2324.html#section-2.1.1",
+        "https://www.rfc-editor.org:443/rfc/rfc2324/",
+        "HTTPS://WWW.RFC-EDITOR.ORG/RFC/RFC2324.TXT",
+        "www.rfc-editor.org/rfc/rfc2324",
+        "https://tools.ietf.org/html/rfc2324#section-2",
+        "https://tools.ietf.org/rfc/rfc2324.txt",
+        "https://datatracker.ietf.org/doc/html/rfc2324",
+        "https://datatracker.ietf.org/doc/html/rfc2324#section-2.1",
+        "https://datatracker.ietf.org/doc/rfc2324/",
+        "https://datatracker.ietf.org/doc/rfc2324/?include_text=1",
+        "https://www.ietf.org/rfc/rfc2324.txt",
+        "https://doi.org/10.17487/RFC2324",
+        "doi:10.17487/RFC2324",
+        "urn:ietf:rfc:2324",
+        "RFC 2324",
+        "rfc2324",
+        "RFC-2324",
+        " rfc 2324#section-2 ",
+        "/specifications/rfc2324",
+        "duvet:///specifications/rfc2324/sections/section-2.1",
+    ],
+)
+def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
+    ##% unknown URL with an `error` and the nearest names.
+    assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
+    for tool, more in {
+        "list_uncited_requirements": {},
+        "get_prioritized_requirements": {},
+        "coverage_summary": {},
+        "search_requirements": {"query": "coffee"},
+    }.items():
+        ##= man/spec/queries.md#filters
+        ##= type=test
+        ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
+        assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
+    if "/specifications/" not in url:
+        name = url.partition("#")[0].strip()
+        assert value(context, SECTION, reference=f"{name}#section-2.1")["id"] == "section-2.1"
+
+
+def test_a_path_is_known_in_every_spelling(tmp_path: Path) -> None:
+    context, root = context_in(make(tmp_path, FILES)), tmp_path.as_posix()
+    spellings = ["docs/pot.md", "./docs/pot.md", "docs/pot.md#lid", "docs\\pot.md", "docs/../docs/pot.md", "Pot", "pot"]
+    for url in [*spellings, f"{root}/docs/pot.md", f"file://{root}/docs/pot.md#lid"]:
+        assert value(context, RESOLVE, url=url) == {"spec_id": "pot"}
+
+
+@pytest.mark.parametrize(
+    ("url", "near"),
+    [
+        ("https://www.rfc-editor.org/rfc/rfc2325", "Did you mean rfc2324?"),
+        ("docs/pod.md", "Did you mean pot?"),
+        ("/etc/passwd", "There are rfc2324, pot"),
+        ("", "There are rfc2324, pot"),
+    ],
+)
+def test_an_unknown_url_is_answered_with_the_nearest_names(context: ProjectSnapshot, url: str, near: str) -> None:
+    assert answer(context, RESOLVE, url=url) == ({"error": "Specification not found"}, near)

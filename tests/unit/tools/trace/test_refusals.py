@@ -1,0 +1,138 @@
+"""What the tools of the trace refuse, with the reason and what to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from duvet.tools.context import ProjectSnapshot
+from tests.unit.tools.made import FILES, TEA, context_of, refusal
+
+COFFEE = context_of(FILES)
+REQUIREMENT, SECTION = (TEA, "get_requirement", "reference"), (TEA, "get_section", "reference")
+STATUS, CITATION = (COFFEE, "get_requirement_status", "req_identifier"), (COFFEE, "get_citation_context", "citation_id")
+NOT_FOUND, INVALID = "not_found", "invalid_request"
+CHANGED_ID = "an id is that of its words, and another when these change: search for them"
+NAMES = "give the beginning of an id, spec#section, a specification, file:line or a file"
+ID_OR_PATH = "give the first 4 or more digits of its id, or its full_path; search_requirements finds both"
+FILE_LINE = "give it as src/main.rs:42"
+REFERENCES = [
+    (REQUIREMENT, "tea.md#cup", INVALID, "this names no requirement", "give an id; get_section lists them"),
+    (
+        REQUIREMENT,
+        "src/pot.rs:25",
+        NOT_FOUND,
+        "the citation at src/pot.rs:25 is of no requirement",
+        "get_section has the requirements of tea.md#sugar",
+    ),
+    (
+        REQUIREMENT,
+        "src/pot.rs:27",
+        NOT_FOUND,
+        'the citation at src/pot.rs:27 is invalid: missing section "milk" in tea.md',
+        "mend it first: validate_citation tells what it should say",
+    ),
+    (
+        REQUIREMENT,
+        "src/pot.rs:7",
+        NOT_FOUND,
+        "2 requirements are cited there",
+        "give one of these ids: 1dd64a535306, a5415b83517f",
+    ),
+    (REQUIREMENT, "9999", NOT_FOUND, 'there is no requirement "9999"', CHANGED_ID),
+    (REQUIREMENT, "1d", NOT_FOUND, '"1d" is too short for an id', "give at least 4 digits"),
+    (REQUIREMENT, "../../etc/passwd:1", NOT_FOUND, 'nothing is called "../../etc/passwd:1"', NAMES),
+    (REQUIREMENT, "\0\x1b", NOT_FOUND, 'nothing is called "\\0\\u{1b}"', NAMES),
+    (SECTION, "tea", INVALID, "this names no section", "tea has #tea, #pot, #cup, #sugar"),
+    (SECTION, "src/pot.rs", INVALID, "this names no section", "give spec#section"),
+    (
+        SECTION,
+        "tea#milk",
+        NOT_FOUND,
+        'there is no section "milk" in tea.md',
+        "/specifications/tea/sections lists the sections",
+    ),
+    (SECTION, "../secret.md", NOT_FOUND, 'nothing is called "../secret.md"', NAMES),
+    (SECTION, "\0", NOT_FOUND, 'nothing is called "\\0"', NAMES),
+    (STATUS, "abc", NOT_FOUND, '"abc" is too short for an id', "give at least 4 digits"),
+    (STATUS, "00000000", NOT_FOUND, 'there is no requirement "00000000"', CHANGED_ID),
+    (STATUS, "pot", NOT_FOUND, '"pot" is no requirement', ID_OR_PATH),
+    (STATUS, "zzzz", NOT_FOUND, '"zzzz" is no requirement', ID_OR_PATH),
+    (STATUS, "src/main.rs:3", NOT_FOUND, '"src/main.rs:3" is no requirement', ID_OR_PATH),
+    (
+        STATUS,
+        "/specifications/pot/sections/lid/requirements/fe962664",
+        NOT_FOUND,
+        'there is no requirement "fe962664" in "lid"',
+        "it is /specifications/rfc2324/sections/section-2.1/requirements/fe96266417b9",
+    ),
+    (
+        CITATION,
+        "src/main.rs:6",
+        NOT_FOUND,
+        "there is no citation at src/main.rs:6",
+        "near are src/main.rs:3, src/main.rs:9, src/main.rs:15",
+    ),
+    (CITATION, "src/main.rs", INVALID, '"src/main.rs" is not file:line', FILE_LINE),
+    (CITATION, ":1", INVALID, '":1" is not file:line', FILE_LINE),
+    (CITATION, "src/mian.rs:3", NOT_FOUND, 'there is no citation in "src/mian.rs"', "did you mean src/main.rs?"),
+    (
+        CITATION,
+        "/specifications/rfc2324/sections/section-2.1",
+        NOT_FOUND,
+        '"/specifications/rfc2324/sections/section-2.1" is no citation',
+        "get_requirement lists the citations of one",
+    ),
+    ((COFFEE, "coverage_summary", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
+    ((COFFEE, "search_requirements", "spec"), "pod", NOT_FOUND, 'there is no specification "pod"', "did you mean pot?"),
+]
+
+
+@pytest.mark.parametrize(("asked", "reference", "code", "message", "hint"), REFERENCES, ids=range(len(REFERENCES)))
+def test_a_reference_that_leads_nowhere_is_refused(
+    asked: tuple[ProjectSnapshot, str, str], reference: str, code: str, message: str, hint: str
+) -> None:
+    context, tool, name = asked
+    more = {"query": "hot"} if tool == "search_requirements" else {}
+    ##= man/spec/mcp.md#errors
+    ##= type=test
+    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
+    ##% without commands; an unknown tool MUST be the protocol error -32602.
+    ##= man/spec/show.md#references
+    ##= type=test
+    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
+    assert refusal(context, tool, **{name: reference, **more}) == (code, message, hint)
+
+
+PLACES = "\n".join(
+    f"/specifications/tea/sections/{name}/requirements/1dd64a535306  The pot MUST be warm." for name in ("pot", "cup")
+)
+UNWRITTEN = "src/none.rs is not written yet, so it has no line 1"
+NO_TARGET = "only requirements and titles of sections can be cited"
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message", "hint"),
+    [
+        ({"line": 1000}, INVALID, "there is no such line", "the file has 36 lines"),
+        (
+            {"line": 4},
+            INVALID,
+            "this line belongs to the annotation at src/pot.rs:3",
+            "put it above line 3 or line 5",
+        ),
+        ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "leave line out, or write the file first"),
+        ({"type": "exception"}, INVALID, "an exception needs a reason", "say in reason why it does not apply"),
+        (
+            {"requirement": "1dd64a535306"},
+            NOT_FOUND,
+            "1dd64a535306 stands in 2 places",
+            f"give the path of one:\n{PLACES}",
+        ),
+        ({"requirement": "tea"}, NOT_FOUND, NO_TARGET, "give an id, or spec#section"),
+    ],
+)
+def test_a_citation_that_cannot_be_written_is_not_suggested(
+    asked: dict[str, object], code: str, message: str, hint: str
+) -> None:
+    given = {"requirement": "2c79658776d2", "file": "src/pot.rs", **asked}
+    assert refusal(TEA, "suggest_citation", **given) == (code, message, hint)

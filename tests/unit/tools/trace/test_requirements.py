@@ -1,0 +1,242 @@
+"""The tools that list, find and show requirements, with the literal answers that agents get."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec import json
+
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.pagination import MAX_PAGE_BYTES
+from tests.cli.made_tea import TEA_PROJECT
+from tests.unit.tools.made import TEA, answer, context_of, refusal, value
+
+HANDLING, HOT = "fe96266417b9", "8715a7930e03"
+IN_SECTION = "/specifications/rfc2324/sections/section-2.1/requirements"
+IN_DELIVERY = "/specifications/rfc2324/sections/section-2.1.1/requirements"
+IN_LID = "/specifications/pot/sections/lid/requirements"
+RFC = "https://www.rfc-editor.org/rfc/rfc2324"
+
+
+def row(path: str, text: str) -> dict[str, str]:
+    return {"identifier": path.rpartition("/")[2], "full_path": path, "text": text}
+
+
+def test_search_requirements(context: ProjectSnapshot) -> None:
+    assert answer(context, "search_requirements", query="error handling") == (
+        [
+            row(f"{IN_DELIVERY}/57d939cc91fa", "Errors in handling MUST be told."),
+            row(f"{IN_SECTION}/{HANDLING}", "The system MUST support error handling for invalid inputs."),
+        ],
+        "",
+    )
+
+
+def test_list_uncited_requirements(context: ProjectSnapshot) -> None:
+    assert answer(context, "list_uncited_requirements") == (
+        [
+            row(f"{IN_SECTION}/ea1dc3965b66", "A server SHOULD brew coffee."),
+            row(f"{IN_SECTION}/f57473c2f832", "Milk MAY be added."),
+            row(f"{IN_DELIVERY}/57d939cc91fa", "Errors in handling MUST be told."),
+            row(f"{IN_LID}/b1537a2b0abf", "The lid SHOULD shine."),
+            row(f"{IN_LID}/{HOT}", "Coffee MUST be hot."),
+        ],
+        "suggest_citation writes the comment for one of them.",
+    )
+
+
+def test_list_invalid_citations(context: ProjectSnapshot) -> None:
+    found, next_step = answer(context, "list_invalid_citations")
+    assert found == [
+        {"file_path": "src/main.rs", "line_number": line, "comment_text": comment, "error": error}
+        for line, comment, error in [
+            (23, "//= invalid", 'URL not found: Could not resolve file "invalid"'),
+            (25, f"//= {RFC}#section-9", f'Section not found: missing section "section-9" in {RFC}'),
+            (
+                27,
+                f"//= {RFC}#section-2.1\n//# Tea MUST be cold.",
+                f'Requirement not found: could not find text in section "section-2.1" of {RFC}',
+            ),
+            (30, "//= docs/pod.md#lid", 'Specification not found: Could not resolve file "docs/pod.md"'),
+            (32, "//= docs/pot.md#lid\n//= colour=black", "URL not found: invalid metadata field"),
+        ]
+    ]
+    assert next_step == "validate_citation tells whether a corrected one is right."
+
+
+def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
+    assert value(context, "get_prioritized_requirements") == [
+        {"full_path": path, "level": level, "status": status, "todo_count": todos}
+        for path, level, status, todos in [
+            (f"{IN_DELIVERY}/{HOT}", "MUST", "partially_implemented", 0),
+            (f"{IN_LID}/027a9befbcd1", "MUST", "partially_implemented", 0),
+            (f"{IN_DELIVERY}/57d939cc91fa", "MUST", "not_started", 0),
+            (f"{IN_LID}/{HOT}", "MUST", "not_started", 0),
+            (f"{IN_SECTION}/{HANDLING}", "MUST", "fully_implemented", 0),
+            (f"{IN_LID}/b1537a2b0abf", "SHOULD", "not_started", 1),
+            (f"{IN_SECTION}/ea1dc3965b66", "SHOULD", "not_started", 0),
+            (f"{IN_SECTION}/f57473c2f832", "MAY", "not_started", 0),
+        ]
+    ]
+
+
+def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
+    rows, words = answer(context, "search_requirements", query=query, **wanted)
+    return [row["text"] for row in rows], words
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "words"),
+    [
+        ("hot tea", ["Coffee MUST be hot."] * 2, "Nothing has all words; these have some."),
+        (
+            "the",
+            [],
+            'Words as common as these don\'t count: the; put them in "…" to find them as a phrase. Nothing found.',
+        ),
+        ("sugar", [], "Nothing found."),
+        ("potts", [], "Nothing found; did you mean pot?"),
+        ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
+        ("nowhere.md#lid", [], 'Nothing found; there is no specification "nowhere.md"; there are rfc2324, pot'),
+    ],
+)
+def test_the_second_block_of_a_search_says_what_was_found_how(
+    context: ProjectSnapshot, query: str, texts: list[str], words: str
+) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% step or a note.
+    assert texts_found(context, query) == (texts, words)
+
+
+def test_a_long_query_is_cut_with_a_note(context: ProjectSnapshot) -> None:
+    _, words = texts_found(context, "hot " + "a" * 3_000)
+    assert words.startswith("Only the first 2,000 characters of the query count.")
+
+
+def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> None:
+    for query, wanted, texts in (
+        ("lid", {}, ["The lid MUST fit.", "The lid SHOULD shine.", "Coffee MUST be hot."]),
+        ("lid", {"level": "MUST"}, ["The lid MUST fit.", "Coffee MUST be hot."]),
+        ("hot", {"status": "needs tests"}, ["Coffee MUST be hot."]),
+        ("hot", {"spec": "docs/pot.md"}, ["Coffee MUST be hot."]),
+    ):
+        assert texts_found(context, query, **wanted)[0] == texts
+    rows, words = answer(context, "search_requirements", query="lid", limit=2)
+    cursor = words.partition("cursor=")[2].partition(",")[0]
+    assert words == f"2 of 3 shown; for more give cursor={cursor}, or a higher limit."
+    whole = value(context, "search_requirements", query="lid")
+    assert [*rows, *value(context, "search_requirements", query="lid", cursor=cursor)] == whole
+    assert refusal(context, "search_requirements", query="pot", cursor=cursor)[:2] == (
+        "invalid_request",
+        "the cursor does not belong to this list",
+    )
+
+
+NOTHING = "Nothing implements it: suggest_citation writes the comment for the code that will."
+DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
+NEEDS_TESTS = (
+    {"status": "needs tests"},
+    'It is implemented; cite it in a test, with suggest_citation and the type "test".',
+)
+FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
+PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "not started"})
+
+
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        (HANDLING[:8], ({"status": "done"}, "")),
+        (HOT, ({"status": "not started", "places": PLACES}, NOTHING)),
+        (DELIVERED, NEEDS_TESTS),
+        (f"duvet://{DELIVERED}", NEEDS_TESTS),
+        (COVERED, ({"status": "not started"}, NOTHING)),
+        (f"duvet://{COVERED}", ({"status": "not started"}, NOTHING)),
+        ("027a", FITS),
+        ("027A9BEFBCD1", FITS),
+        (" 027a9befbcd1\n", FITS),
+    ],
+)
+def test_the_status_of_several_places_is_the_worst_and_a_path_means_one(
+    context: ProjectSnapshot, identifier: str, expected: object
+) -> None:
+    ##= man/spec/show.md#details
+    ##= type=test
+    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
+    assert answer(context, "get_requirement_status", req_identifier=identifier) == expected
+
+
+CUP = {
+    "identifier": "2c79658776d2",
+    "id": "2c79658776d24d5cab51b05446c1c5afe7af9c4150b85147d135e9350628bfc5",
+    "full_path": "/specifications/tea/sections/cup/requirements/2c79658776d2",
+    "text": "A cup MUST NOT leak.",
+    "level": "MUST",
+    "status": "done",
+    "state": "exception",
+    "reason": "It is excepted, with a reason, and is not counted as done.",
+    "section": "cup",
+    "section_title": "Cup",
+    "target": "tea.md#cup",
+    "file_path": "tea.md",
+    "line_number": 12,
+    "neighbours": (
+        {"identifier": "1dd64a535306", "level": "MUST", "status": "not started", "text": "The pot MUST be warm."},
+    ),
+    "citation_count": 1,
+    "citations": {
+        "exception": [
+            {
+                "id": "src/pot.rs:14",
+                "comment_text": "//= tea.md#cup\n//= type=exception\n//= reason=Our cups are drawn on paper.\n"
+                "//# A cup MUST NOT leak.",
+                "reason": "Our cups are drawn on paper.",
+                "context_lines": (
+                    "}",
+                    "",
+                    "//= tea.md#cup",
+                    "//= type=exception",
+                    "//= reason=Our cups are drawn on paper.",
+                    "//# A cup MUST NOT leak.",
+                    "",
+                    "//= tea.md#cup",
+                ),
+            }
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("reference", ["2c79", "2C79658776D2", CUP["full_path"], "src/pot.rs:14", CUP["id"]])
+def test_a_requirement_is_found_by_any_reference(reference: str) -> None:
+    assert answer(TEA, "get_requirement", reference=reference) == (CUP, "")
+
+
+def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() -> None:
+    found, step = answer(TEA, "get_requirement", reference="1dd64a535306")
+    in_pot, in_cup = (f"/specifications/tea/sections/{name}/requirements/1dd64a535306" for name in ("pot", "cup"))
+    assert (found["full_path"], found["status"]) == (in_cup, "not started")
+    assert found["places"] == (
+        {"full_path": in_pot, "status": "done"},
+        {"full_path": in_cup, "status": "not started"},
+    )
+    assert {kind: [one["id"] for one in cited] for kind, cited in found["citations"].items()} == {
+        "citation": ["src/pot.rs:3"],
+        "test": ["tests/test_pot.py:2"],
+        "todo": ["src/pot.rs:19"],
+    }
+    assert step == "Implement it; suggest_citation writes the comment."
+
+
+@pytest.mark.parametrize("count", [30, 150, 2000])
+def test_of_many_citations_as_many_are_shown_as_fit(count: int) -> None:
+    cited = "//= tea.md#cup\n//# A cup MUST NOT leak.\n\nfn use_it();\n\n"
+    told, step = answer(context_of({**TEA_PROJECT, "src/many.rs": cited * count}), "get_requirement", reference="2c79")
+    assert len(json.encode(told)) < MAX_PAGE_BYTES * 1.1
+    shown = sum(map(len, told["citations"].values()))
+    assert (told["citation_count"], shown > min(count, 80)) == (count + 1, True)
+    rest = f"{shown} of {count + 1} citations shown; for all read duvet://{CUP['full_path']}/citations."
+    assert step == (rest if shown <= count else "")

@@ -1,0 +1,395 @@
+"""The file of a recipe: what is read in it, what is wrong with it, and what it would do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from duvet.config.workflow_tables import VariableType as Kind
+from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
+from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, WaitStep, Workflow
+from tests.unit.workflows.recipes.made import Kitchen, steps
+
+WHOLE = """\
+version: 1
+name: release
+summary: Gets everything ready.
+variables: { profile: release, most: 5, share: 1.0, deep: true, only: [a], extra: { b: 1 }, who: null }
+steps:
+  - id: trigger-ingest
+    description: takes everything in
+    tool: km-ingest-trigger
+    params: { profile: "${vars.profile}", dry_run: false }
+    expect: { result.status: success }
+    assert:
+      - { path: "result.results[0]", exists: true, not_equals: null }
+      - { path: result.error, exists: false }
+      - { path: result.note, equals: null }
+    capture: [{ name: ingest_run, path: result.run }]
+    timeout_seconds: 60
+  - id: wait-ingest
+    wait: { tool: km-ingest-status, params: {}, until: { path: status, equals: ok }, interval_seconds: 10, timeout_seconds: 900 }
+  - { id: usual, wait: { tool: km-ingest-status, until: { path: status, not_equals: running } } }
+outputs: { run: "${captures.ingest_run}" }
+"""
+WORKFLOW = Workflow(
+    name="recipe release",
+    description="Gets everything ready.",
+    variables={
+        "profile": Variable(Kind.STRING, "", "release"),
+        "most": Variable(Kind.INTEGER, "", 5),
+        "share": Variable(Kind.NUMBER, "", 1.0),
+        "deep": Variable(Kind.BOOLEAN, "", True),
+        "only": Variable(Kind.ARRAY, "", ["a"]),
+        "extra": Variable(Kind.OBJECT, "", {"b": 1}),
+        "who": Variable(None),
+    },
+    steps=(
+        ToolStep(
+            id="trigger-ingest",
+            description="takes everything in",
+            tool="km-ingest-trigger",
+            params={"profile": "${vars.profile}", "dry_run": False},
+            expect={"result.status": "success"},
+            asserts=(
+                Check(path="result.results[0]", exists=True, not_equals=None),
+                Check(path="result.error", exists=False),
+                Check(path="result.note", equals=None),
+            ),
+            capture=(Capture("ingest_run", "result.run"),),
+            time_limit=60,
+        ),
+        WaitStep(
+            id="wait-ingest",
+            tool="km-ingest-status",
+            until=Check(path="status", equals="ok"),
+            interval=10,
+            time_limit=900,
+        ),
+        WaitStep(
+            id="usual",
+            tool="km-ingest-status",
+            until=Check(path="status", not_equals="running"),
+            interval=5,
+            time_limit=300,
+        ),
+    ),
+    outputs={"run": "${captures.ingest_run}"},
+    time_limit=600 + 900 + 300,
+)
+
+
+def read(text: str) -> Workflow:
+    found = read_recipe(text.encode(), "recipes/x.yaml", ORIGIN_FILE)
+    assert found.problems == () and found.workflow is not None
+    return found.workflow
+
+
+def test_a_recipe_becomes_a_workflow() -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
+    ##% `timeout_seconds` differ.
+    assert read(WHOLE) == WORKFLOW
+    assert read_recipe(WHOLE.encode(), "recipes/x.yaml", ORIGIN_FILE).name == "release"
+
+
+OK = "{ id: a, tool: pot-hold }"
+BOMB = "".join(
+    [
+        "variables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n",
+        *(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)),
+        steps(OK),
+    ]
+)
+HOSTILE: dict[str, tuple[str, int, str]] = {
+    "aliases": (BOMB, 6, "more than 100,000 values"),
+    "long texts": (
+        f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n",
+        6,
+        "more than 4,194,304 characters of texts and keys",
+    ),
+    "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: more than 64 levels"),
+    "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: more than 64 levels"),
+    "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "larger than 1 MiB"),
+    "itself": ("variables: &a\n  b: *a\n", 2, "an alias of nothing that is complete before it"),
+    "a tag": (
+        f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}",
+        1,
+        "a tag, which begins with `!`, can't stand here",
+    ),
+    "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "`<<` merges nothing here"),
+    "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "more than one document in a file"),
+    "many steps": (
+        steps(*[f"{{ id: a{n}, tool: pot-hold }}" for n in range(101)]),
+        2,
+        "steps: there are 101 steps; 100 is the most",
+    ),
+    "a control": ("name: a\x1b[2Jb\n", 1, "YAML parse error at line 1, column 8: control characters are not allowed"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused(kitchen: Kitchen, name: str) -> None:
+    ##= man/spec/service.md#configuration
+    ##= type=test
+    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
+    ##% expands to more than 100,000 values or 4 Mi characters.
+    text, line, message = HOSTILE[name]
+    kitchen.write("brew", text)
+    (found,) = kitchen.problems("brew")
+    assert found[:3] == ("recipes/brew.yaml", line, message)
+    assert kitchen.failure("brew").code == "invalid_request"
+
+
+def test_a_file_that_is_not_utf_8_is_refused(kitchen: Kitchen) -> None:
+    kitchen.write("brew", "").write_bytes(b"name: x\nsummary: \xff\n")
+    assert kitchen.problems("brew")[0][:2] == ("recipes/brew.yaml", 2)
+
+
+KEYS = "`version`, `name`, `summary`, `variables`, `steps`, `outputs`, `timeout_seconds`"
+STEP_KEYS = "`id`, `description`, `tool`, `wait`, `params`, `expect`, `assert`, `capture`, `timeout_seconds`"
+UNKNOWN_KEY = (1, f"sumary: unknown field `sumary`, expected one of {KEYS}", "did you mean `summary`?")
+CAPTURES = '{ id: b, tool: pot-hold, params: { value: "${captures.%s}" } }'
+LIST = "write a list, with `- ` before each table"
+WAIT = "wait: { tool: pot-hold, until: { path: a, exists: true }"
+FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
+    "nothing": ("", [(1, "missing field `steps`", "")]),
+    "no table": ("- a\n", [(1, "expected a table, lines such as `key: value`", "")]),
+    "no YAML": ("steps: [\n", [(2, "YAML parse error at line 2, column 1: did not find expected node content", "")]),
+    "a key": (f"sumary: x\n{steps(OK)}", [UNKNOWN_KEY]),
+    "a name": (
+        f"name: a b\n{steps(OK)}",
+        [(1, 'name: "a b" is not a name: a letter, and up to 63 letters, digits, `-` and `_` after it', "")],
+    ),
+    "no steps": ("steps: []\n", [(1, "steps: invalid length 0, expected at least 1", "")]),
+    "both": (
+        steps(f"{{ id: a, tool: pot-hold, {WAIT} }} }}"),
+        [(2, "steps[0].wait: only one of `tool`, `wait` can be here", "keep one of them")],
+    ),
+    "a model": (
+        steps("{ id: a, model: small, prompt: Say }"),
+        [
+            (2, "steps[0]: one of `tool`, `wait` has to be here", ""),
+            *(
+                (2, f"steps[0].{name}: unknown field `{name}`, expected one of {STEP_KEYS}", "")
+                for name in ("model", "prompt")
+            ),
+        ],
+    ),
+    "arguments beside a wait": (
+        steps(f"{{ id: a, params: {{ b: 1 }}, {WAIT} }} }}"),
+        [(2, "steps[0].params: the arguments of the tool stand in `wait`", "move them there")],
+    ),
+    "waits": (
+        steps(f"{{ id: a, {WAIT}, interval_seconds: 0.4 }} }}", f"{{ id: b, {WAIT}, timeout_seconds: 0.9 }} }}"),
+        [
+            (
+                2,
+                "steps[0].wait.interval_seconds: floating point `0.4` is out of range",
+                "write a number from 0.5 to 3600",
+            ),
+            (
+                3,
+                "steps[1].wait.timeout_seconds: floating point `0.9` is out of range",
+                "write a number from 1 to 86400",
+            ),
+        ],
+    ),
+    "a check of nothing": (
+        steps("{ id: a, tool: pot-hold, assert: [{ path: c, exists: false, equals: 1 }] }"),
+        [(2, "steps[0].assert[0].exists: what is not there can't be compared", "keep `exists` alone")],
+    ),
+    "an argument on its own line": (
+        steps("id: b\n    tool: pot-hold\n    params:\n      cuont: 1"),
+        [(5, 'steps[0].params.cuont: pot-hold has no argument "cuont"', "did you mean count?")],
+    ),
+    "references": (
+        steps(
+            '{ id: a, tool: pot-hold, params: { value: "${steps.b.result}" } }',
+            '{ id: b, tool: pot-hold, params: { value: { notEquals: "${env.HOME} ${result}" } } }',
+            '{ id: c, tool: pot-hold, assert: [{ path: result.value, not_equals: "${captures.d}" }] }',
+        ),
+        [
+            (2, 'steps[0].params.value: "${steps.b.result}": that step is not done then', "move the step up"),
+            (
+                3,
+                'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result',
+                "",
+            ),
+            (
+                3,
+                'steps[1].params.value.notEquals: "${result}" is for what is expected and captured',
+                "${steps.ID.result} is the result of a step",
+            ),
+            (4, 'steps[2].assert[0].not_equals: "${captures.d}": there is no captures.d', ""),
+        ],
+    ),
+    "recipes": (
+        steps("{ id: a, tool: km-recipe-run, params: { recipe: daily-helth } }"),
+        [(2, 'steps[0].params.recipe: there is no recipe "daily-helth"', "did you mean daily-health?")],
+    ),
+    "a long variable": (
+        f"variables:\n  a: 1\n  b: {'x' * 1_000_001}\n{steps(OK)}",
+        [(3, "variables.b: it has more than 1,000,000 bytes", "")],
+    ),
+    "a map of captures": (
+        steps("{ id: a, tool: pot-hold, capture: { name: q, path: value } }", CAPTURES % "p"),
+        [
+            (2, "steps[0].capture: invalid type: map, expected a sequence", LIST),
+            (3, 'steps[1].params.value: "${captures.p}": there is no captures.p', "there are q"),
+        ],
+    ),
+    # Of captures and variables without names that can be read, no reference is reported.
+    "a capture without a name": (
+        steps("{ id: a, tool: pot-hold, capture: { path: value } }", CAPTURES % "q"),
+        [(2, "steps[0].capture: invalid type: map, expected a sequence", LIST)],
+    ),
+    "a captured word": (
+        steps("{ id: a, tool: pot-hold, capture: q }", CAPTURES % "q"),
+        [(2, 'steps[0].capture: invalid type: string "q", expected a sequence', "")],
+    ),
+    "a list of captures without names": (
+        steps("{ id: a, tool: pot-hold, capture: [{ path: value }] }", CAPTURES % "q"),
+        [(2, "steps[0].capture[0]: missing field `name`", "")],
+    ),
+    "a list of captured words": (
+        steps("{ id: a, tool: pot-hold, capture: [q] }", CAPTURES % "q"),
+        [(2, 'steps[0].capture[0]: invalid type: string "q", expected a table', "")],
+    ),
+    "it calls itself": (
+        f"sumary: y\n{steps('{ id: go, tool: km-recipe-run, params: { recipe: brew } }')}",
+        [UNKNOWN_KEY, (3, "steps[0].tool: recipe brew calls itself: recipe brew > recipe brew", "")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_recipe_with_faults_is_not_run(kitchen: Kitchen, name: str) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
+    ##% recipe that calls it.
+    text, wanted = FAULTS[name]
+    kitchen.write("brew", text)
+    assert kitchen.problems("brew") == [("recipes/brew.yaml", *one) for one in wanted]
+    found = kitchen.failure("brew")
+    assert (found.code, kitchen.runs) == ("invalid_request", [])
+    assert found.message.startswith(f"recipes/brew.yaml:{wanted[0][0]}: {wanted[0][1]}")
+    assert isinstance(found.details, dict)
+    assert [one["message"] for one in found.details["problems"]] == [message for _, message, _ in wanted]
+
+
+def test_a_recipe_with_faults_that_calls_itself_through_another(kitchen: Kitchen) -> None:
+    kitchen.write("x", f"sumary: y\n{steps('{ id: go, tool: km-recipe-run, params: { recipe: z } }')}")
+    kitchen.write("z", steps("{ id: go, tool: km-recipe-run, params: { recipe: x } }"))
+    itself = (3, "steps[0].tool: recipe x calls itself: recipe x > recipe z > recipe x", "")
+    assert kitchen.problems("x") == [("recipes/x.yaml", *one) for one in (UNKNOWN_KEY, itself)]
+
+
+@pytest.mark.parametrize("text", ["sumary: y\nsteps: []\n", "steps: [\n", "- a\n"])
+def test_a_recipe_that_calls_one_with_faults_is_not_run(kitchen: Kitchen, text: str) -> None:
+    kitchen.write("x", text)
+    kitchen.write("z", steps("{ id: go, tool: km-recipe-run, params: { recipe: x } }"))
+    message = 'steps[0].params.recipe: there are faults in the recipe "x"'
+    assert kitchen.problems("z") == [("recipes/z.yaml", 2, message, "`duvet recipe validate` tells them")]
+    assert (kitchen.failure("z").code, kitchen.runs) == ("invalid_request", [])
+
+
+def test_a_wait_for_a_tool_that_writes_is_a_warning(kitchen: Kitchen) -> None:
+    kitchen.write("brew", steps("{ id: a, wait: { tool: pot-fill, until: { path: items, exists: true } } }"))
+    message = "steps[0].wait.tool: pot-fill writes, and is called again and again"
+    assert kitchen.problems("brew") == [("recipes/brew.yaml", 2, message, "wait for one that only reads")]
+    assert kitchen.run("brew")["status"] == "success"
+
+
+AT_ONCE = """\
+name: m
+version: 2
+variables: { a: b }
+steps:
+  - { id: a, tool: pot-hlod }
+  - { id: b, tool: km-search, params: { qurey: "${vars.x}" } }
+  - { id: c, tool: pot-hold, assert: [{ path: x }, { path: "vars.y", exists: true }] }
+  - { id: d }
+  - { tool: pot-hold, params: { value: "${steps.d.result}" }, capture: [{ name: e }] }
+  - { id: a, wait: { tool: pot-hodl, params: { cuont: 1 }, until: { equals: "${captures.g}" } } }
+  - { id: f, tool: 3, params: 4, sumary: x, expect: { "captures.e": 1 } }
+  - 5
+outputs: { all: "${steps.none.result}" }
+"""
+NO_POT = "did you mean pot-hold or pot-boil or pot-fill?"
+ALL = [
+    (2, "version: version 2 of recipes is not known here", "write it as one of version 1"),
+    (5, 'steps[0].tool: there is no tool "pot-hlod"', NO_POT),
+    (6, "steps[1].params: km-search needs the argument query", ""),
+    (6, 'steps[1].params.qurey: "${vars.x}": there is no vars.x', "there are a"),
+    (6, 'steps[1].params.qurey: km-search has no argument "qurey"', "did you mean query?"),
+    (7, "steps[2].assert[0]: one of `equals`, `not_equals`, `exists` has to be here", "say what has to hold"),
+    (7, 'steps[2].assert[1].path: "vars.y": there is no vars.y', "there are a"),
+    (8, "steps[3]: one of `tool`, `wait` has to be here", ""),
+    (9, "steps[4]: missing field `id`", ""),
+    (9, "steps[4].capture[0]: missing field `path`", ""),
+    (10, "steps[5].id: `a` is the name of another at line 5 already", "choose another name"),
+    (10, 'steps[5].wait.tool: there is no tool "pot-hodl"', NO_POT),
+    (10, "steps[5].wait.until: missing field `path`", ""),
+    (10, 'steps[5].wait.until.equals: "${captures.g}": there is no captures.g', "there are e"),
+    (11, "steps[6].tool: invalid type: integer `3`, expected a string", ""),
+    (11, "steps[6].params: invalid type: integer `4`, expected a table", ""),
+    (11, f"steps[6].sumary: unknown field `sumary`, expected one of {STEP_KEYS}", ""),
+    (12, "steps[7]: invalid type: integer `5`, expected a table", ""),
+    (13, 'outputs.all: "${steps.none.result}": there is no steps.none', "there are a, b, c, d, f"),
+]
+
+
+def test_all_faults_are_listed_at_once(kitchen: Kitchen) -> None:
+    kitchen.write("brew", AT_ONCE)
+    assert kitchen.problems("m") == [("recipes/brew.yaml", *one) for one in ALL]
+
+
+@pytest.mark.parametrize("part", ["variables: 3", "steps: { a: b }", "steps: 3", "variables: [a]"])
+def test_references_to_an_unreadable_part_are_not_reported(kitchen: Kitchen, part: str) -> None:
+    text = "name: m\n" + ("" if part.startswith("steps") else steps('{ id: a, tool: x, params: { a: "${vars.b}" } }'))
+    kitchen.write("brew", f"{text}{part}\n")
+    assert [message.split(":")[0] for _, _, message, _ in kitchen.problems("m")] == [part.split(":")[0]]
+
+
+LITERAL = "${captures.c}"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("${vars.q}", "$${captures.c}"),
+        ("of ${vars.q}", "of $${captures.c}"),
+        ("${vars.q} ${captures.c}", "$${captures.c} ${captures.c}"),
+        ("${captures.c}", "${captures.c}"),
+        ("$${vars.q}", "$${vars.q}"),
+        ("${vars.deep}", {"a": ["$${captures.c}", 1]}),
+        ("${vars.deep.a[1]}", 1),
+    ],
+)
+def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
+    ##% brings, and call nothing.
+    text = "variables: { q: x, deep: {} }\n" + steps(
+        "{ id: a, tool: pot-hold, capture: [{ name: c, path: value }] }",
+        f"{{ id: b, wait: {{ tool: x, params: {{ value: '{written}' }}, until: {{ path: a, equals: '{written}' }} }} }}",
+    )
+    told: dict[str, Any] = {"q": LITERAL, "deep": {"a": [LITERAL, 1]}}
+    planned = plan_recipe_run(read(text), told)
+    step = planned.steps[1]
+    assert (step.params, getattr(step.until, "equals", None)) == ({"value": shown}, shown)
+    assert planned.vars == told
+
+
+def test_keys_in_a_plan_are_literal() -> None:
+    text = "variables: { deep: {} }\n" + steps(
+        "{ id: a, tool: pot-hold, params: { value: { '${captures.c}': 1, b: '${vars.deep}' } } }"
+    )
+    planned = plan_recipe_run(read(text), {"deep": {LITERAL: {LITERAL: LITERAL}}})
+    key = "$${captures.c}"
+    assert planned.steps[0].params == {"value": {key: 1, "b": {key: {key: key}}}}

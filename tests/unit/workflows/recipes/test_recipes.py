@@ -1,0 +1,396 @@
+"""Which recipes there are, and what comes of running them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from duvet.config.workflow_tables import WorkflowSection
+from duvet.errors import DuvetError
+from duvet.tools.tool import Scope, ToolError
+from duvet.workflows.recipes import MAX_RECIPE_FILES, RecipeCatalogue
+from duvet.workflows.workflow import make_configured_workflow
+from tests.unit.knowledge.stored import fill
+from tests.unit.workflows.recipes.made import FILLED, SHIPPED, Kitchen, states, steps
+
+STEP = steps("{ id: a, tool: pot-hold }")
+
+
+def every(kitchen: Kitchen) -> dict[str, str]:
+    return {name: one.path for name, one in RecipeCatalogue(kitchen.disk).every().items()}
+
+
+def test_links_out_of_the_project_are_refused(kitchen: Kitchen, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "secret.yaml").write_text("password: hunter2\n")
+    (kitchen.folder / "recipes").mkdir()
+    (kitchen.folder / "recipes" / "out.yaml").symlink_to(elsewhere / "secret.yaml")
+    (kitchen.folder / ".duvet").mkdir()
+    (kitchen.folder / ".duvet" / "recipes").symlink_to(elsewhere)
+    assert kitchen.problems("out") == [
+        ("recipes/out.yaml", 0, "this leads out of the project", "put the recipe itself there")
+    ]
+    assert kitchen.problems("secret")[0][2] == "this leads out of the project"
+    for name in ("out", "secret"):
+        found = kitchen.failure(name)
+        assert (found.code, "hunter2" in repr(found.details)) == ("invalid_request", False)
+    # A link inside the project is read.
+    inside = kitchen.write("brew", STEP, "kept")
+    (kitchen.folder / "recipes" / "brew.yaml").symlink_to(inside)
+    assert kitchen.run("brew")["status"] == "success"
+
+
+def test_a_named_file_is_read(kitchen: Kitchen) -> None:
+    found = RecipeCatalogue(kitchen.disk).file(str(kitchen.write("brew", STEP, "elsewhere")))
+    assert (found.name, found.workflow and len(found.workflow.steps), found.problems) == ("brew", 1, ())
+
+
+def test_only_regular_files_are_recipes(kitchen: Kitchen) -> None:
+    folder = kitchen.folder / "recipes"
+    folder.mkdir()
+    os.mkfifo(folder / "pipe.yaml")
+    (folder / "folder.yaml").mkdir()
+    (folder / "nowhere.yaml").symlink_to(folder / "gone.yaml")
+    assert [kitchen.problems(name)[0][2] for name in ("pipe", "folder", "nowhere")] == [
+        "not a regular file",
+        "Is a directory (os error 21)",
+        "No such file or directory (os error 2)",
+    ]
+    assert set(SHIPPED) <= set(every(kitchen))
+
+
+def test_a_folder_has_a_thousand_recipes_at_most(kitchen: Kitchen) -> None:
+    for number in range(MAX_RECIPE_FILES + 1):
+        kitchen.write(f"brew{number}", "")
+    with pytest.raises(DuvetError, match="recipes: more than 1,000 recipes in a folder"):
+        every(kitchen)
+    assert kitchen.failure("brew0").code == "upstream_error"
+
+
+WORDS = '1 of [{"number":0},{"number":1}]'
+
+
+def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
+    ##% project, and prefer them to its own recipes of the same name.
+    ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
+    assert every(kitchen) == ours
+    kitchen.write("brew", STEP)
+    kitchen.write("x", f"name: steep\n{STEP}", ".duvet/recipes")
+    kitchen.write("short", STEP).rename(kitchen.folder / "recipes" / "short.yml")
+    for name in ("notes.md", ".brew.yaml", "brew.yaml.orig"):
+        (kitchen.folder / "recipes" / name).write_text(STEP)
+    kitchen.write("deeper", STEP, "recipes/more")
+    mine = {"brew": "recipes/brew.yaml", "steep": ".duvet/recipes/x.yaml", "short": "recipes/short.yml"}
+    assert every(kitchen) == ours | mine
+    assert list(every(kitchen)) == sorted(ours | mine)
+
+
+def test_recipes_of_the_project_are_preferred(kitchen: Kitchen) -> None:
+    kitchen.write("mine", f"name: daily-health\n{STEP}outputs: {{ mine: true }}\n")
+    assert every(kitchen)["daily-health"] == "recipes/mine.yaml"
+    assert kitchen.run("daily-health")["outputs"] == {"mine": True}
+    # A wrong one is preferred as well, so that its faults are reported.
+    kitchen.write("mine", "name: daily-health\n")
+    assert kitchen.failure("daily-health").message == "recipes/mine.yaml:1: missing field `steps`"
+
+
+def test_two_recipes_of_one_name_are_refused_with_their_other_faults(kitchen: Kitchen) -> None:
+    kitchen.write("brew", steps("{ id: a, tool: pot-hodl }"))
+    kitchen.write("other", f"name: brew\n{STEP}")
+    found = kitchen.failure("brew")
+    assert found.message.startswith('recipes/brew.yaml:1: "brew" is the name of the recipe in recipes/other.yaml, too')
+    assert [line for _, line, _, _ in kitchen.problems("brew")] == [1, 2]
+
+
+STEPS = [
+    {
+        "id": id,
+        "status": "success",
+        "message": "",
+        "result": {"value": value, "items": items, "face": "workflow", "scopes": ["maintainer", "reader"]},
+    }
+    for id, value, items in (
+        ("fill", {"tea": "green", "pot": None}, [{"number": 0}, {"number": 1}]),
+        ("pour", WORDS, [{"number": 0}]),
+    )
+]
+
+
+def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
+    ##% step, and record the run like a workflow's.
+    kitchen.write("brew", FILLED)
+    found = kitchen.run("brew", pot=None)
+    assert all(isinstance(step.pop("duration_seconds"), float) for step in found["steps"])
+    assert found == {
+        "status": "success",
+        "recipe": "brew",
+        "outputs": {"last": {"number": 1}, "words": WORDS, "cups": 2, "status": "success"},
+        "steps": STEPS,
+        **{name: found[name] for name in ("started_at", "finished_at", "duration_seconds")},
+        "warnings": [],
+    }
+    assert [(run.workflow, run.status, len(run.steps)) for run in kitchen.runs] == [("recipe brew", "success", 2)]
+
+
+NO_POT = ("pot-spill: there is no pot", "put one there", "not_found")
+FAILURES: dict[str, tuple[str, str, str, str]] = {
+    "{ id: b, tool: pot-spill }": ("tool_failed", *NO_POT),
+    "{ id: b, wait: { tool: pot-spill, until: { path: value, equals: 1 } } }": ("tool_failed", *NO_POT),
+    "{ id: b, tool: pot-hold, expect: { result.value: 1 } }": (
+        "assert_failed",
+        "result.value is not there; it was to be 1",
+        "",
+        "",
+    ),
+    "{ id: b, tool: pot-blank, assert: [{ path: result.value, exists: true }, { path: value, exists: false }] }": (
+        "assert_failed",
+        "value is null; nothing was to stand there",
+        "",
+        "",
+    ),
+    "{ id: b, tool: pot-boil, timeout_seconds: 0.01 }": ("timeout", "it took longer than 0.01 s", "", ""),
+}
+
+
+@pytest.mark.parametrize("step", FAILURES)
+def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step: str) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
+    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
+    code, message, hint, cause = FAILURES[step]
+    kitchen.write("brew", steps("{ id: a, tool: pot-hold }", step, "{ id: c, tool: pot-hold }"))
+    found = kitchen.failure("brew")
+    assert (found.code, found.message, found.hint) == (code, f"brew failed in the step b: {message}", hint)
+    told: Any = found.details
+    assert (told["status"], told["recipe"], told["outputs"]) == ("error", "brew", {})
+    assert states(told) == [("a", "success"), ("b", "error"), ("c", "skipped")]
+    assert told["steps"][1]["message"] == message
+    wanted = {"code": code, "message": message, "hint": hint, "step": "b", "cause": cause}
+    assert told["error"] == {name: value for name, value in wanted.items() if value}
+
+
+def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen) -> None:
+    kitchen.write("a-broken-one", "steps: 3")
+    there = f"there are {', '.join(SHIPPED)}"
+    for name, hint in {
+        "daily-helth": f"did you mean daily-health? {there}",
+        "../recipes/brew": there,
+        "/etc/passwd": there,
+        "x" * 19_000: there,
+    }.items():
+        found = kitchen.failure(name)
+        assert (found.code, found.hint, len(found.message) < 200) == ("recipe_not_found", hint, True)
+    assert kitchen.failure(" ").code == "invalid_request"
+    for number in range(10, 30):
+        kitchen.write(f"brew{number}", STEP)
+    assert kitchen.failure("x").hint == f"there are {', '.join(f'brew{n}' for n in range(10, 30))} and 4 more"
+
+
+def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+    kitchen.write("brew", steps("{ id: a, tool: pot-fill }"))
+    kitchen.write("look", STEP)
+    for name in ("brew", "look"):
+        with pytest.raises(ToolError) as refused:
+            kitchen.start(name, scopes=[Scope.READER])
+        assert (refused.value.code, kitchen.runs) == ("forbidden", [])
+    # A caller who may run recipes, and nothing else.
+    with pytest.raises(ToolError) as failed:
+        kitchen.start("look", scopes=[Scope.MAINTAINER])
+    assert (failed.value.code, failed.value.message) == (
+        "tool_failed",
+        "look failed in the step a: pot-hold: pot-hold needs the scope reader",
+    )
+
+
+def test_an_edited_recipe_is_read_again(kitchen: Kitchen) -> None:
+    for number in (1, 2):
+        path = kitchen.write("brew", f"{STEP}outputs: {{ x: {number} }}\n")
+        assert kitchen.run("brew")["outputs"] == {"x": number}
+    path.unlink()
+    assert kitchen.failure("brew").code == "recipe_not_found"
+
+
+WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
+    ({}, "the variable pot is missing"),
+    ({"pot": 1, "cup": 3}, 'recipe brew has no variable "cup"'),
+    ({"pot": 1, "cups": "2"}, "the variable cups has to be a whole number"),
+    ({"pot": 1, "tea": None}, "the variable tea has to be a text"),
+]
+
+
+def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
+    ##= man/spec/gateway.md#recipes
+    ##= type=test
+    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
+    ##% the file is null.
+    kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
+    for told, message in WRONG_VARIABLES:
+        found = kitchen.failure("brew", **told)
+        assert (found.code, found.message, found.details, kitchen.runs) == ("invalid_request", message, None, [])
+    for pot in ("blue", 3, [1], {"a": 1}, False):
+        assert kitchen.run("brew", pot=pot)["steps"][0]["result"]["value"]["pot"] == pot
+
+
+def test_a_variable_is_not_searched_for_references(kitchen: Kitchen) -> None:
+    step = steps('{ id: s, tool: pot-hold, params: { value: "${vars.a}" } }')
+    kitchen.write("brew", f"variables: {{ a: x, b: secret }}\n{step}")
+    assert kitchen.run("brew", a="${vars.b}")["steps"][0]["result"]["value"] == "${vars.b}"
+
+
+CIRCLES: dict[str, tuple[str, str]] = {
+    "itself": ("aa", "recipe a calls itself: recipe a > recipe a"),
+    "another": ("aba", "recipe a calls itself: recipe a > recipe b > recipe a"),
+    "deep": (
+        "abcdefg",
+        f"workflows stand in each other 6 deep, 5 is the most: {' > '.join(f'recipe {one}' for one in 'abcdef')}",
+    ),
+}
+AROUND = {
+    "description": "Calls a recipe.",
+    "variables": {"recipe": {}},
+    "steps": [{"id": "go", "tool": "km-recipe-run", "params": {"recipe": "${vars.recipe}"}}],
+    "outputs": {"of": "${steps.go.result.outputs}"},
+}
+
+
+@pytest.fixture
+def both(tmp_path: Path) -> Iterator[Kitchen]:
+    """Recipes, and a workflow of the configuration."""
+    section = msgspec.json.decode(json.dumps(AROUND), type=WorkflowSection)
+    found = Kitchen(tmp_path, {"around": make_configured_workflow("around", section)})
+    yield found
+    found.knowledge.close()
+
+
+def test_a_recipe_calls_workflows_and_tools_of_any_pack(both: Kitchen) -> None:
+    both.write("inner", f"{steps('{ id: a, tool: km-help, params: { tool: km-help } }')}outputs: {{ x: 1 }}\n")
+    both.write(
+        "outer",
+        "variables: { to: inner }\n"
+        + steps(
+            '{ id: one, tool: workflow.around, params: { recipe: "${vars.to}" } }',
+            "{ id: two, tool: pot-hold }",
+            more=['outputs: { x: "${steps.one.result.outputs.of.x}" }'],
+        ),
+    )
+    assert both.run("outer")["outputs"] == {"x": 1}
+    assert [run.workflow for run in both.runs] == ["recipe inner", "around", "recipe outer"]
+    found = both.failure("outer", to="outer")
+    assert found.code == "tool_failed"
+    assert found.message.endswith("recipe outer calls itself: recipe outer > around > recipe outer")
+
+
+def test_warnings_of_inner_recipes_are_passed_on(both: Kitchen) -> None:
+    both.write("inner", steps("{ id: a, tool: pot-leak }"))
+    wait = "{ tool: pot-leak, params: { value: 1 }, until: { path: value, equals: 1 }, timeout_seconds: 1 }"
+    both.write(
+        "outer",
+        steps(
+            "{ id: one, tool: workflow.around, params: { recipe: inner } }",
+            "{ id: two, tool: km-recipe-run, params: { recipe: inner } }",
+            f"{{ id: three, wait: {wait} }}",
+        ),
+    )
+    assert both.run("outer")["warnings"] == [
+        "one: go: a: half of it is lost",
+        "two: a: half of it is lost",
+        "three: half of it is lost",
+    ]
+
+
+@pytest.fixture
+def filled(kitchen: Kitchen) -> Kitchen:
+    fill(kitchen.folder)
+    return kitchen
+
+
+def test_the_shipped_recipes_have_descriptions(kitchen: Kitchen) -> None:
+    found = {name: one for name, one in RecipeCatalogue(kitchen.disk).every().items() if one.workflow}
+    assert list(found) == SHIPPED
+    assert all(one.workflow and one.workflow.description for one in found.values())
+
+
+def test_daily_health(filled: Kitchen) -> None:
+    found = filled.run("daily-health")
+    assert states(found) == [(name, "success") for name in ("status", "coverage", "lifecycle", "help")]
+    outputs = found["outputs"]
+    assert outputs["run"]["run_id"] == "r1"
+    assert (outputs["coverage"]["artifact_total"], len(outputs["missing_artifacts"])) == (8, 1)
+    assert outputs["lifecycle"].keys() == {
+        "stale_docs",
+        "isolated_nodes",
+        "subsystems_missing_tests",
+        "removed_artifacts",
+        "stale_requirements",
+    }
+
+
+def test_daily_health_without_an_index(kitchen: Kitchen) -> None:
+    found = kitchen.failure("daily-health")
+    assert found.code == "assert_failed"
+    assert found.message == ('daily-health failed in the step status: result.status is "not_found"; it was to be "ok"')
+
+
+def test_stale_audit(filled: Kitchen) -> None:
+    found = filled.run("stale-audit", most=1)
+    assert states(found) == [("lifecycle", "success")]
+    outputs = found["outputs"]
+    assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
+    cut = "Lists are cut, to 1 of 2 stale_docs, 1 of 2 removed_artifacts; limit gives as many as it says."
+    assert found["warnings"] == [f"lifecycle: {cut}"]
+    assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
+    assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]
+    assert [one["subsystem"] for one in outputs["missing_tests"]] == ["Tea"]
+
+
+def test_subsystem_freshness(filled: Kitchen) -> None:
+    found = filled.run("subsystem-freshness", subsystem="kettle", days=36_500)
+    assert states(found) == [("graph", "success"), ("search", "success")]
+    outputs = found["outputs"]
+    assert (outputs["subsystem"], len(outputs["artifacts"]) > 0) == ("Kettle", True)
+    assert {one["chunk"]["subsystem"] for one in outputs["recent"]} == {"Kettle"}
+    assert filled.failure("subsystem-freshness").message == "the variable subsystem is missing"
+    missing = filled.failure("subsystem-freshness", subsystem="Teapot")
+    details: Any = missing.details
+    assert (missing.code, details["error"]["cause"], details["error"]["step"]) == ("tool_failed", "not_found", "graph")
+
+
+@pytest.mark.parametrize("name", CIRCLES)
+@pytest.mark.parametrize("is_written", [True, False])
+def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
+    ##= man/spec/workflows.md#limits
+    ##= type=test
+    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
+    ##% than five deep.
+    way, message = CIRCLES[name]
+    for one, other in pairwise(way):
+        # A call that a variable names is found only in a run.
+        text = f"variables: {{ next: {other} }}\n"
+        called = other if is_written else '"${vars.next}"'
+        kitchen.write(one, text + steps(f"{{ id: go, tool: km-recipe-run, params: {{ recipe: {called} }} }}"))
+    if name == "deep":
+        kitchen.write("g", STEP)
+    found = kitchen.failure("a")
+    if is_written:
+        assert (found.code, found.message) == ("invalid_request", f"recipes/a.yaml:3: steps[0].tool: {message}")
+        assert kitchen.runs == []
+    else:
+        assert found.code == "tool_failed" and found.message.endswith(message)
+        assert [run.status for run in kitchen.runs] == ["error"] * len(kitchen.runs)
