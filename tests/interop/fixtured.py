@@ -11,27 +11,22 @@ from duvet.server.http.app import HttpApplication, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.listener import HttpServer, ServerAddress, open_listener
 from duvet.server.http.tokens import AccessTokens
-from duvet.server.live_project import LiveProject
-from duvet.server.messages import ServerIdentity
-from duvet.server.protocol.server import DuvetServer
-from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
 from tests.interop.fixtures import Fixtures
-from tests.unit.server.http.serving import accounts
-from tests.unit.server.opened import PAGE_SIZE, opened
+from tests.unit.server.http.serving import telemetry
+from tests.unit.server.servers import live_of, server_of
 
 
 def main(folder: str) -> None:
     """Serve until a signal ends it, and say on standard error where."""
-    live = LiveProject(lambda: opened(Path(folder)), PAGE_SIZE)
+    live = live_of(Path(folder))
     live.begin()
-    server = DuvetServer(
-        ServerIdentity(), "For the conformance suite.", live, ToolDispatcher(Registry(), live), parts=[Fixtures()]
-    )
+    server = server_of(live, instructions="For the conformance suite.", parts=[Fixtures()])
     address, limits = ServerAddress("127.0.0.1", 0), HttpLimits()
     with open_listener(address, anywhere=False) as listening:
         where = address.at(listening.getsockname()[1])
-        app = HttpApplication(server, TrustSettings(AllowedHosts(address.host, ()), AccessTokens()), accounts(), limits)
+        app = HttpApplication(
+            server, TrustSettings(AllowedHosts(address.host, ()), AccessTokens()), telemetry(), limits
+        )
         running = HttpServer(app, limits, lambda: print(f"{where.url}/mcp", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 

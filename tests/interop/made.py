@@ -8,7 +8,7 @@ from msgspec import json
 
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.unit.server.plan import plan_of
+from tests.unit.server.walk import plan_of
 
 
 def written(folder: Path) -> tuple[Path, Path]:

@@ -62,7 +62,7 @@ def workplace(tmp_path: Path) -> Path:
 @pytest.fixture
 def harness(core: str, workplace: Path) -> Iterator[Wire]:
     """The server over standard input and output."""
-    wire = Wire(core, workplace, words=())
+    wire = Wire(core, workplace)
     yield wire
     wire.kill()
 

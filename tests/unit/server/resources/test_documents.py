@@ -1,54 +1,82 @@
-"""What is read at each kind of place, whole."""
+"""The documents of resources, and which of them an edit changes."""
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client
 from msgspec import json
 
-from tests.unit.server.asking import got, text
+from duvet.project.project import Project
+from duvet.server.resources.documents import (
+    CitationDocument,
+    RequirementDocument,
+    digest_document,
+    find_changed_documents,
+    have_lists_changed,
+    make_document,
+)
+from duvet.server.resources.tree import get_resource_tree, make_node_uri
+from duvet.tools.context import ProjectSnapshot
+from duvet.tree.files import MemoryTree
+from tests.golden_projects import PROJECTS
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.server.clients import everything, got, text
+from tests.unit.server.servers import server_of
 
 pytestmark = pytest.mark.anyio
 
-_RFC = {
+RFC = {
     "id": "rfc7168",
     "name": "RFC 7168",
     "url": "rfc7168.txt",
     "description": "The Hyper Text Coffee Pot Control Protocol for Tea",
 }
-_TEA = {"id": "tea", "name": "Tea", "url": "tea.md", "description": "How tea is made, and by whom."}
-_POT = "/specifications/tea/sections/pot"
-_CUP = "/specifications/tea/sections/cup"
-_BREWING = "/specifications/rfc7168/sections/section-2"
-_WARM = f"{_POT}/requirements/1dd64a535306"
-_TEXTS = {
-    "e19545c1a5c9": "TEA-capable pots MUST announce the teas that they can brew.",
-    "347deb547278": "holds coffee MUST answer with 418.",
-    "1dd64a535306": "The pot MUST be warm.",
-    "a5415b83517f": "It SHOULD be round, and nobody MAY drop it.",
-}
-_DOCUMENTS: dict[str, Any] = {
-    "/specifications": [_RFC, _TEA],
-    "/specifications/tea": _TEA,
-    "/specifications/tea/sections": [
-        {"id": "tea", "title": "Tea"},
-        {"id": "pot", "title": "Pot"},
-        {"id": "cup", "title": "Cup"},
-        {"id": "sugar", "title": "Sugar"},
-    ],
-    _CUP: {"id": "cup", "title": "Cup", "content": "A cup MUST NOT leak.\nThe pot MUST be warm."},
-    f"{_BREWING}/requirements": [{"identifier": id, "text": _TEXTS[id]} for id in ("e19545c1a5c9", "347deb547278")],
-    "/specifications/tea/sections/sugar/requirements": [],
-    _WARM: {"identifier": "1dd64a535306", "text": "The pot MUST be warm.", "status": "done"},
-    f"{_CUP}/requirements/1dd64a535306": {
+TEA = {"id": "tea", "name": "Tea", "url": "tea.md", "description": "How tea is made, and by whom."}
+SECTIONS = "/specifications/tea/sections"
+POT, CUP = f"{SECTIONS}/pot", f"{SECTIONS}/cup"
+BREWING = "/specifications/rfc7168/sections/section-2"
+WARM = f"{POT}/requirements/1dd64a535306"
+LID = "The lid MUST fit the pot, unless there is none, which is a pity that many a tea party has seen already."
+REQUIREMENTS = [
+    (f"{BREWING}/requirements/e19545c1a5c9", "TEA-capable pots MUST announce the teas that they can brew."),
+    (f"{BREWING}/requirements/347deb547278", "holds coffee MUST answer with 418."),
+    (WARM, "The pot MUST be warm."),
+    (f"{POT}/requirements/a5415b83517f", "It SHOULD be round, and nobody MAY drop it."),
+    (f"{POT}/requirements/5bfbf88bbb38", LID),
+    (f"{CUP}/requirements/2c79658776d2", "A cup MUST NOT leak."),
+    (f"{CUP}/requirements/1dd64a535306", "The pot MUST be warm."),
+]
+CITATIONS = [
+    (f"{BREWING}/requirements/347deb547278", ".duvet/exceptions/coffee.toml:3"),
+    (WARM, "src/pot.rs:3"),
+    (f"{POT}/requirements/a5415b83517f", "src/pot.rs:5"),
+    (f"{CUP}/requirements/2c79658776d2", "src/pot.rs:14"),
+    (f"{CUP}/requirements/1dd64a535306", "src/pot.rs:19"),
+    ("", "src/pot.rs:25"),
+    ("", "src/pot.rs:27"),
+    ("", "src/pot.rs:30"),
+    (f"{BREWING}/requirements/e19545c1a5c9", "src/pot.rs:33"),
+    (WARM, "tests/test_pot.py:2"),
+]
+DOCUMENTS: dict[str, Any] = {
+    "/specifications": [RFC, TEA],
+    "/specifications/tea": TEA,
+    SECTIONS: [{"id": id, "title": id.title()} for id in ("tea", "pot", "cup", "sugar")],
+    CUP: {"id": "cup", "title": "Cup", "content": "A cup MUST NOT leak.\nThe pot MUST be warm."},
+    f"{BREWING}/requirements": [{"identifier": path[-12:], "text": words} for path, words in REQUIREMENTS[:2]],
+    f"{SECTIONS}/sugar/requirements": [],
+    WARM: {"identifier": "1dd64a535306", "text": "The pot MUST be warm.", "status": "done"},
+    f"{CUP}/requirements/1dd64a535306": {
         "identifier": "1dd64a535306",
         "text": "The pot MUST be warm.",
         "status": "not started",
     },
-    f"{_WARM}/citations": [{"id": "src/pot.rs:3"}, {"id": "tests/test_pot.py:2"}],
-    f"{_WARM}/citations/src/pot.rs:3": {
+    f"{WARM}/citations": [{"id": "src/pot.rs:3"}, {"id": "tests/test_pot.py:2"}],
+    f"{WARM}/citations/src/pot.rs:3": {
         "file_path": "src/pot.rs",
         "line_number": 3,
         "comment_text": "//= tea.md#pot\n//# The pot MUST be warm.",
@@ -61,17 +89,156 @@ _DOCUMENTS: dict[str, Any] = {
             "//# It SHOULD be round, and nobody MAY drop it.",
         ],
     },
+    "/requirements": [{"full_path": path, "identifier": path[-12:], "text": words} for path, words in REQUIREMENTS],
+    "/citations": [{"full_path": f"{above}/citations/{id}", "id": id} for above, id in CITATIONS],
+    "/citations/src/pot.rs:25": {
+        "file_path": "src/pot.rs",
+        "line_number": 25,
+        "comment_text": "//= tea.md#sugar",
+        "context_lines": ["//# The pot MUST be warm.", "", "//= tea.md#sugar", "", "//= tea.md#milk"],
+    },
 }
 
 
-@pytest.mark.parametrize("path", _DOCUMENTS)
-async def test_every_document_has_just_its_keys(client: Client, path: str) -> None:
+@pytest.mark.parametrize("path", DOCUMENTS)
+async def test_the_documents_of_a_project(client: Client, path: str) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
     ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
-    assert await got(client, path=path) == _DOCUMENTS[path]
-    assert await got(client, uri=f"duvet://{path}") == _DOCUMENTS[path]
+    assert await got(client, path=path) == DOCUMENTS[path]
+    assert await got(client, uri=f"duvet://{path}") == DOCUMENTS[path]
     ##= man/spec/mcp.md#resources
     ##= type=test
     ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
-    assert await text(client, f"duvet://{path}") == json.encode(_DOCUMENTS[path]).decode()
+    assert await text(client, f"duvet://{path}") == json.encode(DOCUMENTS[path]).decode()
+
+
+CONFIG = "'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'tea.md' }]\n"
+TEA_TEXT = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\n## Cup\n\nA cup MUST NOT leak.\n"
+WARM_URI = f"duvet://{WARM}"
+CITATION_URI = f"{WARM_URI}/citations/a.rs:1"
+CUP_URI = f"duvet://{CUP}"
+
+
+def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = "") -> ProjectSnapshot:
+    """A project in memory whose sources all cite the same requirement, between some lines."""
+    pattern = "".join(f"[[source]]\npattern = {path!r}\nlanguage = 'rust'\n" for path in paths)
+    cited = f"{above}//= tea.md#pot\n//# The pot MUST be warm.\n{code}"
+    files = {".duvet/config.toml": CONFIG + pattern, "tea.md": tea, **dict.fromkeys(paths, cited)}
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    return ProjectSnapshot(project, project.catalogue, page_size=50)
+
+
+def digests_of(context: ProjectSnapshot) -> dict[str, str]:
+    tree = get_resource_tree(context)
+    return {uri: digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
+
+
+MUG = [CUP_URI, *(f"{CUP_URI}/requirements{more}" for more in ("", "/2c79658776d2", "/2c79658776d2/citations"))]
+
+
+@pytest.mark.parametrize(
+    ("after", "uris", "is_another_list"),
+    [
+        (context_of("a.rs"), set(), False),
+        # Code below a citation is shown with it.
+        (context_of("a.rs", code="fn a() {}\n"), {CITATION_URI}, False),
+        (context_of("a.rs", tea=TEA_TEXT.replace("\nA cup", "\nListen. A cup")), {CUP_URI}, False),
+        (context_of("a.rs", "b.rs"), {"duvet:///citations", f"{WARM_URI}/citations"}, True),
+        (context_of(), {"duvet:///citations", WARM_URI, f"{WARM_URI}/citations", CITATION_URI}, True),
+        (
+            context_of("a.rs", tea=TEA_TEXT.replace("leak.", "leak. It MAY be blue.")),
+            {"duvet:///requirements", CUP_URI, f"{CUP_URI}/requirements"},
+            True,
+        ),
+        (
+            context_of("a.rs", tea=TEA_TEXT.replace("## Cup", "## Mug")),
+            {"duvet:///requirements", f"duvet://{SECTIONS}", *MUG},
+            True,
+        ),
+    ],
+    ids=["nothing", "code", "prose", "citation", "uncited", "requirement", "section"],
+)
+def test_a_resource_has_changed_if_its_document_has(
+    after: ProjectSnapshot, uris: set[str], is_another_list: bool
+) -> None:
+    ##= man/spec/mcp.md#freshness
+    ##= type=test
+    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
+    ##% requirements or citations come or go.
+    before = context_of("a.rs")
+    found = find_changed_documents(digests_of(before), after)
+    assert found == {uri: digest_document(after, uri) for uri in uris}
+    assert find_changed_documents(digests_of(before) | found, after) == {}
+    assert have_lists_changed(before, after) == is_another_list
+
+
+def test_a_resource_that_comes_or_goes_has_changed() -> None:
+    without, with_it = context_of(), context_of("a.rs")
+    digest = digest_document(with_it, CITATION_URI)
+    assert digest_document(without, CITATION_URI) == ""
+    assert find_changed_documents({CITATION_URI: ""}, with_it) == {CITATION_URI: digest}
+    assert find_changed_documents({CITATION_URI: digest}, without) == {CITATION_URI: ""}
+
+
+def test_lines_that_move_change_the_list_of_citations_alone() -> None:
+    assert not have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
+    assert have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
+
+
+@pytest.fixture
+def golden(shared: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    name = getattr(request, "param", "h3-704b37a")
+    return copy_with_links(shared / "golden" / name / "project", tmp_path / "project")
+
+
+@pytest.mark.parametrize("golden", PROJECTS, indirect=True)
+def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
+    project = Project(str(golden))
+    context = ProjectSnapshot(project, project.catalogue, page_size=50)
+    documents = [make_document(context, node) for node in get_resource_tree(context).all]
+    stated = Counter(one.status.words for one in project.requirements)
+    assert Counter(one.status for one in documents if isinstance(one, RequirementDocument)) == stated
+    placed = {f"{one.file_path}:{one.line_number}" for one in documents if isinstance(one, CitationDocument)}
+    assert placed == {card.id for card in project.catalogue.citations}
+
+
+SPECIFICATION = ["id", "name", "url", "description"]
+CITATION = ["file_path", "line_number", "comment_text", "context_lines"]
+KEYS: dict[str, list[str]] = {
+    "specifications": SPECIFICATION,
+    "specifications/{}": SPECIFICATION,
+    "specifications/{}/sections": ["id", "title"],
+    "specifications/{}/sections/{}": ["id", "title", "content"],
+    "specifications/{}/sections/{}/requirements": ["identifier", "text"],
+    "specifications/{}/sections/{}/requirements/{}": ["identifier", "text", "status"],
+    "specifications/{}/sections/{}/requirements/{}/citations": ["id"],
+    "specifications/{}/sections/{}/requirements/{}/citations/{}": CITATION,
+    "requirements": ["full_path", "identifier", "text"],
+    "citations": ["full_path", "id"],
+    "citations/{}": CITATION,
+}
+
+
+async def test_a_client_reads_all_of_a_real_project(golden: Path, mode: str) -> None:
+    def kind_of(uri: str) -> str:
+        """The path without names, which are every second part of it."""
+        above, cited, _ = uri.removeprefix("duvet:///").partition("citations/")
+        parts = above.split("/") if not cited else [*above.split("/")[:-1], "citations", "{}"]
+        return "/".join("{}" if number % 2 else part for number, part in enumerate(parts))
+
+    async with Client(server_of(golden), mode=mode) as client:
+        for resource in await everything(client):
+            read = json.decode(await text(client, resource.uri))
+            assert read == await got(client, uri=resource.uri)
+            rows = read if isinstance(read, list) else [read]
+            assert all(list(row) == KEYS[kind_of(resource.uri)] for row in rows), resource.uri
+
+
+async def test_a_specification_has_the_url_that_targets_name(golden: Path) -> None:
+    url = "https://www.rfc-editor.org/rfc/rfc9114"
+    async with Client(server_of(golden)) as client:
+        listed = await got(client, path="/specifications")
+        assert [one["url"] for one in listed if one["id"] == "rfc9114"] == [url]
+        found = await client.call_tool("validate_citation", {"citation": f"//= {url}#section-4.1"})
+        assert found.structured_content == {"valid": True}
