@@ -25,12 +25,9 @@ from tests.cli.server.team import (
     team,
 )
 from tests.unit.knowledge.stored import STORE
-from tests.unit.llm.wire import Reply
-from tests.unit.llm.wire import Wire as Gateway
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import ADMIN, READER, TOKENS, samples
 from tests.unit.server.wire import Wire
-from tests.unit.specs.serving import at_work
 from tests.unit.tools.made import FILES
 
 ONLY_READER = {"KM_READER_TOKEN": READER}
@@ -226,20 +223,3 @@ def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Pa
     with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
         pass
     assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first
-
-
-def test_dead_slow_and_odd_gateways(desk: Open) -> None:
-    with at_work(Gateway()) as gateway:
-        here = desk(gateway.url, **TOKENS)
-        make(here.folder, {"duvet.config.json": '{"server": {"toolTimeout": 0.3}}'})
-        gateway.plan(Reply(body=b"<html>geheim"))
-        assert "answers something else than km-search does" in here.ask("km-search", **SEARCH).value
-        gateway.replies.clear()
-        gateway.plan(Reply(stops_before="headers"))
-        slow = here.ask("km-search", **SEARCH).value
-        gateway.over.set()
-    assert "error: the gateway has not answered within 0.3 seconds\n" in slow
-    wire = here.pipes()
-    assert by_pipes(wire)("km-search", SEARCH).code == "upstream_error"
-    assert by_pipes(wire)("km-help", {"tool": "km-search"}).value["status"] == "ok"
-    wire.kill()

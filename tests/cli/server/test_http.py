@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -115,28 +114,6 @@ async def test_requests_are_logged_without_secrets(duvet_command: str, project: 
     assert READER not in err and session["mcp-session-id"] not in err
 
 
-def test_calls_are_logged_as_json(duvet_command: str, project: Path) -> None:
-    (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
-    with Command(duvet_command, project) as command:
-        with command.client() as client:
-            given = {"tool": "search_requirements", "input": {"query": "secret words"}}
-            client.post(API, json=given, headers={"x-request-id": "r-1"})
-        _, _, err = command.end()
-    (told,) = [json.loads(line) for line in err.splitlines()]
-    assert told.pop("time").endswith("Z") and told.pop("duration_ms") > 0 and told.pop("bytes_out") > 1
-    assert told == {
-        "level": "info",
-        "message": "call",
-        "face": "rest",
-        "request": "r-1",
-        "tool": "search_requirements",
-        "status": "ok",
-        "bytes_in": 24,
-        "warning": "str(164)",
-        "arguments": "query=str(12)",
-    }
-
-
 @pytest.mark.parametrize("names", ["", "abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C)))])
 def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
@@ -186,14 +163,6 @@ def test_wrong_options_and_tokens_are_refused(
     done = run(duvet_command, project, "mcp", *args, environ=environ)
     assert (done.code, done.out) == (code, "")
     assert message in done.err and "secret-" not in done.err
-
-
-def test_a_port_that_is_taken(duvet_command: str, project: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        done = run(duvet_command, project, "mcp", "--http", str(port))
-    assert (done.code, done.out) == (1, "")
-    assert f"can't listen at 127.0.0.1:{port}: Address already in use" in done.err
 
 
 def test_a_page_is_the_same_on_every_face(duvet_command: str, tmp_path: Path) -> None:

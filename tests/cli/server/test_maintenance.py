@@ -195,10 +195,6 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
 
 
 def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, project: Path) -> None:
-    ##= man/spec/service.md#configuration
-    ##= type=test
-    ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and
-    ##% `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
     wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
     make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
     given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}

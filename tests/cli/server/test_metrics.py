@@ -130,10 +130,6 @@ def test_the_last_run_and_its_reports_are_gauges(duvet_command: str, project: Pa
 
 
 def test_a_call_is_logged_with_its_warnings(duvet_command: str, project: Path) -> None:
-    ##= man/spec/service.md#operations
-    ##= type=test
-    ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
-    ##% warnings.
     with Command(duvet_command, project, **TOKENS) as command:
         with command.client(ADMIN) as client:
             given = {"query": "geheim geheim", "filters": {"max_age_days": 9_999}, "include_graph": False}

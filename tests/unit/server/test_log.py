@@ -132,10 +132,6 @@ def told() -> Iterator[list[str]]:
         logger.setLevel(level)
 
 
-##= man/spec/mcp.md#errors
-##= type=test
-##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard error as one
-##% line without the text of the request.
 def test_exceptions_are_logged_without_what_clients_have_sent(told: list[str]) -> None:
     try:
         raise ValueError("secret")

@@ -34,9 +34,6 @@ def tools_of(text: str) -> list[str]:
 
 
 def test_the_instructions_name_the_enabled_tools_and_no_others() -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
     assert tools_of(render_instructions(RULE)) == [tool.name for tool in Registry()]
     text = render_instructions(replace(RULE, packs=()))
     assert (tools_of(text), "tools/call" in text, "resources/read" in text) == ([], False, True)

@@ -21,10 +21,6 @@ def refusal(message: str) -> Any:
     return 400, {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": f"Invalid Request: {message}"}}
 
 
-##= man/spec/mcp.md#standard-input-and-output
-##= type=test
-##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in all
-##% others, over HTTP too.
 async def test_a_batch_is_answered_with_one_array(http: httpx2.AsyncClient) -> None:
     batch = [
         request("ping", id=1),
@@ -76,9 +72,6 @@ async def test_a_batch_counts_as_so_many_requests(server: DuvetServer) -> None:
     assert [answer.status_code for answer in answers] == [200, 429]
 
 
-##= man/spec/mcp.md#resources
-##= type=test
-##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
 async def test_an_array_is_bare_in_events_and_in_json(http: httpx2.AsyncClient) -> None:
     session, modern = await greet(http), {**MODERN_HEADERS, "mcp-method": "resources/get"}
 

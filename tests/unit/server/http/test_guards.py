@@ -112,10 +112,6 @@ async def test_two_tokens_are_refused(server: DuvetServer) -> None:
         assert (await client.post("/mcp", json=hello(), headers=headers)).status_code == 401
 
 
-##= man/spec/service.md#operations
-##= type=test
-##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project can
-##% be read or else 503.
 async def test_health_needs_no_token(server: DuvetServer) -> None:
     async with connected(server, tokens=BOTH) as client:
         answer = await client.get("/health")
@@ -123,10 +119,6 @@ async def test_health_needs_no_token(server: DuvetServer) -> None:
     assert set(answer.headers) == {"date", "content-type", "content-length", "cache-control"}
 
 
-##= man/spec/mcp.md#limits
-##= type=test
-##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with 413,
-##% without reading it all.
 @pytest.mark.parametrize("chunked", [False, True])
 async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
     async def parts() -> Any:
@@ -227,10 +219,6 @@ async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, statu
     assert message is None or json.loads(body) == error_of("invalid_request", message)
 
 
-##= man/spec/mcp.md#limits
-##= type=test
-##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
-##% client that has the most.
 async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
     asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
     async with serving(server, limits=HttpLimits(connections=1)) as where, await anyio.connect_tcp(*where) as first:

@@ -70,10 +70,6 @@ def test_anything_else_is_not_an_address(text: str) -> None:
     assert str(caught.value) == f"{text!r} is not an address"
 
 
-##= man/spec/mcp.md#http
-##= type=test
-##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
-##% read.
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_an_address_that_others_can_reach_needs_tokens(host: str) -> None:
     with pytest.raises(DuvetError) as caught:
@@ -91,9 +87,6 @@ def test_the_server_listens_at_a_free_port(host: str, anywhere: bool) -> None:
     assert port > 0 and found == ("127.0.0.1" if host == "localhost" else host)
 
 
-##= man/spec/mcp.md#http
-##= type=test
-##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
@@ -174,10 +167,6 @@ async def test_a_request_without_an_answer_does_not_keep_the_server(server: Duve
 
 
 async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
-    ##= man/spec/service.md#rest
-    ##= type=test
-    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
-    ##% stops with 503 and `Retry-After`.
     found: dict[str, httpx2.Response] = {}
 
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
@@ -266,9 +255,6 @@ async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> N
 
 
 async def test_connections_to_models_are_closed(live: LiveProject) -> None:
-    ##= man/spec/mcp.md#http
-    ##= type=test
-    ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})

@@ -64,86 +64,61 @@ def graph_of(nodes: list[tuple[str, str, int]], *edges: tuple[str, str]) -> dict
     }
 
 
-AROUND_ALPHA = graph_of(
-    [("alpha", "Alpha", 2), ("beta", "Beta", 2), ("gamma", "Gamma", 2)],
-    ("beta", "alpha"),
-    ("alpha", "gamma"),
-    ("beta", "gamma"),
-)
+NODES = [("alpha", "Alpha", 2), ("beta", "Beta", 2), ("gamma", "Gamma", 2)]
+CONNECTIONS = {
+    "slug": "alpha",
+    "outlinks": ["beta", "gamma", "missing"],
+    "backlinks": ["beta"],
+    "localGraph": graph_of(NODES, ("beta", "alpha"), ("alpha", "gamma"), ("beta", "gamma")),
+}
+CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    "2.1 2.2": (
+        "list_pages",
+        {},
+        [{"slug": name, "title": name.title()} for name in ("delta", "beta", "gamma", "alpha")],
+    ),
+    "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
+    "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
+    "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
+    "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
+    "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"])),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    "3.4": (
+        "get_page",
+        {"slug": "gamma"},
+        page_of("gamma", GAMMA, [], ["beta", "alpha"], requirements=[BREWING, MILK]),
+    ),
+    "4.1": (
+        "search",
+        {"query": "KETTLE"},
+        [{"slug": "alpha", "title": "Alpha", "excerpt": "..." + ALPHA[ALPHA.index("kettle") - 50 :]}],
+    ),
+    "4.4": ("search", {"query": "nothing like it"}, []),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
+    "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
+    "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
+}
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "status", "found"),
-    [
-        ##= man/spec/pages.md#tools
-        ##= type=test
-        ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
-        pytest.param(
-            "list_pages",
-            {},
-            200,
-            [{"slug": slug, "title": slug.title()} for slug in ("delta", "beta", "gamma", "alpha")],
-            id="2.1 2.2",
-        ),
-        pytest.param("get_page", {"slug": "delta"}, 200, page_of("delta", DELTA, [], []), id="3.1"),
-        pytest.param(
-            "get_page", {"slug": " beta "}, 200, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"]), id="3.1 spaces"
-        ),
-        ##= man/spec/pages.md#tools
-        ##= type=test
-        ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
-        ##% argument.
-        pytest.param("get_page", {"slug": "alpah"}, 404, NOT_FOUND, id="3.2 8.3"),
-        pytest.param("get_page", {"slug": "../../etc/passwd"}, 404, FAR, id="3.2 far"),
-        pytest.param(
-            "get_page",
-            {"slug": "alpha"},
-            200,
-            page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"]),
-            id="3.3",
-        ),
-        ##= man/spec/pages.md#tools
-        ##= type=test
-        ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
-        pytest.param(
-            "get_page",
-            {"slug": "gamma"},
-            200,
-            page_of("gamma", GAMMA, [], ["beta", "alpha"], requirements=[BREWING, MILK]),
-            id="3.4 requirements",
-        ),
-        pytest.param(
-            "search",
-            {"query": "KETTLE"},
-            200,
-            [{"slug": "alpha", "title": "Alpha", "excerpt": "..." + ALPHA[ALPHA.index("kettle") - 50 :]}],
-            id="4.1",
-        ),
-        pytest.param("search", {"query": "nothing like it"}, 200, [], id="4.4"),
-        ##= man/spec/pages.md#tools
-        ##= type=test
-        ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
-        pytest.param(
-            "get_connections",
-            {"slug": "alpha"},
-            200,
-            {
-                "slug": "alpha",
-                "outlinks": ["beta", "gamma", "missing"],
-                "backlinks": ["beta"],
-                "localGraph": AROUND_ALPHA,
-            },
-            id="6.1",
-        ),
-        pytest.param("get_connections", {"slug": "alpah"}, 404, NOT_FOUND, id="6.3"),
-    ],
-)
-async def test_criteria_of_tools(tmp_path: Path, tool: str, given: dict[str, Any], status: int, found: Any) -> None:
+@pytest.mark.parametrize("case", CRITERIA)
+async def test_criteria_of_tools(tmp_path: Path, case: str) -> None:
+    tool, given, expected = CRITERIA[case]
     async with pages_client(tmp_path) as client:
-        assert await post(client, tool, **given) == (status, found)
-        if tool == "get_page" and given["slug"] == "gamma":
+        assert await post(client, tool, **given) == (404 if expected in (NOT_FOUND, FAR) else 200, expected)
+        if case == "3.4":
             connections = (await post(client, "get_connections", **given))[1]
-            assert connections["requirements"] == found["requirements"]
+            assert connections["requirements"] == expected["requirements"]
 
 
 @pytest.mark.parametrize(
@@ -202,10 +177,6 @@ async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("files", [NOTES, {}], ids=["with pages", "without"])
 async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) -> None:
-    ##= man/spec/pages.md#tools
-    ##= type=test
-    ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
-    ##% always on `/api/mcp`.
     async with pages_client(tmp_path, files) as client:
         answer = await client.get(API)
         assert (await post(client, "get_connections", slug="alpah"))[0] == 404

@@ -148,10 +148,6 @@ async def test_a_client_in_memory_may_call_everything(server: DuvetServer) -> No
         assert (await client.call_tool("fix", {})).structured_content == {"done": True}
 
 
-##= man/spec/mcp.md#http
-##= type=test
-##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
-##% bind each session to its token.
 @pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
 async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
     async with serving(server, tokens=BOTH) as where, asking(where, begun) as one, asking(where, used) as other:
@@ -196,10 +192,6 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
 async def test_one_client_leaves_requests_to_others(
     server: DuvetServer, waiting: Waiting, places: int, most: int
 ) -> None:
-    ##= man/spec/mcp.md#limits
-    ##= type=test
-    ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are
-    ##% open, each with `Retry-After`.
     with anyio.fail_after(LONGEST):
         async with (
             serving(server, limits=HttpLimits(requests=places)) as where,

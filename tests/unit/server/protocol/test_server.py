@@ -25,7 +25,7 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
 from duvet.version import VERSION
 from tests.conftest import ROOT
-from tests.unit.server.clients import HANDSHAKES, MODERN, blocks, client_of, over_stdio
+from tests.unit.server.clients import HANDSHAKES, MODERN, blocks, client_of
 from tests.unit.server.servers import LONGEST, PAGE_SIZE, TOOLS, opened, server_of
 from tests.unit.server.wire import Message, Wire, enveloped
 
@@ -110,13 +110,6 @@ async def test_a_client_hears_log_messages_of_its_level(
 def test_starting_warns_of_nothing(kettle: Path, recwarn: pytest.WarningsRecorder) -> None:
     server_of(kettle, TOOLS)
     assert [str(one.message) for one in recwarn] == []
-
-
-async def test_a_client_over_pipes_calls_a_tool(duvet_command: str, project: Path, version: str) -> None:
-    async with client_of(over_stdio(duvet_command, project), version) as client:
-        assert client.protocol_version == version
-        answer = await client.call_tool("resolve_spec_id", {"url": "tea.md"})
-        assert answer.structured_content == {"spec_id": "tea"}
 
 
 LISTS = {

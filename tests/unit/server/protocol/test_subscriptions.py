@@ -35,10 +35,6 @@ async def server(kettle: Path) -> AsyncIterator[DuvetServer]:
 
 
 async def test_changed_resources_are_notified_and_no_others(mode: str, kettle: Path, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
     async with hearing(server, mode, [HEATING, POURING, CITATION, CITATIONS, REQUIREMENTS]) as heard:
         save_by_rename("spec.md", SPECIFICATION.replace("# Pouring", "# Pouring\n\nSlowly."))(kettle)
         await heard.until(POURING)
@@ -136,9 +132,6 @@ async def test_too_long_or_too_many_uris_are_refused(mode: str, uris: Collection
 
 
 async def test_a_client_that_does_not_read_blocks_no_other(mode: str, kettle: Path, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
     gate = anyio.Event()
 
     async def wait(message: object) -> None:

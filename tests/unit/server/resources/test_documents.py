@@ -107,9 +107,6 @@ async def test_the_documents_of_a_project(client: Client, path: str) -> None:
     ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
     assert await got(client, path=path) == DOCUMENTS[path]
     assert await got(client, uri=f"duvet://{path}") == DOCUMENTS[path]
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     assert await text(client, f"duvet://{path}") == json.encode(DOCUMENTS[path]).decode()
 
 
@@ -162,10 +159,6 @@ MUG = [CUP_URI, *(f"{CUP_URI}/requirements{more}" for more in ("", "/2c79658776d
 def test_a_resource_has_changed_if_its_document_has(
     after: ProjectSnapshot, uris: set[str], is_another_list: bool
 ) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
     before = context_of("a.rs")
     found = find_changed_documents(digests_of(before), after)
     assert found == {uri: digest_document(after, uri) for uri in uris}

@@ -159,10 +159,6 @@ def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], 
     ],
 )
 def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
-    ##% characters or contains control characters.
     with pytest.raises(QueryError) as refused:
         parse_resource_request(reference)
     assert str(refused.value) == said

@@ -310,10 +310,6 @@ def test_services_are_closed_at_the_end(project: Path, odd: OddMethods, asked: M
 
 
 def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#standard-input-and-output
-    ##= type=test
-    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
-    ##% immediately on SIGINT, SIGTERM or a closed output.
     ping = lines_of(request("ping", id="x" * 1000))
 
     async def pester(wire: ClientPipes, writing: FileIO) -> int:
@@ -398,10 +394,6 @@ def test_an_answer_makes_room_for_another_request(server: DuvetServer) -> None:
 
 
 def test_open_streams_are_limited(server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#limits
-    ##= type=test
-    ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
-    ##% streams with -32010.
     wanted = enveloped({"notifications": {"resourcesListChanged": True}})
     found: list[Message] = []
 
