@@ -19,7 +19,6 @@ from duvet.tools.plugin_runner import PluginCallContext
 from duvet.tools.tool import EnabledPack
 from tests.cli.made import make
 from tests.cli.running import environment, run
-from tests.conftest import ROOT
 from tests.unit.server.clients import client_of
 from tests.unit.server.wire import Wire
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -108,30 +107,3 @@ def test_4_2_an_example_of_a_pack_of_tools() -> None:
     desk = ToolDispatcher(Registry([EnabledPack(KETTLE, is_guest=True)]), Fixed(context_of(FILES)))
     answer = anyio.run(desk.call, "boil", {"litres": 1, "celsius": 60}, Caller())
     assert answer.value == Boiled(84, "kettle")
-
-
-def test_4_2_from_end_to_end_over_standard_streams(harness: Wire) -> None:
-    assert harness.greet()["result"]["serverInfo"]["title"] == "Contextive"
-    assert harness.ask("prompts/list", {})["result"]["prompts"]
-    uri = harness.ask("resources/list", {})["result"]["resources"][0]["uri"]
-    assert harness.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
-    params = {"name": "workflow.look", "arguments": {}, "_meta": {"progressToken": "p"}}
-    harness.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
-    told = [harness.read() for _ in range(4)]
-    assert [one["params"]["message"] for one in told[:3]] == ["info", "count", "done"]
-    assert told[3]["result"]["structuredContent"]["outputs"] == {"name": "contextive", "total": 8}
-    assert harness.end() == 0
-
-
-def test_4_1_and_4_2_tools_have_descriptions_and_both_schemas_which_are_pinned(harness: Wire) -> None:
-    harness.greet()
-    pinned = json.loads((ROOT / "tests/gold/server/describe.json").read_text())
-    tools = {tool["name"]: tool for tool in harness.ask("tools/list", {})["result"]["tools"]}
-    assert len(tools) == 16
-    for tool in tools.values():
-        assert tool["name"] and tool["description"] and tool["title"]
-        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
-    for tool in pinned["tools"]:
-        if tool["pack"] != "workflows":
-            found = tools[tool["name"]]
-            assert (found["inputSchema"], found["outputSchema"]) == (tool["inputSchema"], tool["outputSchema"])

@@ -9,17 +9,14 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
 
 from tests.cli.made import make
 from tests.cli.running import run
 from tests.unit.knowledge.pages.made import TRACE
-from tests.unit.server.clients import client_of
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.pages import FIVE, NOTES
-from tests.unit.server.http.serving import ADMIN, API, MEDIA, MODERN_HEADERS, READER, asking, greet
-from tests.unit.server.wire import enveloped, hello, request
+from tests.unit.server.http.serving import API, MODERN_HEADERS, READER, asking, greet
+from tests.unit.server.wire import enveloped, request
 
 pytestmark = pytest.mark.anyio
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
@@ -62,29 +59,6 @@ serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), Se
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")
-
-
-@pytest.mark.parametrize("address", ["localhost:0", "[::1]:0"])
-async def test_other_names_of_this_machine(duvet_command: str, project: Path, address: str) -> None:
-    with Command(duvet_command, project, address=address) as command:
-        assert command.first.startswith(f"duvet mcp: serving http://{address.removesuffix('0')}")
-        async with Client(command.url) as client:
-            answer = await client.call_tool("resolve_spec_id", {"url": "tea.md"})
-    assert answer.structured_content == {"spec_id": "tea"}
-
-
-async def test_clients_of_every_version_with_tokens(duvet_command: str, project: Path, version: str) -> None:
-    with Command(duvet_command, project, KM_READER_TOKEN=READER, DUVET_ADMIN_TOKEN=ADMIN) as command:
-        for token in (READER, ADMIN):
-            async with (
-                asking(command.where, token) as http,
-                client_of(streamable_http_client(command.url, http_client=http), version) as client,
-            ):
-                found = await client.call_tool("resolve_spec_id", {"url": "tea.md"})
-            assert found.structured_content == {"spec_id": "tea"}
-        with command.client() as nobody:
-            assert nobody.post("/mcp", json=hello(version), headers=MEDIA).status_code == 401
-        assert command.end() == (0, "", "")
 
 
 def test_every_address_with_a_token(duvet_command: str, project: Path) -> None:

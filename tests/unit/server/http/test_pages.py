@@ -26,7 +26,7 @@ from tests.unit.server.http.pages import (
     default_tools,
     pages_client,
 )
-from tests.unit.server.http.serving import ADMIN, API, BOTH, READER, connected, post, refused
+from tests.unit.server.http.serving import API, connected, post, refused
 from tests.unit.server.servers import live_of, server_of
 from tests.unit.watching.edits import create, delete, move, save_by_rename
 
@@ -191,23 +191,6 @@ async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) ->
         "properties": {"slug": {"type": "string", "description": "The slug of a page, as list_pages has it"}},
         "required": ["slug"],
     }
-
-
-async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
-    async with pages_client(tmp_path) as client:
-        answer = (await client.post(API, json={"tool": "search", "input": {"query": "alone"}})).json()
-    assert answer == {"status": "ok", "result": [{"slug": "delta", "title": "Delta", "excerpt": DELTA}], "total": 1}
-
-
-async def test_tokens_are_needed(tmp_path: Path) -> None:
-    async with pages_client(tmp_path, tokens=BOTH) as client:
-        for token, status in (("", 401), (READER, 200), (ADMIN, 200), ("wrong", 401)):
-            headers = {"authorization": f"Bearer {token}"} if token else {}
-            answers = (
-                await client.get(API, headers=headers),
-                await client.post(API, json={"tool": "list_pages"}, headers=headers),
-            )
-            assert [answer.status_code for answer in answers] == [status, status], token
 
 
 class FakeRouter:

@@ -8,7 +8,6 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from duvet.prompts.library import load_prompts
 from tests.cli.running import run
 from tests.unit.server.clients import client_of, over_stdio, prompt_text
 from tests.unit.server.servers import INSTRUCTIONS
@@ -25,20 +24,7 @@ ASKED = {
 }
 
 
-async def test_the_list_is_whole_and_has_no_pages(client: Client) -> None:
-    listed = [
-        (one.name, one.title, one.description, [(arg.name, arg.description, arg.required) for arg in one.arguments])
-        for one in load_prompts()
-    ]
-    assert listed == [
-        (
-            one.name,
-            one.title,
-            one.description,
-            [(arg.name, arg.description, arg.required) for arg in one.arguments or ()],
-        )
-        for one in (await client.list_prompts()).prompts
-    ]
+async def test_the_list_has_no_pages(client: Client) -> None:
     with pytest.raises(MCPError) as caught:
         await client.list_prompts(cursor="x")
     assert caught.value.code == -32602

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
-from msgspec import json
 
 from duvet.project.project import Project
 from duvet.server.resources.documents import (
@@ -24,97 +22,18 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tree.files import MemoryTree
 from tests.golden_projects import PROJECTS
 from tests.slow.test_conformance import copy_with_links
-from tests.unit.server.clients import everything, got, text
+from tests.unit.server.clients import got
 from tests.unit.server.servers import server_of
+from tests.unit.server.walk import plan_of, walk
 
 pytestmark = pytest.mark.anyio
 
-RFC = {
-    "id": "rfc7168",
-    "name": "RFC 7168",
-    "url": "rfc7168.txt",
-    "description": "The Hyper Text Coffee Pot Control Protocol for Tea",
-}
-TEA = {"id": "tea", "name": "Tea", "url": "tea.md", "description": "How tea is made, and by whom."}
 SECTIONS = "/specifications/tea/sections"
-POT, CUP = f"{SECTIONS}/pot", f"{SECTIONS}/cup"
-BREWING = "/specifications/rfc7168/sections/section-2"
-WARM = f"{POT}/requirements/1dd64a535306"
-LID = "The lid MUST fit the pot, unless there is none, which is a pity that many a tea party has seen already."
-REQUIREMENTS = [
-    (f"{BREWING}/requirements/e19545c1a5c9", "TEA-capable pots MUST announce the teas that they can brew."),
-    (f"{BREWING}/requirements/347deb547278", "holds coffee MUST answer with 418."),
-    (WARM, "The pot MUST be warm."),
-    (f"{POT}/requirements/a5415b83517f", "It SHOULD be round, and nobody MAY drop it."),
-    (f"{POT}/requirements/5bfbf88bbb38", LID),
-    (f"{CUP}/requirements/2c79658776d2", "A cup MUST NOT leak."),
-    (f"{CUP}/requirements/1dd64a535306", "The pot MUST be warm."),
-]
-CITATIONS = [
-    (f"{BREWING}/requirements/347deb547278", ".duvet/exceptions/coffee.toml:3"),
-    (WARM, "src/pot.rs:3"),
-    (f"{POT}/requirements/a5415b83517f", "src/pot.rs:5"),
-    (f"{CUP}/requirements/2c79658776d2", "src/pot.rs:14"),
-    (f"{CUP}/requirements/1dd64a535306", "src/pot.rs:19"),
-    ("", "src/pot.rs:25"),
-    ("", "src/pot.rs:27"),
-    ("", "src/pot.rs:30"),
-    (f"{BREWING}/requirements/e19545c1a5c9", "src/pot.rs:33"),
-    (WARM, "tests/test_pot.py:2"),
-]
-DOCUMENTS: dict[str, Any] = {
-    "/specifications": [RFC, TEA],
-    "/specifications/tea": TEA,
-    SECTIONS: [{"id": id, "title": id.title()} for id in ("tea", "pot", "cup", "sugar")],
-    CUP: {"id": "cup", "title": "Cup", "content": "A cup MUST NOT leak.\nThe pot MUST be warm."},
-    f"{BREWING}/requirements": [{"identifier": path[-12:], "text": words} for path, words in REQUIREMENTS[:2]],
-    f"{SECTIONS}/sugar/requirements": [],
-    WARM: {"identifier": "1dd64a535306", "text": "The pot MUST be warm.", "status": "done"},
-    f"{CUP}/requirements/1dd64a535306": {
-        "identifier": "1dd64a535306",
-        "text": "The pot MUST be warm.",
-        "status": "not started",
-    },
-    f"{WARM}/citations": [{"id": "src/pot.rs:3"}, {"id": "tests/test_pot.py:2"}],
-    f"{WARM}/citations/src/pot.rs:3": {
-        "file_path": "src/pot.rs",
-        "line_number": 3,
-        "comment_text": "//= tea.md#pot\n//# The pot MUST be warm.",
-        "context_lines": [
-            "//! A pot of tea.",
-            "",
-            "//= tea.md#pot",
-            "//# The pot MUST be warm.",
-            "//= tea.md#pot",
-            "//# It SHOULD be round, and nobody MAY drop it.",
-        ],
-    },
-    "/requirements": [{"full_path": path, "identifier": path[-12:], "text": words} for path, words in REQUIREMENTS],
-    "/citations": [{"full_path": f"{above}/citations/{id}", "id": id} for above, id in CITATIONS],
-    "/citations/src/pot.rs:25": {
-        "file_path": "src/pot.rs",
-        "line_number": 25,
-        "comment_text": "//= tea.md#sugar",
-        "context_lines": ["//# The pot MUST be warm.", "", "//= tea.md#sugar", "", "//= tea.md#milk"],
-    },
-}
-
-
-@pytest.mark.parametrize("path", DOCUMENTS)
-async def test_the_documents_of_a_project(client: Client, path: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
-    assert await got(client, path=path) == DOCUMENTS[path]
-    assert await got(client, uri=f"duvet://{path}") == DOCUMENTS[path]
-    assert await text(client, f"duvet://{path}") == json.encode(DOCUMENTS[path]).decode()
-
-
 CONFIG = "'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'tea.md' }]\n"
 TEA_TEXT = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\n## Cup\n\nA cup MUST NOT leak.\n"
-WARM_URI = f"duvet://{WARM}"
+WARM_URI = f"duvet://{SECTIONS}/pot/requirements/1dd64a535306"
 CITATION_URI = f"{WARM_URI}/citations/a.rs:1"
-CUP_URI = f"duvet://{CUP}"
+CUP_URI = f"duvet://{SECTIONS}/cup"
 
 
 def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = "") -> ProjectSnapshot:
@@ -196,36 +115,11 @@ def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
     assert placed == {card.id for card in project.catalogue.citations}
 
 
-SPECIFICATION = ["id", "name", "url", "description"]
-CITATION = ["file_path", "line_number", "comment_text", "context_lines"]
-KEYS: dict[str, list[str]] = {
-    "specifications": SPECIFICATION,
-    "specifications/{}": SPECIFICATION,
-    "specifications/{}/sections": ["id", "title"],
-    "specifications/{}/sections/{}": ["id", "title", "content"],
-    "specifications/{}/sections/{}/requirements": ["identifier", "text"],
-    "specifications/{}/sections/{}/requirements/{}": ["identifier", "text", "status"],
-    "specifications/{}/sections/{}/requirements/{}/citations": ["id"],
-    "specifications/{}/sections/{}/requirements/{}/citations/{}": CITATION,
-    "requirements": ["full_path", "identifier", "text"],
-    "citations": ["full_path", "id"],
-    "citations/{}": CITATION,
-}
-
-
 async def test_a_client_reads_all_of_a_real_project(golden: Path, mode: str) -> None:
-    def kind_of(uri: str) -> str:
-        """The path without names, which are every second part of it."""
-        above, cited, _ = uri.removeprefix("duvet:///").partition("citations/")
-        parts = above.split("/") if not cited else [*above.split("/")[:-1], "citations", "{}"]
-        return "/".join("{}" if number % 2 else part for number, part in enumerate(parts))
-
     async with Client(server_of(golden), mode=mode) as client:
-        for resource in await everything(client):
-            read = json.decode(await text(client, resource.uri))
-            assert read == await got(client, uri=resource.uri)
-            rows = read if isinstance(read, list) else [read]
-            assert all(list(row) == KEYS[kind_of(resource.uri)] for row in rows), resource.uri
+        walked = await walk(client, plan_of(golden))
+        for uri, read in {**walked.objects, **walked.collections}.items():
+            assert read == await got(client, uri=uri)
 
 
 async def test_a_specification_has_the_url_that_targets_name(golden: Path) -> None:
