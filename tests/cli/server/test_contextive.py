@@ -107,3 +107,16 @@ def test_4_2_an_example_of_a_pack_of_tools() -> None:
     desk = ToolDispatcher(Registry([EnabledPack(KETTLE, is_guest=True)]), Fixed(context_of(FILES)))
     answer = anyio.run(desk.call, "boil", {"litres": 1, "celsius": 60}, Caller())
     assert answer.value == Boiled(84, "kettle")
+
+
+def test_4_2_from_end_to_end_over_standard_streams(harness: Wire) -> None:
+    assert harness.greet()["result"]["serverInfo"]["title"] == "Contextive"
+    assert harness.ask("prompts/list", {})["result"]["prompts"]
+    uri = harness.ask("resources/list", {})["result"]["resources"][0]["uri"]
+    assert harness.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
+    params = {"name": "workflow.look", "arguments": {}, "_meta": {"progressToken": "p"}}
+    harness.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
+    told = [harness.read() for _ in range(4)]
+    assert [one["params"]["message"] for one in told[:3]] == ["info", "count", "done"]
+    assert told[3]["result"]["structuredContent"]["outputs"] == {"name": "contextive", "total": 8}
+    assert harness.end() == 0

@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp import Client
 
 from tests.cli.made import make
 from tests.cli.running import run
@@ -59,6 +60,15 @@ serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), Se
 """
     done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
     assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("address", ["localhost:0", "[::1]:0"])
+async def test_other_names_of_this_machine(duvet_command: str, project: Path, address: str) -> None:
+    with Command(duvet_command, project, address=address) as command:
+        assert command.first.startswith(f"duvet mcp: serving http://{address.removesuffix('0')}")
+        async with Client(command.url) as client:
+            answer = await client.call_tool("resolve_spec_id", {"url": "tea.md"})
+    assert answer.structured_content == {"spec_id": "tea"}
 
 
 def test_every_address_with_a_token(duvet_command: str, project: Path) -> None:

@@ -136,6 +136,24 @@ async def wait(client: httpx2.AsyncClient, session: dict[str, str], found: list[
     found.append((await client.post("/mcp", json=request("tests/wait"), headers=session)).text)
 
 
+async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting) -> None:
+    found: list[str] = []
+    async with running(server) as (where, served), asking(where) as client:
+        session = await greet(client)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait, client, session, found)
+            await waiting.asked.wait()
+            # A second connection, which is open before the server stops listening.
+            answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
+            served.leave()
+            with anyio.fail_after(LONGEST):
+                while answer.status_code == 200:
+                    answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
+            waiting.may_answer.set()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert '"waited":true' in found[0]
+
+
 async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
     found: dict[str, httpx2.Response] = {}
 

@@ -193,6 +193,12 @@ async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) ->
     }
 
 
+async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
+    async with pages_client(tmp_path) as client:
+        answer = (await client.post(API, json={"tool": "search", "input": {"query": "alone"}})).json()
+    assert answer == {"status": "ok", "result": [{"slug": "delta", "title": "Delta", "excerpt": DELTA}], "total": 1}
+
+
 class FakeRouter:
     """Answers what a test wants, or fails, and keeps what it was asked."""
 

@@ -12,10 +12,13 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
+from mcp.client.streamable_http import streamable_http_client
 
 from duvet.server.http.guards import HttpLimits
+from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.made import SPECIFICATION
+from tests.unit.server.clients import VERSIONS, client_of, value_of
 from tests.unit.server.http.serving import (
     ADMIN,
     API,
@@ -23,6 +26,7 @@ from tests.unit.server.http.serving import (
     ELSEWHERE,
     LONGEST,
     MEDIA,
+    NOBODY,
     READER,
     Where,
     asking,
@@ -116,6 +120,26 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
         async with client.stream("GET", "/mcp", headers=silent) as stream:
             assert await notified(stream.aiter_lines(), 2) == {"updated", "list_changed"}
     server.live.close()
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% read.
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("tokens", "token", "may_change"), [(BOTH, ADMIN, True), (BOTH, READER, False), (NOBODY, ADMIN, False)]
+)
+async def test_only_admins_see_and_call_the_tools_of_maintainers(
+    server: DuvetServer, version: str, tokens: AccessTokens, token: str, may_change: bool
+) -> None:
+    async with (
+        connected(server, token, tokens=tokens) as http,
+        client_of(streamable_http_client(f"{http.base_url}/mcp", http_client=http), version) as client,
+    ):
+        shown = "fix" in [tool.name for tool in (await client.list_tools()).tools]
+        answer = value_of(await client.call_tool("fix", {}))
+    assert (shown, answer.get("done", answer.get("error", {}).get("code"))) == (may_change, may_change or "forbidden")
 
 
 @pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
