@@ -6,25 +6,28 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.interop.clients import walk_with_others
-from tests.interop.conformance import of_fixtures, of_product
-from tests.interop.inspector import inspect
-from tests.interop.made import written
+from msgspec import json
+
+from tests.cli.made import make
+from tests.cli.made_tea import TEA_PROJECT
 from tests.interop.running import duvet, listening
+from tests.interop.suites import inspect, run_on_fixtures, run_on_product, walk_with_clients
+from tests.unit.server.walk import plan_of
 
 
 def main(folder: Path) -> None:
-    """The folder holds the packages of others; whatever else is needed is written there."""
-    project, plan = written(folder)
+    """The folder contains the packages of others; the project and its plan are written there."""
+    project, plan = make(folder / "project", TEA_PROJECT), folder / "plan.json"
+    plan.write_bytes(json.encode(plan_of(project)))
     with listening(duvet(), "-C", project, "mcp", "--http", "127.0.0.1:0") as url:
-        _say("conformance of the product", lambda: of_product(folder, url))
-        _say("clients of others", lambda: walk_with_others(folder, project, plan, url))
-        _say("MCP Inspector", lambda: inspect(folder, project, plan, url))
-    with listening(sys.executable, "-m", "tests.interop.fixtured", project) as url:
-        _say("conformance with fixtures", lambda: of_fixtures(folder, url))
+        _report("conformance of the product", lambda: run_on_product(folder, url))
+        _report("clients of others", lambda: walk_with_clients(folder, project, plan, url))
+        _report("MCP Inspector", lambda: inspect(folder, project, plan, url))
+    with listening(sys.executable, "-m", "tests.interop.fixtures", project) as url:
+        _report("conformance with fixtures", lambda: run_on_fixtures(folder, url))
 
 
-def _say(name: str, part: Callable[[], str]) -> None:
+def _report(name: str, part: Callable[[], str]) -> None:
     print(f"interop: {name}: {part()}", flush=True)
 
 

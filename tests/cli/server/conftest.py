@@ -1,5 +1,7 @@
 """The servers of the unit tests, for commands that serve."""
 
-from tests.unit.server.conftest import anyio_backend, client, project, server, version, wire
+from __future__ import annotations
 
-__all__ = ["anyio_backend", "client", "project", "server", "version", "wire"]
+from tests.unit.server.conftest import anyio_backend, client, kettle, mode, project, server, version, wire
+
+__all__ = ["anyio_backend", "client", "kettle", "mode", "project", "server", "version", "wire"]

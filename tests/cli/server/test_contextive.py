@@ -11,21 +11,14 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 from mcp.client.stdio import stdio_client
-from msgspec import Struct
 
-from duvet.config.service import load_service
-from duvet.errors import ProblemsError
-from duvet.llm.records import ModelRequest, ModelResponse, ResolvedModel
-from duvet.llm.router import Router
-from duvet.tools.call_context import CallContext, Caller
-from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
+from duvet.tools.call_context import Caller
+from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import PluginCallContext
-from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Tool
-from duvet.tree.files import MemoryTree
+from duvet.tools.tool import EnabledPack
 from tests.cli.made import make
 from tests.cli.running import environment, run
-from tests.conftest import ROOT
 from tests.unit.server.clients import client_of
 from tests.unit.server.wire import Wire
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -62,7 +55,7 @@ def workplace(tmp_path: Path) -> Path:
 @pytest.fixture
 def harness(core: str, workplace: Path) -> Iterator[Wire]:
     """The server over standard input and output."""
-    wire = Wire(core, workplace, words=())
+    wire = Wire(core, workplace)
     yield wire
     wire.kill()
 
@@ -100,63 +93,6 @@ def test_4_1_the_loader_heeds_variables_of_the_environment(core: str, workplace:
     assert (absent.code, "CONTEXTIVE_CONFIG" in absent.err) == (1, True)
 
 
-@pytest.mark.parametrize("asked", [(), ("--check",), ("--describe",), ("--http", "0")])
-def test_4_1_every_start_validates(core: str, workplace: Path, asked: tuple[str, ...]) -> None:
-    make(workplace, {"contextive.config.toml": '[server]\nport = "many"\n[serfer]\n'})
-    done = run(core, workplace, *asked)
-    assert (done.code, done.out) == (1, "")
-    assert "contextive.config.toml:2:8" in done.err and "contextive.config.toml:3:" in done.err
-
-
-def test_4_1_tools_have_names_descriptions_and_both_schemas(harness: Wire) -> None:
-    harness.greet()
-    tools = harness.ask("tools/list", {})["result"]["tools"]
-    assert len(tools) == 16
-    for tool in tools:
-        assert tool["name"] and tool["description"] and tool["title"]
-        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
-
-
-class Answer(Struct, frozen=True):
-    text: str
-
-
-class Nothing(Struct, frozen=True):
-    """No arguments."""
-
-
-class Oracle:
-    """A router that needs no configuration and no network."""
-
-    def pick(self, request: ModelRequest) -> ResolvedModel:
-        return ResolvedModel("oracle", "small", "there is no other")
-
-    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
-        return ModelResponse(f"So be {request.prompt}", "oracle", "small")
-
-
-async def test_4_1_the_model_router_is_handed_in() -> None:
-    async def consult(asked: Nothing, ctx: CallContext) -> Answer:
-        router: Router = ctx.services[MODELS_SERVICE]
-        return Answer((await router.invoke(ModelRequest(prompt="it"))).text)
-
-    tool = Tool(name="consult", title="", description="", input=Nothing, output=Answer, handler=consult)
-    house = ToolEnvironment(services={MODELS_SERVICE: Oracle()})
-    desk = ToolDispatcher(Registry([EnabledPack(Pack("oracles", [tool]))]), Fixed(context_of(FILES)), house)
-    assert (await desk.call("consult", {}, Caller())).value == Answer("So be it")
-
-
-@pytest.mark.parametrize("ending", ["json", "yaml", "yml", "toml"])
-def test_4_2_configurations_are_parsed_and_validated(ending: str) -> None:
-    """One example of each format here; the others are in `tests/unit/config/service`."""
-    good = "server = { mode = 'http' }" if ending == "toml" else '{"server": {"mode": "http"}}'
-    path = f"contextive.config.{ending}"
-    assert load_service(MemoryTree({path: good.encode()}), {}).config.server.mode.value == "http"
-    with pytest.raises(ProblemsError) as raised:
-        load_service(MemoryTree({path: good.replace("http", "htp").encode()}), {})
-    assert [problem.path for problem in raised.value.problems] == [path]
-
-
 def test_4_2_an_example_of_a_pack_of_tools() -> None:
     """Its handler alone, and called as a guest; as an installed distribution it is in `tests/slow/tools/test_plugins.py`."""
 
@@ -184,14 +120,3 @@ def test_4_2_from_end_to_end_over_standard_streams(harness: Wire) -> None:
     assert [one["params"]["message"] for one in told[:3]] == ["info", "count", "done"]
     assert told[3]["result"]["structuredContent"]["outputs"] == {"name": "contextive", "total": 8}
     assert harness.end() == 0
-
-
-def test_4_2_what_the_server_says_of_itself_is_pinned(harness: Wire) -> None:
-    """Capabilities, names and schemas by versions are pinned in `tests/gold/server`; here that they come from there."""
-    harness.greet()
-    pinned = json.loads((ROOT / "tests/gold/server/describe.json").read_text())
-    tools = {tool["name"]: tool for tool in harness.ask("tools/list", {})["result"]["tools"]}
-    for tool in pinned["tools"]:
-        if tool["pack"] != "workflows":
-            assert tools[tool["name"]]["inputSchema"] == tool["inputSchema"]
-            assert tools[tool["name"]]["outputSchema"] == tool["outputSchema"]

@@ -1,31 +1,28 @@
-"""What the product has beyond the SDK, over real pipes and sockets: methods of its own, and notices of changes."""
+"""What the product has beyond the SDK, over pipes and HTTP, in every version of the protocol."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
-from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import KETTLE, SPECIFICATION, make
-from tests.unit.server.asking import below, got
-from tests.unit.server.clients import MODERN, Transport, client_of, over_stdio
-from tests.unit.server.hearing import LISTS, hearing
+from tests.cli.made import SPECIFICATION
+from tests.unit.server.clients import LISTS, MODERN, Transport, below, client_of, got, hearing, over_stdio
 from tests.unit.server.http.command import Command
-from tests.unit.server.http.serving import MODERN_HEADERS, answer_in, asking, greet, serving
-from tests.unit.server.opened import LONGEST
-from tests.unit.server.wire import Message, Wire, enveloped, request
+from tests.unit.server.http.serving import MEDIA, MODERN_HEADERS, messages_in
+from tests.unit.server.servers import LONGEST
+from tests.unit.server.wire import Wire, enveloped, hello, request
 from tests.unit.watching.edits import create, save_by_rename
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")]
 HEATING = "duvet:///specifications/spec/sections/heating"
 CITATIONS = "duvet:///citations"
-SPECIFICATION_OBJECT = {
+KETTLE = {
     "id": "spec",
     "name": "Kettle",
     "url": "spec.md",
@@ -35,14 +32,9 @@ SPECIFICATION_OBJECT = {
 Connect = Callable[[], Transport]
 
 
-@pytest.fixture
-def kettle(tmp_path: Path) -> Path:
-    return make(tmp_path / "kettle", KETTLE)
-
-
 @pytest.fixture(params=["stdio", "http"])
 def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) -> Iterator[Connect]:
-    """Begins a connection to the installed command."""
+    """Begin a connection to the installed command."""
     if request.param == "stdio":
         yield lambda: over_stdio(duvet_command, kettle)
         return
@@ -53,51 +45,48 @@ def connect(request: pytest.FixtureRequest, duvet_command: str, kettle: Path) ->
 async def test_our_own_methods(connect: Connect, version: str) -> None:
     with anyio.fail_after(LONGEST):
         async with client_of(connect(), version) as client:
-            assert await got(client, path="/specifications/spec") == SPECIFICATION_OBJECT
-            assert await got(client, uri="duvet:///specifications/spec") == SPECIFICATION_OBJECT
+            assert await got(client, path="/specifications/spec") == KETTLE
+            assert await got(client, uri="duvet:///specifications/spec") == KETTLE
             (child,) = (await below(client, "/specifications")).resources
-            assert (child.uri, child.meta) == (
-                "duvet:///specifications/spec",
-                {"duvet/object": SPECIFICATION_OBJECT},
-            )
+            assert (child.uri, child.meta) == ("duvet:///specifications/spec", {"duvet/object": KETTLE})
             assert len((await below(client, "/requirements?limit=2")).resources) == 2
             for path in ("/specifications/tee", "/nothing"):
-                await _refused(client, path, -32602 if version == MODERN else -32002)
+                for ask in (got(client, path=path), below(client, path)):
+                    with pytest.raises(MCPError) as refused:
+                        await ask
+                    code = -32602 if version == MODERN else -32002
+                    assert (refused.value.code, refused.value.data) == (code, {"uri": path})
 
 
-def test_arrays_over_pipes(wire: Callable[..., Wire], version: str) -> None:
-    """By hand, for the client of the SDK knows no answer that is an array."""
-    process = wire()
-    params: Message = {"path": "/specifications"}
-    if version == MODERN:
-        params = enveloped(params)
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, transport: str, version: str) -> None:
+    """By hand, because the client of the SDK knows no answer that is an array."""
+    asked: list[dict[str, Any]] = [{"path": "/specifications"}, {"uri": "duvet:///specifications"}]
+    asked.append({"path": "/specifications/spec"})
+    params = [enveloped(one) if version == MODERN else one for one in asked]
+    if transport == "stdio":
+        process = Wire(duvet_command, kettle)
+        if version != MODERN:
+            process.greet(version)
+        answers = [process.ask("resources/get", one) for one in params]
+        process.kill()
     else:
-        process.greet(version)
-    assert [one["id"] for one in process.ask("resources/get", params)["result"]] == ["rfc7168", "tea"]
+        with Command(duvet_command, kettle) as command, command.client() as client:
+            headers = {**MODERN_HEADERS, "mcp-method": "resources/get"}
+            if version != MODERN:
+                greeted = client.post("/mcp", json=hello(version), headers=MEDIA)
+                headers = {**MEDIA, "mcp-session-id": greeted.headers["mcp-session-id"]}
+            texts = [client.post("/mcp", json=request("resources/get", one), headers=headers) for one in params]
+            answers = [one.json() if version == MODERN else messages_in(one.text)[0] for one in texts]
+    results = [answer.pop("result") for answer in answers]
+    assert answers == [{"jsonrpc": "2.0", "id": 1}] * 3
+    if version == MODERN:
+        assert set(results[2].pop("_meta")) == {"io.modelcontextprotocol/serverInfo"}
+        assert results[2].pop("resultType") == "complete"
+    assert results == [[KETTLE], [KETTLE], KETTLE]
 
 
-async def test_arrays_over_http(server: DuvetServer, version: str) -> None:
-    asked = request("resources/get", {"path": "/specifications"})
-    async with serving(server) as where, asking(where) as client:
-        if version == MODERN:
-            asked["params"] = enveloped(asked["params"])
-            answer = await client.post("/mcp", json=asked, headers={**MODERN_HEADERS, "mcp-method": "resources/get"})
-            found = answer.json()
-        else:
-            answer = await client.post("/mcp", json=asked, headers=await greet(client, version))
-            found = answer_in(answer.text)
-    assert [one["id"] for one in found["result"]] == ["rfc7168", "tea"]
-
-
-async def _refused(client: Client, path: str, code: int) -> None:
-    for ask in (got(client, path=path), below(client, path)):
-        with pytest.raises(MCPError) as refused:
-            await ask
-        assert (refused.value.error.code, refused.value.error.data) == (code, {"uri": path})
-
-
-@pytest.mark.parametrize("mode", ["legacy", MODERN])
-async def test_notices_of_changes(connect: Connect, mode: str, kettle: Path) -> None:
+async def test_changes_are_notified(connect: Connect, mode: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,

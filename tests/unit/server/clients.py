@@ -1,19 +1,23 @@
-"""Clients of the SDK, each speaking one version of the protocol."""
+"""Clients of the SDK: each speaks one version of the protocol, uses methods of our own, and hears of changes."""
 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import anyio
+import mcp_types as types
 from mcp import Client
+from mcp.client.subscriptions import Subscription
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCRequest, jsonrpc_message_adapter
+from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+from msgspec import json
+from pydantic import RootModel
 
+from duvet.server.messages import unwrap_array
 from tests.cli.running import environment
 from tests.unit.specs.serving import LONGEST
 from tests.zygote import spawn
@@ -21,15 +25,17 @@ from tests.zygote import spawn
 HANDSHAKES = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN = "2026-07-28"
 VERSIONS = (*HANDSHAKES, MODERN)
+LISTS = "lists"
+"""What is heard when a list has changed."""
 
 Transport = AbstractAsyncContextManager[Any]
 
 
 def client_of(transport: Transport, version: str, **more: Any) -> Client:
-    """A client that speaks this version over a transport."""
+    """Make a client that speaks this version over a transport."""
     if version == MODERN:
         return Client(transport, mode=MODERN, **more)
-    return Client(_asking(transport, version), mode="legacy", **more)
+    return Client(_requesting(transport, version), mode="legacy", **more)
 
 
 @asynccontextmanager
@@ -46,7 +52,7 @@ async def over_stdio(command: str, folder: Path, *args: str, **environ: str) -> 
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async with told:
                 async for line in anyio.wrap_file(stdout):
-                    await told.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+                    await told.send(SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False)))
 
     async def write() -> None:
         async with asked:
@@ -73,13 +79,13 @@ async def over_stdio(command: str, folder: Path, *args: str, **environ: str) -> 
 
 
 @asynccontextmanager
-async def _asking(transport: Transport, version: str) -> AsyncIterator[Any]:
+async def _requesting(transport: Transport, version: str) -> AsyncIterator[Any]:
     async with transport as (reading, writing):
-        yield reading, _Asking(writing, version)
+        yield reading, _VersionWriter(writing, version)
 
 
-class _Asking:
-    """Writes what the client says, but for the version in its handshake: it always asks for the newest."""
+class _VersionWriter:
+    """Writes what the client says, but for the version in its handshake: the SDK always requests the newest."""
 
     def __init__(self, writing: Any, version: str) -> None:
         self._writing = writing
@@ -87,7 +93,7 @@ class _Asking:
 
     async def send(self, item: SessionMessage) -> None:
         message = item.message
-        if isinstance(message, JSONRPCRequest) and message.method == "initialize":
+        if isinstance(message, types.JSONRPCRequest) and message.method == "initialize":
             params = {**(message.params or {}), "protocolVersion": self._version}
             item = SessionMessage(message.model_copy(update={"params": params}), item.metadata)
         await self._writing.send(item)
@@ -98,7 +104,126 @@ class _Asking:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.aclose()
+
+
+class Get(types.Request[dict[str, Any], str]):
+    """`resources/get`, a method that the SDK's client does not have."""
+
+    method: str = "resources/get"
+    params: dict[str, Any]
+
+
+class ListBelow(types.Request[dict[str, Any], str]):
+    """`resources/list` with a path."""
+
+    method: str = "resources/list"
+    params: dict[str, Any]
+
+
+class Anything(RootModel[dict[str, Any]]):
+    """Any result."""
+
+
+async def got(client: Client, **params: str) -> Any:
+    """The result of `resources/get`, without what all results of an era contain."""
+    found = await client.session.send_request(Get(params=params), Anything)
+    own = {key: value for key, value in found.root.items() if key not in ("_meta", "resultType")}
+    return json.decode(json.encode(unwrap_array(own)))
+
+
+async def below(client: Client, path: str, **params: str) -> types.ListResourcesResult:
+    """The resources right below a path."""
+    return await client.session.send_request(ListBelow(params={"path": path, **params}), types.ListResourcesResult)
+
+
+async def everything(client: Client) -> list[types.Resource]:
+    """All resources, page by page."""
+    page = await client.list_resources()
+    found = [*page.resources]
+    while page.next_cursor is not None:
+        page = await client.list_resources(cursor=page.next_cursor)
+        found += page.resources
+    return found
+
+
+async def text(client: Client, uri: str) -> str:
+    """What is read at a URI."""
+    (contents,) = (await client.read_resource(uri)).contents
+    assert isinstance(contents, types.TextResourceContents)
+    assert (contents.uri, contents.mime_type) == (uri, "application/json")
+    return contents.text
+
+
+async def prompt_text(client: Client, name: str, arguments: dict[str, str] | None = None) -> str:
+    """The one message of a prompt."""
+    (message,) = (await client.get_prompt(name, arguments)).messages
+    assert isinstance(message.content, types.TextContent) and message.role == "user"
+    return message.content.text
+
+
+def blocks(answer: types.CallToolResult) -> list[str]:
+    """The texts that a tool has answered; it answers nothing else."""
+    found = [block.text for block in answer.content if isinstance(block, types.TextContent)]
+    assert len(found) == len(answer.content)
+    return found
+
+
+def value_of(answer: types.CallToolResult) -> Any:
+    """The JSON that a tool has answered."""
+    return json.decode(blocks(answer)[0])
+
+
+class Heard:
+    """What a client was notified of, in order."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._news = anyio.Event()
+
+    async def add(self, message: Any) -> None:
+        match message:
+            case types.ResourceUpdatedNotification():
+                self.all.append(message.params.uri)
+            case ResourceUpdated():
+                self.all.append(message.uri)
+            case types.ResourceListChangedNotification() | ResourcesListChanged():
+                self.all.append(LISTS)
+            case _:
+                raise AssertionError(message)
+        self._news.set()
+        self._news = anyio.Event()
+
+    async def until(self, *wanted: str) -> None:
+        """Wait until all of these have been heard since the last time, and forget them; nothing else may be heard."""
+        while not set(self.all).issuperset(wanted):
+            news = self._news
+            assert set(self.all) <= set(wanted)
+            await news.wait()
+        assert sorted(self.all) == sorted(wanted)
+        self.all.clear()
+
+    async def follow(self, subscription: Subscription) -> None:
+        async for event in subscription:
+            await self.add(event)
+
+
+@asynccontextmanager
+async def hearing(server: Any, mode: str, uris: Collection[str], *, lists: bool = True) -> AsyncIterator[Heard]:
+    """A client that subscribes to these resources and to lists, which no client with a handshake can refuse."""
+    heard = Heard()
+    if mode != MODERN:
+        async with Client(server, mode=mode, message_handler=heard.add) as client:
+            for uri in uris:
+                await client.subscribe_resource(uri)
+            yield heard
+        return
+    async with (
+        Client(server, mode=mode) as client,
+        client.listen(resource_subscriptions=list(uris), resources_list_changed=lists) as subscription,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(heard.follow, subscription)
+        yield heard
+        group.cancel_scope.cancel()

@@ -8,19 +8,12 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from duvet.server.live_project import LiveProject
-from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
-from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
-from tests.cli.made import make
+from tests.cli.made import KETTLE, make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.unit.server.clients import MODERN, VERSIONS
-from tests.unit.server.opened import opened
+from tests.unit.server.servers import server_of
 from tests.unit.server.wire import Wire
-
-INSTRUCTIONS = "Ask before you cite."
-PAGE_SIZE = 50
 
 
 @pytest.fixture
@@ -31,14 +24,14 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project with an RFC and Markdown, requirements in every state, and a few citations that are wrong."""
+    """A project with an RFC and Markdown, requirements in every state, and a few wrong citations."""
     return make(tmp_path / "tea", TEA_PROJECT)
 
 
-def server_of(folder: Path, page_size: int = PAGE_SIZE) -> DuvetServer:
-    """A server over the project in a folder."""
-    live = LiveProject(lambda: opened(folder), page_size)
-    return DuvetServer(ServerIdentity(), INSTRUCTIONS, live, ToolDispatcher(Registry(), live))
+@pytest.fixture
+def kettle(tmp_path: Path) -> Path:
+    """A project with one specification and one source file, without errors."""
+    return make(tmp_path / "kettle", KETTLE)
 
 
 @pytest.fixture
@@ -49,9 +42,15 @@ def server(project: Path) -> Iterator[DuvetServer]:
 
 
 @pytest.fixture(params=["legacy", MODERN])
-async def client(request: pytest.FixtureRequest, server: DuvetServer) -> AsyncIterator[Client]:
-    """A client in memory, of the era with a handshake and of the one without."""
-    async with Client(server, mode=request.param) as client:
+def mode(request: pytest.FixtureRequest) -> str:
+    """The era of the protocol with a handshake, and the one without."""
+    return str(request.param)
+
+
+@pytest.fixture
+async def client(mode: str, server: DuvetServer) -> AsyncIterator[Client]:
+    """A client in memory, of both eras."""
+    async with Client(server, mode=mode) as client:
         yield client
 
 
@@ -63,11 +62,11 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def wire(duvet_command: str, project: Path) -> Iterator[Callable[..., Wire]]:
-    """Starts `duvet mcp` in the project, to be spoken to in lines; whatever the test comes to, nothing is left running."""
+    """Start `duvet mcp` in the project, to be spoken to in lines, and kill it after the test."""
     started: list[Wire] = []
 
     def start(*args: str, **environ: str) -> Wire:
-        started.append(Wire(duvet_command, project, *args, words=("mcp",), **environ))
+        started.append(Wire(duvet_command, project, *args, **environ))
         return started[-1]
 
     yield start

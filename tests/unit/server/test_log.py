@@ -1,4 +1,4 @@
-"""What the server tells on standard error."""
+"""The log of the server on standard error."""
 
 from __future__ import annotations
 
@@ -39,24 +39,18 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and warnings.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
-    log = log_to(lines)
-    log.saw(CALL)
-    log.saw(FAILED)
+    log_to(lines).saw(CALL)
+    log_to(lines).saw(FAILED)
+    log_to(lines, as_json=True).saw(CALL)
     common = "face=mcp request=7 tool=search_requirements duration_ms=12.3"
-    assert lines == [
+    assert lines[:2] == [
         f'{TIME} INFO call {common} status=ok bytes_in=26 bytes_out=100 arguments="query=str(14)"',
         (
             f"{TIME} WARN call {common} status=error code=upstream_error reason=ValueError bytes_in=26 bytes_out=0 "
             'arguments="query=str(14)"'
         ),
     ]
-
-
-def test_a_call_is_an_object_in_a_line() -> None:
-    lines: list[str] = []
-    log_to(lines, as_json=True).saw(CALL)
-    (line,) = lines
-    assert json.loads(line) == {
+    assert json.loads(lines[2]) == {
         "time": TIME,
         "level": "info",
         "message": "call",
@@ -76,7 +70,7 @@ def test_a_call_is_an_object_in_a_line() -> None:
     [(EventLevel.DEBUG, "dwe"), (EventLevel.WARN, "we"), (EventLevel.ERROR, "e")],
     ids=lambda one: str(one),
 )
-def test_what_is_less_important_is_left_out(level: EventLevel, messages: str) -> None:
+def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: str) -> None:
     lines: list[str] = []
     log = log_to(lines, level)
     for one, word in ((EventLevel.DEBUG, "d"), (EventLevel.WARN, "w"), (EventLevel.ERROR, "e")):
@@ -89,7 +83,7 @@ def test_what_is_less_important_is_left_out(level: EventLevel, messages: str) ->
 ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])
-def test_a_long_line(as_json: bool, text: str) -> None:
+def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
     for size in (1, 30, 90, 900, 9000):
@@ -98,11 +92,8 @@ def test_a_long_line(as_json: bool, text: str) -> None:
     assert all("call" in line and "km-search" in line for line in lines)
 
 
-##= man/spec/service.md#operations
-##= type=test
-##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
-def test_nothing_begins_a_line(as_json: bool) -> None:
+def test_clients_cannot_begin_a_line(as_json: bool) -> None:
     lines: list[str] = []
     hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
     log_to(lines, as_json=as_json).tell(EventLevel.INFO, "call", request=hostile)
@@ -111,10 +102,7 @@ def test_nothing_begins_a_line(as_json: bool) -> None:
     line.encode()
 
 
-##= man/spec/service.md#operations
-##= type=test
-##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
-def test_arguments_are_summarised() -> None:
+def test_arguments_are_summarized() -> None:
     given: dict[str, object] = {
         "query": "secret",
         "limit": 5,
@@ -144,11 +132,7 @@ def told() -> Iterator[list[str]]:
         logger.setLevel(level)
 
 
-##= man/spec/mcp.md#errors
-##= type=test
-##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard error as one
-##% line without the text of the request.
-def test_a_line_without_what_was_sent(told: list[str]) -> None:
+def test_exceptions_are_logged_without_what_clients_have_sent(told: list[str]) -> None:
     try:
         raise ValueError("secret")
     except ValueError:

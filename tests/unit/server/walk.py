@@ -1,15 +1,16 @@
-"""A client goes through everything that a server has: each resource is read, each tool called, each prompt got."""
+"""A client goes through everything that a server has: it reads each resource, calls each tool and gets each prompt."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from mcp import Client
-from mcp_types import TextContent, TextResourceContents
-from msgspec import Struct
+from msgspec import Struct, json
 
-from tests.unit.server.plan import Plan
+from duvet.project.project import Project
+from tests.unit.server.clients import blocks, everything, prompt_text, text
 
 KEYS = {
     "specifications": {"id", "name", "url", "description"},
@@ -17,18 +18,59 @@ KEYS = {
     "requirements": {"identifier", "text", "status"},
     "citations": {"file_path", "line_number", "comment_text", "context_lines"},
 }
-"""What an object of each kind has, as the document of the resources says."""
+"""The keys of an object of each kind, as the document of the resources says."""
 ROWS = {
     "specifications": {"id", "name", "url", "description"},
     "sections": {"id", "title"},
     "requirements": {"identifier", "text"},
     "citations": {"id"},
 }
-"""What each of a collection has; below a path of its own, its `full_path` is not said again."""
+"""The keys of each entry of a collection; below a path of its own, an entry has no `full_path`."""
+
+
+class Plan(Struct, frozen=True):
+    """The arguments for each tool and each prompt."""
+
+    tools: Mapping[str, Mapping[str, Any]]
+    prompts: Mapping[str, Mapping[str, Any]]
+
+
+def plan_of(folder: Path) -> Plan:
+    """Make a plan about the first citation of a requirement in the code of a project."""
+    catalogue = Project(str(folder)).catalogue
+    citation = next(one for one in catalogue.citations if one.requirements and not one.path.endswith(".toml"))
+    requirement = catalogue.requirements[citation.requirements[0]]
+    id, target = requirement.id[:12], catalogue.target_of(requirement)
+    comment = f"//= {target}\n//# {requirement.text}"
+    return Plan(
+        tools={
+            "validate_citation": {"citation": comment},
+            "search_requirements": {"query": requirement.text.split()[1]},
+            "get_requirement_status": {"req_identifier": id},
+            "list_uncited_requirements": {},
+            "list_invalid_citations": {},
+            "get_citation_context": {"citation_id": citation.id, "context_lines": 2},
+            "resolve_spec_id": {"url": target.partition("#")[0]},
+            "get_prioritized_requirements": {},
+            "validate_citations": {"citations": [comment, "//= nowhere.md#milk"]},
+            "get_requirement": {"reference": id},
+            "get_section": {"reference": target},
+            "suggest_citation": {"requirement": catalogue.full_path_of(requirement), "file": citation.path},
+            "coverage_summary": {},
+        },
+        prompts={
+            "system": {},
+            "implement_requirement": {"requirement": id},
+            "write_test": {"requirement": id},
+            "review_citations": {},
+            "triage_uncited": {},
+            "explain_section": {"section": target},
+        },
+    )
 
 
 class Walked(Struct):
-    """What there was."""
+    """What a client has found."""
 
     objects: dict[str, Any] = {}
     collections: dict[str, list[Any]] = {}
@@ -37,63 +79,29 @@ class Walked(Struct):
 
 
 async def walk(client: Client, plan: Plan) -> Walked:
-    """Go everywhere once, and look at the shape of what is there."""
+    """Read, call and get everything once, and check its shape."""
     walked = Walked()
-    for uri in await _uris(client):
-        value = await read(client, uri)
-        kind = _kind(uri)
+    uris = [one.uri for one in await everything(client)]
+    assert len(uris) == len(set(uris))
+    for uri in uris:
+        value = json.decode(await text(client, uri))
+        # Every second part of a path names a collection.
+        kind = uri.removeprefix("duvet:///").split("/")[:8:2][-1]
         if isinstance(value, list):
-            _check_rows(uri, kind, value)
+            is_virtual = uri.count("/") == 3 and kind in ("requirements", "citations")
+            expected = ROWS[kind] | ({"full_path"} if is_virtual else set())
+            assert all(set(row) == expected for row in value), (uri, value[:1])
             walked.collections[uri] = value
         else:
             assert set(value) == KEYS[kind], (uri, value)
             walked.objects[uri] = value
-    await _use(client, plan, walked)
-    return walked
-
-
-async def read(client: Client, uri: str) -> Any:
-    """The JSON of a resource."""
-    (contents,) = (await client.read_resource(uri)).contents
-    assert isinstance(contents, TextResourceContents) and contents.mime_type == "application/json"
-    return json.loads(contents.text)
-
-
-async def _uris(client: Client) -> list[str]:
-    found: list[str] = []
-    cursor = None
-    while True:
-        page = await client.list_resources(cursor=cursor)
-        found += [one.uri for one in page.resources]
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    assert len(found) == len(set(found))
-    return found
-
-
-def _kind(uri: str) -> str:
-    """Every second part of a path names a collection."""
-    return uri.removeprefix("duvet:///").split("/")[:8:2][-1]
-
-
-def _check_rows(uri: str, kind: str, rows: list[Any]) -> None:
-    is_virtual = uri.count("/") == 3 and kind in ("requirements", "citations")
-    expected = ROWS[kind] | ({"full_path"} if is_virtual else set())
-    assert all(set(row) == expected for row in rows), (uri, rows[:1])
-
-
-async def _use(client: Client, plan: Plan, walked: Walked) -> None:
     for tool in (await client.list_tools()).tools:
-        # The client holds the answer against the schema of the tool itself.
+        # The client checks the answer against the schema of the tool itself.
         answer = await client.call_tool(tool.name, dict(plan.tools[tool.name]))
-        block = answer.content[0]
-        assert isinstance(block, TextContent) and not answer.is_error, (tool.name, answer)
-        said, structured = json.loads(block.text), answer.structured_content
-        assert structured is not None
+        assert not answer.is_error and answer.structured_content is not None, (tool.name, answer)
+        said, structured = json.decode(blocks(answer)[0]), answer.structured_content
         assert said == (structured["result"] if isinstance(said, list) else structured)
         walked.answers[tool.name] = structured
     for prompt in (await client.list_prompts()).prompts:
-        (message,) = (await client.get_prompt(prompt.name, dict(plan.prompts[prompt.name]))).messages
-        assert isinstance(message.content, TextContent)
-        walked.prompts[prompt.name] = message.content.text
+        walked.prompts[prompt.name] = await prompt_text(client, prompt.name, dict(plan.prompts[prompt.name]))
+    return walked

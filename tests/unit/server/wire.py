@@ -37,15 +37,15 @@ def enveloped(params: Message | None = None, version: str = MODERN) -> Message:
 
 
 class Wire:
-    """The process, whose arguments follow `mcp`, or other words, unless that is among them. Whoever starts one ends it."""
+    """`duvet mcp`, or another command that serves. Whoever starts one ends it."""
 
-    def __init__(
-        self, command: str, folder: Path, *args: str, words: tuple[str, ...] = ("mcp",), **environ: str
-    ) -> None:
+    def __init__(self, command: str, folder: Path, *args: str, **environ: str) -> None:
+        """`mcp` is the first argument unless it is a later one."""
+        serves = "mcp" in args or command.endswith("-mcp")
         # A file, not a pipe: nobody reads it until the end, and it must not be what stops the process.
         self._told = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `kill`
         self.process = spawn(
-            [command, *([] if "mcp" in args else words), *args],
+            [command, *([] if serves else ["mcp"]), *args],
             cwd=folder,
             env=environment(**environ),
             stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`duvet mcp --http` as a process."""
+"""`duvet mcp --http` as a process, and clients of it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,37 @@ import select
 import signal
 import subprocess
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+import httpx2
 
 from tests.cli.running import environment
-from tests.unit.server.http.serving import LONGEST, Where
+from tests.unit.server.http.serving import API, LONGEST, MODERN_HEADERS, Where, json_of
+from tests.unit.server.wire import enveloped, request
 from tests.zygote import spawn
 
 _SERVING = re.compile(r"duvet mcp: serving http://(?P<host>\S+):(?P<port>\d+)/mcp\n")
+
+
+class HttpClient(httpx2.Client):
+    """Calls tools by plain HTTP and by MCP."""
+
+    def post_tool(self, tool: str, /, **given: Any) -> tuple[int, Any]:
+        """Call a tool by plain HTTP: the status, and the result or the error."""
+        answer = self.post(API, content=json_of({"tool": tool, "input": given}))
+        found = answer.json()
+        return answer.status_code, found["result"] if answer.status_code == 200 else found
+
+    def call(self, tool: str, /, **given: Any) -> Any:
+        """Call a tool by MCP, in the era without a handshake."""
+        message = request("tools/call", enveloped({"name": tool, "arguments": given}))
+        headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": tool}
+        return self.post("/mcp", content=json_of(message), headers=headers).json()
+
+    @property
+    def listed(self) -> dict[str, Any]:
+        """The tools that plain HTTP lists, by name."""
+        return {tool["name"]: tool for tool in self.get(API).json()["tools"]}
 
 
 class Command:
@@ -30,7 +54,9 @@ class Command:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.first = self._line()
+        assert self.process.stderr is not None
+        assert select.select([self.process.stderr], [], [], LONGEST)[0]
+        self.first = str(self.process.stderr.readline())
 
     @property
     def where(self) -> Where:
@@ -43,16 +69,17 @@ class Command:
     def url(self) -> str:
         return self.first.split()[-1]
 
+    def client(self, token: str = "") -> HttpClient:
+        """A client that shows a token, if there is one."""
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        host, port = self.where
+        return HttpClient(base_url=f"http://{host}:{port}", headers=headers, timeout=60, trust_env=False)
+
     def end(self, how: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         """Its exit code after a signal, and what it has printed beside its first line."""
         self.process.send_signal(how)
         out, err = self.process.communicate(timeout=LONGEST)
         return self.process.returncode, out, err
-
-    def _line(self) -> str:
-        assert self.process.stderr is not None
-        assert select.select([self.process.stderr], [], [], LONGEST)[0]
-        return str(self.process.stderr.readline())
 
     def __enter__(self) -> Self:
         return self

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
-from tests.unit.server.conftest import server_of
-from tests.unit.server.http.made import Waiting, server_with
+from tests.unit.server.http.serving import connected
+from tests.unit.server.http.waiting import Waiting, waiting_server
+from tests.unit.server.servers import live_of
 
 
 @pytest.fixture
 def live(project: Path) -> LiveProject:
-    return server_of(project).live
+    return live_of(project)
 
 
 @pytest.fixture
 def waiting() -> Waiting:
-    """What tests decide when it answers."""
+    """Methods and a tool that answer when a test allows it."""
     return Waiting()
 
 
 @pytest.fixture
 def server(live: LiveProject, waiting: Waiting) -> DuvetServer:
-    """The product with methods of the tests."""
-    return server_with(live, waiting)
+    return waiting_server(live, waiting)
+
+
+@pytest.fixture
+async def http(server: DuvetServer) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the server, which has no tokens and the default limits."""
+    async with connected(server) as client:
+        yield client

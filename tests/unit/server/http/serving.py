@@ -1,4 +1,4 @@
-"""The server over HTTP in the process of the tests, behind a real socket."""
+"""The server over HTTP in the process of the tests, behind a real socket, and clients of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 import httpx2
-import mcp_types as types
+from prometheus_client.parser import text_string_to_metric_families
 
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
 from duvet.server.http.guards import AllowedHosts, HttpLimits
@@ -24,34 +24,33 @@ from tests.unit.server.wire import enveloped, hello, request
 
 LONGEST = 30
 HOST = "127.0.0.1"
+ELSEWHERE = "127.0.0.2"
+"""The address of another client."""
+API = "/api/mcp"
 READER, ADMIN = "reader-token", "admin-token"
-BOTH = read_tokens({"DUVET_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN})
+TOKENS = {"KM_READER_TOKEN": READER, "KM_ADMIN_TOKEN": ADMIN}
+BOTH = read_tokens(TOKENS)
 Where = tuple[str, int]
 NOBODY, USUAL = AccessTokens(), HttpLimits()
 MEDIA = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
-HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
-"""How a request begins that is written by hand."""
 MODERN_HEADERS = {**MEDIA, "mcp-protocol-version": MODERN}
+HEAD = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: */*\r\n"
+"""The beginning of a request that is written by hand."""
 
 
-SILENT = ServerLog(lambda line: None)
-
-
-def accounts(log: ServerLog = SILENT) -> Telemetry:
-    """What nobody looks at, but for a log."""
-    return Telemetry(log, ServerMetrics("0"))
+def telemetry() -> Telemetry:
+    return Telemetry(ServerLog(lambda line: None), ServerMetrics("0"))
 
 
 @asynccontextmanager
 async def running(
-    server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL, log: ServerLog = SILENT
+    server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
 ) -> AsyncIterator[tuple[Where, HttpServer]]:
-    """Serves at a free port of loopback until the test is over, or tells it to end."""
+    """Serve at a free port of loopback until the test is over, or ends the server."""
     listening = socket.create_server((HOST, 0), backlog=1024)
     begun = anyio.Event()
-    found = HttpServer(
-        HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), accounts(log), limits), limits, begun.set
-    )
+    app = HttpApplication(server, TrustSettings(AllowedHosts(HOST), tokens), telemetry(), limits)
+    found = HttpServer(app, limits, begun.set)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(found.serve, [listening])
         try:
@@ -63,26 +62,31 @@ async def running(
 
 
 @asynccontextmanager
-async def serving(
-    server: DuvetServer, *, tokens: AccessTokens = NOBODY, limits: HttpLimits = USUAL
-) -> AsyncIterator[Where]:
-    """The host and the port of the same."""
-    async with running(server, tokens=tokens, limits=limits) as (where, _):
+async def serving(server: DuvetServer, **options: Any) -> AsyncIterator[Where]:
+    """Serve, and yield the host and the port."""
+    async with running(server, **options) as (where, _):
         yield where
 
 
 @asynccontextmanager
 async def asking(where: Where, token: str = "", at: str = HOST) -> AsyncIterator[httpx2.AsyncClient]:
-    """A client of HTTP at an address that shows a token, if there is one."""
+    """A client of HTTP at an address, which shows a token if it has one."""
     transport = httpx2.AsyncHTTPTransport(local_address=at, trust_env=False)
     headers = {"authorization": f"Bearer {token}"} if token else {}
     url = f"http://{where[0]}:{where[1]}"
-    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=LONGEST, transport=transport) as client:
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=2 * LONGEST, transport=transport) as client:
+        yield client
+
+
+@asynccontextmanager
+async def connected(server: DuvetServer, token: str = "", **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of a server that serves no longer than the client asks."""
+    async with serving(server, **options) as where, asking(where, token) as client:
         yield client
 
 
 async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict[str, str]:
-    """A handshake; the headers of what follows in its session."""
+    """Shake hands, and return the headers of what follows in the session."""
     answer = await client.post("/mcp", json=hello(version), headers=MEDIA)
     assert answer.status_code == 200, answer.text
     headers = {**MEDIA, "mcp-session-id": answer.headers["mcp-session-id"]}
@@ -91,33 +95,60 @@ async def greet(client: httpx2.AsyncClient, version: str = "2025-11-25") -> dict
     return headers
 
 
-async def call(client: httpx2.AsyncClient, name: str, arguments: Mapping[str, Any], **headers: str) -> httpx2.Response:
-    """A call of a tool in the era without a handshake."""
+def json_of(message: object) -> bytes:
+    """A body in UTF-8, which is shorter than escapes; halves of characters have no UTF-8."""
+    try:
+        return json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(message).encode()
+
+
+async def call(client: httpx2.AsyncClient, name: str, arguments: Mapping[str, Any]) -> httpx2.Response:
+    """Call a tool by MCP, in the era without a handshake."""
     message = request("tools/call", enveloped({"name": name, "arguments": arguments}))
-    more = {"mcp-method": "tools/call", "mcp-name": name}
-    return await client.post("/mcp", json=message, headers={**MODERN_HEADERS, **more, **headers})
+    headers = {**MODERN_HEADERS, "mcp-method": "tools/call", "mcp-name": name}
+    return await client.post("/mcp", content=json_of(message), headers=headers)
 
 
-def answer_in(text: str) -> Any:
-    """The message in a stream of events that holds one."""
-    (line,) = [line for line in text.splitlines() if line.startswith("data: ")]
-    return json.loads(line.removeprefix("data: "))
+async def post(client: httpx2.AsyncClient, tool: str, /, **given: Any) -> tuple[int, Any]:
+    """Call a tool by plain HTTP: the status, and the result or the error."""
+    answer = await client.post(API, content=json_of({"tool": tool, "input": given}))
+    found = answer.json()
+    return answer.status_code, found["result"] if answer.status_code == 200 else found
 
 
-def value_of(result: types.CallToolResult) -> Any:
-    """What a tool has answered."""
-    block = result.content[0]
-    assert isinstance(block, types.TextContent)
-    return json.loads(block.text)
+async def tools_of(client: httpx2.AsyncClient) -> dict[str, Any]:
+    """The tools that plain HTTP lists, by name."""
+    return {tool["name"]: tool for tool in (await client.get(API)).json()["tools"]}
+
+
+def messages_in(text: str) -> list[Any]:
+    """The messages in a stream of events."""
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
 
 
 def error_of(code: str, message: str, hint: str = "") -> dict[str, Any]:
-    """What a request is refused with."""
+    """The error of a request or a tool."""
     return {"status": "error", "error": {"code": code, "message": message, "hint": hint}}
 
 
+def refused(code: str, message: str, hint: str = "") -> dict[str, str]:
+    """The error of plain HTTP."""
+    return {"status": "error", "error": message, "code": code, "hint": hint}
+
+
+def samples(text: str, name: str) -> dict[tuple[str, ...], float]:
+    """The values of a metric by its labels, in the order of their names."""
+    return {
+        tuple(value for _, value in sorted(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
 async def exchange(where: Where, *parts: bytes) -> bytes:
-    """What comes back until the server closes the connection, after these parts were sent."""
+    """Send these parts, and return what comes back until the server closes the connection."""
     with anyio.fail_after(LONGEST):
         async with await anyio.connect_tcp(*where) as stream:
             for part in parts:

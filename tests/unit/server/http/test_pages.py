@@ -1,4 +1,4 @@
-"""Pages over the server as they are on disk now, on every face, and to whom their pack is shown."""
+"""The tools of pages by `/api/mcp`, criterion by criterion of their document, and how fresh their answers are."""
 
 from __future__ import annotations
 
@@ -8,26 +8,281 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
 
-from duvet.server.live_project import LiveProject
-from duvet.server.messages import ServerIdentity
-from duvet.server.protocol.server import DuvetServer
+from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelResponse, NoModelError, ResolvedModel
 from duvet.server.staleness import ChangeDetector
-from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import choose_packs
-from duvet.tools.plugins import PluginPacks
 from tests.cli.made import make
-from tests.cli.running import run
 from tests.unit.knowledge.pages.made import TRACE
-from tests.unit.server.http.command import Command
-from tests.unit.server.http.nexus import API, FIVE, NOTES, nexus, post
-from tests.unit.server.http.serving import MODERN_HEADERS, asking, call, serving
-from tests.unit.server.opened import opened
-from tests.unit.server.wire import enveloped, request
+from tests.unit.server.http.pages import (
+    ALPHA,
+    BETA,
+    DELTA,
+    FIVE,
+    GAMMA,
+    NOTES,
+    dated,
+    default_tools,
+    pages_client,
+)
+from tests.unit.server.http.serving import API, connected, post, refused
+from tests.unit.server.servers import live_of, server_of
 from tests.unit.watching.edits import create, delete, move, save_by_rename
 
 pytestmark = pytest.mark.anyio
+
+NOT_FOUND = refused("not_found", "Page 'alpah' not found", "did you mean alpha?")
+FAR = refused("not_found", "Page '../../etc/passwd' not found", "the list of pages has all slugs")
+BREWING = {
+    "full_path": "/specifications/spec/sections/brewing/requirements/38574ef4fa26",
+    "identifier": "38574ef4fa26",
+    "target": "docs/spec.md#brewing",
+    "text": "Tea MUST be hot.",
+    "status": "needs tests",
+    "citations": [{"file_path": "src/tea.rs", "line_number": 1, "type": "citation"}],
+}
+MILK = {
+    "full_path": "/specifications/spec/sections/brewing/requirements/f57473c2f832",
+    "identifier": "f57473c2f832",
+    "target": "docs/spec.md#brewing",
+    "text": "Milk MAY be added.",
+    "status": "not started",
+    "citations": [],
+}
+
+
+def page_of(slug: str, content: str, outlinks: list[str], backlinks: list[str], **more: Any) -> dict[str, Any]:
+    links = {"outlinks": outlinks, "backlinks": backlinks}
+    return {"slug": slug, "title": slug.title(), "content": content, **links, **more}
+
+
+def graph_of(nodes: list[tuple[str, str, int]], *edges: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "nodes": [{"id": id, "title": title, "connections": count} for id, title, count in nodes],
+        "edges": [{"source": source, "target": target} for source, target in edges],
+    }
+
+
+NODES = [("alpha", "Alpha", 2), ("beta", "Beta", 2), ("gamma", "Gamma", 2)]
+CONNECTIONS = {
+    "slug": "alpha",
+    "outlinks": ["beta", "gamma", "missing"],
+    "backlinks": ["beta"],
+    "localGraph": graph_of(NODES, ("beta", "alpha"), ("alpha", "gamma"), ("beta", "gamma")),
+}
+CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    "2.1 2.2": (
+        "list_pages",
+        {},
+        [{"slug": name, "title": name.title()} for name in ("delta", "beta", "gamma", "alpha")],
+    ),
+    "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
+    "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
+    ##% argument.
+    "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
+    "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
+    "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"])),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
+    "3.4": (
+        "get_page",
+        {"slug": "gamma"},
+        page_of("gamma", GAMMA, [], ["beta", "alpha"], requirements=[BREWING, MILK]),
+    ),
+    "4.1": (
+        "search",
+        {"query": "KETTLE"},
+        [{"slug": "alpha", "title": "Alpha", "excerpt": "..." + ALPHA[ALPHA.index("kettle") - 50 :]}],
+    ),
+    "4.4": ("search", {"query": "nothing like it"}, []),
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
+    "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
+    "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
+}
+
+
+@pytest.mark.parametrize("case", CRITERIA)
+async def test_criteria_of_tools(tmp_path: Path, case: str) -> None:
+    tool, given, expected = CRITERIA[case]
+    async with pages_client(tmp_path) as client:
+        assert await post(client, tool, **given) == (404 if expected in (NOT_FOUND, FAR) else 200, expected)
+        if case == "3.4":
+            connections = (await post(client, "get_connections", **given))[1]
+            assert connections["requirements"] == expected["requirements"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"), [("get_page", "slug"), ("search", "query"), ("ask", "question"), ("get_connections", "slug")]
+)
+async def test_criterion_7_3_required_arguments(tmp_path: Path, tool: str, name: str) -> None:
+    async with pages_client(tmp_path) as client:
+        for given in ({}, {name: ""}, {name: " \n"}, {name: None}, {"other": 1}):
+            status, found = await post(client, tool, **given)
+            assert (status, found["error"]) == (400, f"Missing required parameter: {name}")
+        status, found = await post(client, tool, **{name: 5})
+        assert (status, found["error"]) == (400, f"{name}: expected str, got int")
+
+
+@pytest.mark.parametrize(
+    ("files", "tool", "given", "expected"),
+    [
+        pytest.param({}, "list_pages", {}, [], id="2.3"),
+        pytest.param(
+            {"docs/a.md": "---\ntitle: On tea\n---\nx\n", "docs/b.md": "# Cups\n\nFor tea.\n"},
+            "search",
+            {"query": "tea"},
+            [
+                {"slug": "a", "title": "On tea", "excerpt": "x\n"},
+                {"slug": "b", "title": "Cups", "excerpt": "# Cups\n\nFor tea.\n"},
+            ],
+            id="4.2",
+        ),
+        pytest.param({f"docs/{number}.md": "tea" for number in range(30)}, "search", {"query": "tea"}, 20, id="4.3"),
+        pytest.param({f"docs/{number:03}.md": "" for number in range(120)}, "list_pages", {}, 120, id="all pages"),
+    ],
+)
+async def test_criteria_of_lists(
+    tmp_path: Path, files: dict[str, str], tool: str, given: dict[str, Any], expected: Any
+) -> None:
+    async with pages_client(tmp_path, files) as client:
+        status, found = await post(client, tool, **given)
+        assert (status, len(found) if isinstance(expected, int) else found) == (200, expected)
+        if expected == 120:
+            answer = (await client.post(API, json={"tool": tool, "input": {"limit": 7}})).json()
+            assert (len(answer["result"]), answer["total"], bool(answer["next_cursor"])) == (7, 120, True)
+
+
+async def test_criterion_6_2_the_graph_ends_at_the_neighbors(tmp_path: Path) -> None:
+    files = {
+        "docs/a.md": dated(4, "[[b]] [[a]]"),
+        "docs/b.md": dated(3, "[[c]]"),
+        "docs/c.md": dated(2, "[[a]] [[d]]"),
+        "docs/d.md": dated(1, "# The last"),
+    }
+    async with pages_client(tmp_path, files) as client:
+        around_a, around_d = [(await post(client, "get_connections", slug=slug))[1]["localGraph"] for slug in "ad"]
+    assert around_a == graph_of([("a", "a", 2), ("b", "b", 2), ("c", "c", 3)], ("a", "b"), ("c", "a"), ("b", "c"))
+    assert around_d == graph_of([("d", "The last", 1), ("c", "c", 3)], ("c", "d"))
+
+
+@pytest.mark.parametrize("files", [NOTES, {}], ids=["with pages", "without"])
+async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) -> None:
+    async with pages_client(tmp_path, files) as client:
+        answer = await client.get(API)
+        assert (await post(client, "get_connections", slug="alpah"))[0] == 404
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert set(answer.json()) == {"name", "version", "description", "tools"}
+    tools = {tool["name"]: tool for tool in answer.json()["tools"]}
+    assert "coverage_summary" in tools and all(tool["description"] for tool in tools.values())
+    required = [tools[name]["inputSchema"]["required"] for name in FIVE]
+    assert required == [[], ["slug"], ["query"], ["question"], ["slug"]]
+    assert tools["get_connections"]["inputSchema"] == {
+        "type": "object",
+        "properties": {"slug": {"type": "string", "description": "The slug of a page, as list_pages has it"}},
+        "required": ["slug"],
+    }
+
+
+async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
+    async with pages_client(tmp_path) as client:
+        answer = (await client.post(API, json={"tool": "search", "input": {"query": "alone"}})).json()
+    assert answer == {"status": "ok", "result": [{"slug": "delta", "title": "Delta", "excerpt": DELTA}], "total": 1}
+
+
+class FakeRouter:
+    """Answers what a test wants, or fails, and keeps what it was asked."""
+
+    def __init__(self, text: str = "", failure: Exception | None = None) -> None:
+        self.text = text
+        self.failure = failure
+        self.asked: list[ModelRequest] = []
+
+    def pick(self, request: ModelRequest) -> ResolvedModel:
+        if isinstance(self.failure, NoModelError):
+            raise self.failure
+        return ResolvedModel("one", "small", "a test")
+
+    async def invoke(self, request: ModelRequest, resolved: ResolvedModel | None = None) -> ModelResponse:
+        self.asked.append(request)
+        if self.failure:
+            raise self.failure
+        return ModelResponse(self.text, "one", "small")
+
+
+BOILS = "When does the kettle boil?"
+
+
+async def test_criterion_5_1_an_answer_has_its_sources(tmp_path: Path) -> None:
+    router = FakeRouter("It boils [1].")
+    async with pages_client(tmp_path, router=router) as client:
+        found = await post(client, "ask", question=BOILS)
+    assert found == (200, {"answer": "It boils [1].", "sources": [{"slug": "alpha", "title": "Alpha"}]})
+    (asked,) = router.asked
+    assert "The kettle boils." in asked.prompt and asked.task == "ask"
+
+
+NO_MODEL = refused("upstream_error", "AI search is not available", NoModelError().hint)
+UNAVAILABLE = ModelError(ModelFault.UNAVAILABLE, "one does not answer")
+
+
+@pytest.mark.parametrize(
+    ("router", "status", "error"),
+    [
+        pytest.param(None, 503, NO_MODEL, id="5.2 no router"),
+        pytest.param(FakeRouter(failure=NoModelError()), 503, NO_MODEL, id="5.2 no model"),
+        pytest.param(
+            FakeRouter(failure=UNAVAILABLE), 503, refused("upstream_error", "one does not answer"), id="unavailable"
+        ),
+        pytest.param(
+            FakeRouter(failure=RuntimeError("secret of /etc/passwd")),
+            500,
+            refused("upstream_error", "Internal server error"),
+            id="7.4",
+        ),
+    ],
+)
+async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
+    ##% calling one when it finds no page.
+    async with pages_client(tmp_path, router=router) as client:
+        assert await post(client, "ask", question=BOILS) == (status, error)
+        if error is NO_MODEL:
+            assert await post(client, "ask", question="nothing like it") == (status, error)
+
+
+async def test_criterion_5_3_the_sources_are_the_pages_that_the_model_got(tmp_path: Path) -> None:
+    files = {f"docs/{number}.md": f"# Tea {number}\n\nWarm the pot.\n" for number in range(7)}
+    router = FakeRouter("Warm it [1][2].")
+    async with pages_client(tmp_path, files, router=router) as client:
+        sources = (await post(client, "ask", question="How is tea made in a warm pot?"))[1]["sources"]
+    lines = [line for line in router.asked[0].prompt.splitlines() if "] page: " in line]
+    assert len(sources) == 5
+    assert [row["title"] for row in sources] == [line.partition("page: ")[2] for line in lines]
+
+
+async def test_criterion_5_4_no_model_is_asked_without_pages(tmp_path: Path) -> None:
+    router = FakeRouter("never")
+    nothing = {"answer": "No relevant information found in the knowledge base.", "sources": []}
+    async with pages_client(tmp_path, router=router) as client:
+        assert await post(client, "ask", question="What about airplanes?") == (200, nothing)
+    async with pages_client(tmp_path / "empty", {}, router=router) as client:
+        assert await post(client, "ask", question=BOILS) == (200, nothing)
+    assert router.asked == []
+
+
+CONFIG = TRACE[".duvet/config.toml"]
 EDITS: dict[str, Callable[[Path], object]] = {
     "a page is edited": save_by_rename("docs/delta.md", "# Other\n\n[[alpha]] [[fresh]]\n"),
     "a page is new": create("docs/new.md", "[[delta]]"),
@@ -37,43 +292,35 @@ EDITS: dict[str, Callable[[Path], object]] = {
     "the first date": save_by_rename("docs/alpha.md", "---\ncreated: 2027-01-01\n---\n"),
     "the code that cites": save_by_rename("src/tea.rs", "\n" + TRACE["src/tea.rs"]),
     "the specification": save_by_rename("docs/spec.md", TRACE["docs/spec.md"].replace("Milk", "Honey")),
-    "the configuration": save_by_rename(
-        ".duvet/config.toml", TRACE[".duvet/config.toml"] + "[[pages]]\npattern = 'docs/a*.md'\n"
-    ),
+    "the configuration": save_by_rename(".duvet/config.toml", CONFIG + "[[pages]]\npattern = 'docs/a*.md'\n"),
 }
 
 
-async def said_by(client: Any) -> list[Any]:
+async def ask_everything(client: httpx2.AsyncClient) -> list[Any]:
     status, pages = await post(client, "list_pages")
     found = [status, pages, (await post(client, "search", query="a"))[1]]
     for page in pages:
-        found.append(await post(client, "get_page", slug=page["slug"]))
-        found.append(await post(client, "get_connections", slug=page["slug"]))
+        for tool in ("get_page", "get_connections"):
+            found.append(await post(client, tool, slug=page["slug"]))
     return found
 
 
-@pytest.mark.parametrize("tells", [True, False], ids=["told", "not told"])
+@pytest.mark.parametrize("notified", [True, False], ids=["notified", "not notified"])
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Path], object], tells: bool) -> None:
+async def test_an_edit_is_in_the_next_answer(tmp_path: Path, edit: Callable[[Path], object], notified: bool) -> None:
     folder = make(tmp_path / "tea", {**TRACE, **NOTES})
-    live = LiveProject(lambda: opened(folder), 50, detector=None if tells else ChangeDetector(None))
-    desk = ToolDispatcher(choose_packs(("trace",), {}, PluginPacks()).registry, live)
-    try:
-        async with serving(DuvetServer(ServerIdentity(), "", live, desk)) as where, asking(where) as client:
-            before = await said_by(client)
-            edit(folder)
-            after = await said_by(client)
-            again = LiveProject(lambda: opened(folder), 50)
-            fresh = DuvetServer(ServerIdentity(), "", again, ToolDispatcher(desk.registry, again))
-            async with serving(fresh) as elsewhere, asking(elsewhere) as other:
-                assert after == await said_by(other) != before
-            again.close()
-    finally:
-        live.close()
+    live = live_of(folder, detector=None if notified else ChangeDetector(None))
+    async with connected(server_of(live, default_tools())) as client:
+        before = await ask_everything(client)
+        edit(folder)
+        after = await ask_everything(client)
+    live.close()
+    async with connected(server_of(folder, default_tools())) as client:
+        assert after == await ask_everything(client) != before
 
 
-async def test_many_ask_at_once_for_pages_that_are_not_read_yet(tmp_path: Path) -> None:
-    async with nexus(tmp_path, {f"docs/{number}.md": f"[[{number + 1}]]" for number in range(300)}) as client:
+async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -> None:
+    async with pages_client(tmp_path, {f"docs/{number}.md": f"[[{number + 1}]]" for number in range(300)}) as client:
         answers: list[Any] = []
 
         async def ask(number: int) -> None:
@@ -85,99 +332,31 @@ async def test_many_ask_at_once_for_pages_that_are_not_read_yet(tmp_path: Path) 
     assert answers == [200] * 20
 
 
-CONFIG = {
-    "workflows": {
-        "look": {
-            "description": "Looks at a page.",
-            "steps": [{"id": "page", "tool": "get_page", "params": {"slug": "delta"}}],
-            "outputs": {"page": "${steps.page.result}"},
-        }
-    }
-}
-
-
-async def test_the_same_on_every_face(duvet_command: str, tmp_path: Path) -> None:
-    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(CONFIG)})
-    with Command(duvet_command, folder) as command:
-        async with asking(command.where) as client:
-            status, page = await post(client, "get_page", slug="delta")
-            told = (await call(client, "get_page", {"slug": "delta"})).json()["result"]
-            listed = (await call(client, "list_pages", {})).json()["result"]["structuredContent"]
-    assert status == 200 and page["title"] == "Delta"
-    assert told["structuredContent"] == page == json.loads(told["content"][0]["text"])
-    assert [row["slug"] for row in listed["result"]] == ["delta", "beta", "gamma", "alpha"]
-    assert json.loads(run(duvet_command, folder, "call", "get_page", "--slug", "delta").out) == page
-    ran = json.loads(run(duvet_command, folder, "call", "workflow.look").out)
-    assert ran["outputs"] == {"page": page}
-
-
-async def shown_to(command: Command) -> tuple[set[str], set[str]]:
-    """The tools of pages that clients of the protocol are shown, and those of plain HTTP."""
-    async with asking(command.where) as client:
-        listing = request("tools/list", enveloped({}))
-        answer = await client.post("/mcp", json=listing, headers={**MODERN_HEADERS, "mcp-method": "tools/list"})
-        tools = answer.json()["result"]["tools"]
-        manifest = (await client.get(API)).json()["tools"]
-    return {tool["name"] for tool in tools} & {*FIVE}, {tool["name"] for tool in manifest} & {*FIVE}
-
-
-async def test_the_pack_is_shown_where_there_are_pages(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/pages.md#tools
-    ##= type=test
-    ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
-    ##% always on `/api/mcp`.
-    folder = make(tmp_path / "tea", TRACE)
-    with Command(duvet_command, folder) as command:
-        assert await shown_to(command) == (set(), {*FIVE})
-        make(folder, {"docs/a.md": "# A\n"})
-        assert await shown_to(command) == ({*FIVE}, {*FIVE})
-        (folder / "docs/a.md").unlink()
-        assert await shown_to(command) == (set(), {*FIVE})
-    with Command(duvet_command, folder, "--pack", "pages") as command:
-        assert await shown_to(command) == ({*FIVE}, {*FIVE})
-
-
-@pytest.mark.parametrize(
-    ("config", "shown", "called"),
-    [
-        ({"toolPacks": {"pages": {"enabled": False}}}, set(), {*FIVE}),
-        ({"toolPacks": {"pages": {"tools": {"ask": False}}}}, {*FIVE} - {"ask"}, {*FIVE} - {"ask"}),
-        ({"pages": [{"pattern": "nothing/*.md"}]}, set(), {*FIVE}),
-    ],
-    ids=["switched off", "a tool is switched off", "the service names others"],
-)
-async def test_the_configuration_decides(
-    duvet_command: str, tmp_path: Path, config: object, shown: set[str], called: set[str]
-) -> None:
-    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
-    with Command(duvet_command, folder) as command:
-        assert await shown_to(command) == (shown, called)
-
-
-async def test_a_page_that_is_too_long_for_one_answer(tmp_path: Path) -> None:
+async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
     ##= type=test
     ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
     ##% and say where the rest begins.
     text = '"\u00e9\n' * 5_000_000
     files = {"docs/a.md": text, "docs/hub.md": "".join(f"[[{number:0300}]]\n" for number in range(10_000))}
-    async with nexus(tmp_path, files) as client:
-        answer = await client.post(API, json={"tool": "get_page", "input": {"slug": "a"}})
-        rest = await client.post(API, json={"tool": "get_page", "input": {"slug": "a", "offset": 1_999_999}})
-        asked = await client.post(
-            API, json={"tool": "get_page", "input": {"slug": "a", "offset": 1, "limit": 4_000_000}}
-        )
-        hub = await client.post(API, json={"tool": "get_page", "input": {"slug": "hub"}})
-    found = answer.json()
+    async with pages_client(tmp_path, files) as client:
+
+        async def get(slug: str, **given: int) -> Any:
+            answer = await client.post(API, json={"tool": "get_page", "input": {"slug": slug, **given}})
+            assert answer.status_code == 200
+            return answer.json()
+
+        found, rest = await get("a"), await get("a", offset=1_999_999)
+        asked, hub = await get("a", offset=1, limit=4_000_000), await get("hub")
     end = found["result"]["next_offset"]
-    assert (answer.status_code, found["result"]["content"]) == (200, text[:end])
+    assert found["result"]["content"] == text[:end]
     assert len(json.dumps(text[:end], ensure_ascii=False).encode()) in range(3_999_998, 4_000_001)
     assert (found["warning"], found["next_step"]) == (
         "The text is too long for one answer and was cut.",
         f"The text goes on: give offset={end}.",
     )
     # The first 4 MiB of a page are all that is read of it.
-    assert rest.json()["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]
-    assert "next_offset" not in rest.json()["result"] and "warning" not in rest.json()
-    assert asked.json()["result"]["next_offset"] == end + 1
-    assert hub.status_code == 200 and len(hub.json()["result"]["outlinks"]) == 10_000
+    assert rest["result"]["content"] == text[1_999_999 : (4 << 20) * 3 // 4]
+    assert "next_offset" not in rest["result"] and "warning" not in rest
+    assert asked["result"]["next_offset"] == end + 1
+    assert len(hub["result"]["outlinks"]) == 10_000

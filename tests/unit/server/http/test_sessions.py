@@ -1,7 +1,8 @@
-"""Sessions make room for others, and are told what they could not be told before."""
+"""Sessions, their callers and their streams, and clients that leave."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -11,111 +12,203 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
+from mcp.client.streamable_http import streamable_http_client
 
 from duvet.server.http.guards import HttpLimits
+from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import KETTLE, SPECIFICATION, make
-from tests.unit.server.conftest import server_of
-from tests.unit.server.http.serving import LONGEST, MEDIA, answer_in, asking, greet, serving
+from tests.cli.made import SPECIFICATION
+from tests.unit.server.clients import VERSIONS, client_of, value_of
+from tests.unit.server.http.serving import (
+    ADMIN,
+    API,
+    BOTH,
+    ELSEWHERE,
+    LONGEST,
+    MEDIA,
+    NOBODY,
+    READER,
+    Where,
+    asking,
+    connected,
+    error_of,
+    greet,
+    messages_in,
+    samples,
+    serving,
+)
+from tests.unit.server.http.waiting import Waiting
+from tests.unit.server.servers import server_of
 from tests.unit.server.wire import hello, request
 from tests.unit.watching.edits import create, save_by_rename
 
 pytestmark = pytest.mark.anyio
-OTHER = "127.0.0.2"
-HEATING = "duvet:///specifications/spec/sections/heating"
 
 
-async def status(client: httpx2.AsyncClient, session: dict[str, str]) -> int:
+async def ping(client: httpx2.AsyncClient, session: dict[str, str]) -> int:
     return (await client.post("/mcp", json=request("ping"), headers=session)).status_code
 
 
-async def test_the_session_that_is_idle_for_longest_makes_room(server: DuvetServer) -> None:
-    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
+async def open_stream(stack: AsyncExitStack, client: httpx2.AsyncClient, session: dict[str, str]) -> int:
+    return (await stack.enter_async_context(client.stream("GET", "/mcp", headers=session))).status_code
+
+
+async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
+    async with connected(server, limits=HttpLimits(sessions=3)) as client:
         sessions = [await greet(client) for _ in range(3)]
-        assert await status(client, sessions[0]) == 200
+        assert await ping(client, sessions[0]) == 200
         sessions.append(await greet(client))
-        assert [await status(client, one) for one in sessions] == [200, 404, 200, 200]
+        assert [await ping(client, one) for one in sessions] == [200, 404, 200, 200]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
-async def test_who_has_most_sessions_makes_room(server: DuvetServer) -> None:
+async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
     ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
     ##% client that has the most.
     async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
-        async with asking(where, at=OTHER) as flood:
+        async with asking(where, at=ELSEWHERE) as flood:
             session = await greet(client)
             sessions = [await greet(flood) for _ in range(10)]
-            found = [await status(flood, one) for one in sessions]
-        assert await status(client, session) == 200
+            found = [await ping(flood, one) for one in sessions]
+        assert await ping(client, session) == 200
     assert found == [404] * 8 + [200] * 2
 
 
 async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with (
-        serving(server, limits=HttpLimits(sessions=2)) as where,
-        asking(where) as client,
-        AsyncExitStack() as stack,
-    ):
+    async with connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
         sessions = [await greet(client) for _ in range(2)]
-        for session in sessions:
-            stream = await stack.enter_async_context(client.stream("GET", "/mcp", headers=session))
-            assert stream.status_code == 200
+        assert [await open_stream(stack, client, one) for one in sessions] == [200, 200]
         refused = await client.post("/mcp", json=hello(), headers=MEDIA)
         assert (await client.delete("/mcp", headers=sessions[0])).status_code == 200
         sessions.append(await greet(client))
-        assert [await status(client, one) for one in sessions] == [404, 200, 200]
+        assert [await ping(client, one) for one in sessions] == [404, 200, 200]
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
 
 
-@pytest.fixture
-def kettle(tmp_path: Path) -> Path:
-    return make(tmp_path / "kettle", KETTLE)
-
-
-@pytest.fixture
-async def telling(kettle: Path) -> AsyncIterator[DuvetServer]:
-    """The product, which looks out for changes."""
-    server = server_of(kettle)
-    await server.live.context()
-    yield server
-    server.live.close()
-
-
-async def test_what_happens_while_no_stream_is_open_is_told_later(kettle: Path, telling: DuvetServer) -> None:
+async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
     ##= type=test
     ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
-    async with serving(telling) as where, asking(where) as client:
+    async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
+        found: set[str] = set()
+        with anyio.fail_after(LONGEST):
+            while len(found) < count:
+                found |= {one["method"].rpartition("/")[2] for one in messages_in(await anext(lines))}
+        return found
+
+    server = server_of(kettle)
+    await server.live.context()
+    async with connected(server) as client:
         silent, session = await greet(client), await greet(client)
         for one in (silent, session):
-            asked = request("resources/subscribe", {"uri": HEATING})
-            assert answer_in((await client.post("/mcp", json=asked, headers=one)).text)["result"] == {}
+            asked = request("resources/subscribe", {"uri": "duvet:///specifications/spec/sections/heating"})
+            (answer,) = messages_in((await client.post("/mcp", json=asked, headers=one)).text)
+            assert answer["result"] == {}
         async with client.stream("GET", "/mcp", headers=session) as stream:
             lines = stream.aiter_lines()
             for count in range(2):
                 save_by_rename("spec.md", SPECIFICATION.replace("# Heating", f"# Heating\n\n{count}."))(kettle)
-                assert await _methods(lines, 1) == {"notifications/resources/updated"}
+                assert await notified(lines, 1) == {"updated"}
         with anyio.fail_after(LONGEST):
-            while telling.subscriptions.reaches(session["mcp-session-id"]):
+            while server.subscriptions.reaches(session["mcp-session-id"]):
                 await anyio.lowlevel.checkpoint()
         create("src/b.rs", "//= spec.md#pouring\n//# The spout MAY drip.\n")(kettle)
         async with client.stream("GET", "/mcp", headers=session) as stream:
-            assert await _methods(stream.aiter_lines(), 1) == {"notifications/resources/list_changed"}
+            assert await notified(stream.aiter_lines(), 1) == {"list_changed"}
         async with client.stream("GET", "/mcp", headers=silent) as stream:
-            assert await _methods(stream.aiter_lines(), 2) == {
-                "notifications/resources/updated",
-                "notifications/resources/list_changed",
-            }
+            assert await notified(stream.aiter_lines(), 2) == {"updated", "list_changed"}
+    server.live.close()
 
 
-async def _methods(lines: AsyncIterator[str], count: int) -> set[str]:
-    """What the next messages of a stream tell."""
-    found: set[str] = set()
+##= man/spec/mcp.md#http
+##= type=test
+##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
+##% read.
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("tokens", "token", "may_change"), [(BOTH, ADMIN, True), (BOTH, READER, False), (NOBODY, ADMIN, False)]
+)
+async def test_only_admins_see_and_call_the_tools_of_maintainers(
+    server: DuvetServer, version: str, tokens: AccessTokens, token: str, may_change: bool
+) -> None:
+    async with (
+        connected(server, token, tokens=tokens) as http,
+        client_of(streamable_http_client(f"{http.base_url}/mcp", http_client=http), version) as client,
+    ):
+        shown = "fix" in [tool.name for tool in (await client.list_tools()).tools]
+        answer = value_of(await client.call_tool("fix", {}))
+    assert (shown, answer.get("done", answer.get("error", {}).get("code"))) == (may_change, may_change or "forbidden")
+
+
+@pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
+async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
+    async with serving(server, tokens=BOTH) as where, asking(where, begun) as one, asking(where, used) as other:
+        session = await greet(one)
+        for method in ("GET", "DELETE"):
+            assert (await other.request(method, "/mcp", headers=session)).status_code == 404
+        assert await ping(other, session) == 404
+        assert await ping(one, session) == 200
+
+
+async def begin_calls(stack: AsyncExitStack, where: Where, count: int, waiting: Waiting) -> None:
+    """Begin so many calls, which are open until the stack closes their connections."""
+    body = json.dumps({"tool": "wait"}).encode()
+    for number in range(count):
+        stream = await stack.enter_async_context(await anyio.connect_tcp(*where))
+        head = b"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+        await stream.send(head + body)
+        while waiting.at_work <= number:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
+    ##= man/spec/service.md#rest
+    ##= type=test
+    ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
+    ##% stops with 503 and `Retry-After`.
+    many = 20
     with anyio.fail_after(LONGEST):
-        while len(found) < count:
-            line = await anext(lines)
-            if line.startswith("data: "):
-                found.add(answer_in(line)["method"])
-    return found
+        async with serving(server, limits=HttpLimits(requests=many)) as where, asking(where) as client:
+            for _ in range(many):
+                async with AsyncExitStack() as stack:
+                    await begin_calls(stack, where, 1, waiting)
+                while waiting.at_work:
+                    await anyio.lowlevel.checkpoint()
+            assert waiting.given_up.is_set()
+            assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            metrics = (await client.get("/metrics")).text
+    assert samples(metrics, "duvet_http_requests_at_work") == {(): 1}
+
+
+@pytest.mark.parametrize(("places", "most"), [(9, 8), (24, 12)])
+async def test_one_client_leaves_requests_to_others(
+    server: DuvetServer, waiting: Waiting, places: int, most: int
+) -> None:
+    with anyio.fail_after(LONGEST):
+        async with (
+            serving(server, limits=HttpLimits(requests=places)) as where,
+            asking(where) as greedy,
+            asking(where, at=ELSEWHERE) as other,
+            AsyncExitStack() as stack,
+        ):
+            await begin_calls(stack, where, most, waiting)
+            refused = await greedy.post("/mcp", headers=MEDIA, json=hello())
+            assert (await other.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            waiting.may_answer.set()
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert refused.json() == error_of("upstream_error", "Too many requests of this client at once", "try again later")
+
+
+async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
+    with anyio.fail_after(LONGEST):
+        async with (
+            serving(server, limits=HttpLimits(streams=9)) as where,
+            asking(where) as greedy,
+            asking(where, at=ELSEWHERE) as other,
+            AsyncExitStack() as stack,
+        ):
+            found = [await open_stream(stack, greedy, await greet(greedy)) for _ in range(9)]
+            assert found == [200] * 8 + [503]
+            assert await open_stream(stack, other, await greet(other)) == 200

@@ -1,4 +1,4 @@
-"""Clients are told of changes, and only of those that they want to be told of."""
+"""Clients are notified of the changes that they subscribe to, and of no others."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pytest
 from mcp import Client, MCPError
 
 from duvet.server.protocol.server import DuvetServer
-from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
-from tests.unit.server.clients import MODERN
-from tests.unit.server.conftest import server_of
-from tests.unit.server.hearing import LISTS, hearing
-from tests.unit.server.opened import LONGEST
+from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
+from tests.unit.server.clients import LISTS, MODERN, hearing
+from tests.unit.server.servers import LONGEST, server_of
 from tests.unit.watching.edits import append, create, save_by_rename
 
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore:resources/.*subscribe is removed")]
@@ -27,16 +25,6 @@ CITATION = f"{HEATING}/requirements/5d4daa0c/citations/src%2Fa.rs:1"
 """Neither its id nor its path is spelled as the server does it."""
 
 
-@pytest.fixture(params=["legacy", MODERN])
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def kettle(tmp_path: Path) -> Path:
-    return make(tmp_path / "kettle", KETTLE)
-
-
 @pytest.fixture
 async def server(kettle: Path) -> AsyncIterator[DuvetServer]:
     server = server_of(kettle)
@@ -46,11 +34,7 @@ async def server(kettle: Path) -> AsyncIterator[DuvetServer]:
     server.live.close()
 
 
-async def test_exactly_what_has_changed(mode: str, kettle: Path, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
+async def test_changed_resources_are_notified_and_no_others(mode: str, kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, mode, [HEATING, POURING, CITATION, CITATIONS, REQUIREMENTS]) as heard:
         save_by_rename("spec.md", SPECIFICATION.replace("# Pouring", "# Pouring\n\nSlowly."))(kettle)
         await heard.until(POURING)
@@ -63,7 +47,7 @@ async def test_exactly_what_has_changed(mode: str, kettle: Path, server: DuvetSe
         await heard.until(POURING, REQUIREMENTS, LISTS)
 
 
-async def test_lists(mode: str, kettle: Path, server: DuvetServer) -> None:
+async def test_changed_lists_are_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
     make(kettle, {"other.md": "# Other\n"})
     async with hearing(server, mode, []) as heard, hearing(server, mode, []) as too:
         for edit in (
@@ -76,13 +60,13 @@ async def test_lists(mode: str, kettle: Path, server: DuvetServer) -> None:
             await too.until(LISTS)
 
 
-async def test_who_wants_to_be_told_of_no_list(kettle: Path, server: DuvetServer) -> None:
+async def test_lists_need_not_be_subscribed_to_without_a_handshake(kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, MODERN, [CITATIONS], lists=False) as heard:
         create("src/b.rs", SOURCE)(kettle)
         await heard.until(CITATIONS)
 
 
-async def test_what_can_be_read_again(mode: str, kettle: Path, server: DuvetServer) -> None:
+async def test_a_resource_that_can_be_read_again_is_notified(mode: str, kettle: Path, server: DuvetServer) -> None:
     """Subscribed to before there was anything to read."""
     save_by_rename(".duvet/config.toml", "[[source]\n")(kettle)
     async with hearing(server, mode, [HEATING]) as heard:
@@ -95,7 +79,7 @@ async def test_what_can_be_read_again(mode: str, kettle: Path, server: DuvetServ
         await heard.until(HEATING)
 
 
-async def test_who_unsubscribes(kettle: Path, server: DuvetServer) -> None:
+async def test_unsubscribing_changes_nothing_for_others(kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, "legacy", [CITATIONS]) as heard, Client(server, mode="legacy") as other:
         for _ in range(2):
             await other.subscribe_resource(CITATIONS)
@@ -106,7 +90,7 @@ async def test_who_unsubscribes(kettle: Path, server: DuvetServer) -> None:
         await heard.until(CITATIONS, LISTS)
 
 
-async def test_who_leaves(mode: str, kettle: Path, server: DuvetServer) -> None:
+async def test_a_client_that_leaves_is_forgotten(mode: str, kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, "legacy", [HEATING]) as heard:
         for _ in range(3):
             async with hearing(server, mode, [HEATING, CITATIONS, POURING]):
@@ -118,7 +102,7 @@ async def test_who_leaves(mode: str, kettle: Path, server: DuvetServer) -> None:
 
 
 @pytest.mark.parametrize("uri", ["duvet:///requirements/deadbeef", "test://elsewhere", "nonsense"])
-async def test_what_is_not_there_can_be_subscribed_to(mode: str, uri: str, kettle: Path, server: DuvetServer) -> None:
+async def test_a_missing_resource_can_be_subscribed_to(mode: str, uri: str, kettle: Path, server: DuvetServer) -> None:
     async with hearing(server, mode, [uri, HEATING]) as heard:
         save_by_rename("spec.md", SPECIFICATION.replace("# Heating", "# Heating\n\nQuickly."))(kettle)
         await heard.until(HEATING)
@@ -131,7 +115,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("uris", REFUSED.values(), ids=REFUSED)
-async def test_what_is_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
+async def test_too_long_or_too_many_uris_are_refused(mode: str, uris: Collection[str], server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
     ##= type=test
     ##% The server MUST refuse more than 1,000 subscriptions of a client with the error -32602, and more than 1,000
@@ -147,10 +131,7 @@ async def test_what_is_refused(mode: str, uris: Collection[str], server: DuvetSe
     assert server.subscriptions.wanted == set()
 
 
-async def test_one_who_does_not_read(mode: str, kettle: Path, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##= type=test
-    ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
+async def test_a_client_that_does_not_read_blocks_no_other(mode: str, kettle: Path, server: DuvetServer) -> None:
     gate = anyio.Event()
 
     async def wait(message: object) -> None:

@@ -1,77 +1,131 @@
-"""What is read at each kind of place, whole."""
+"""The documents of resources, and which of them an edit changes."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from pathlib import Path
 
 import pytest
 from mcp import Client
-from msgspec import json
 
-from tests.unit.server.asking import got, text
+from duvet.project.project import Project
+from duvet.server.resources.documents import (
+    CitationDocument,
+    RequirementDocument,
+    digest_document,
+    find_changed_documents,
+    have_lists_changed,
+    make_document,
+)
+from duvet.server.resources.tree import get_resource_tree, make_node_uri
+from duvet.tools.context import ProjectSnapshot
+from duvet.tree.files import MemoryTree
+from tests.golden_projects import PROJECTS
+from tests.slow.test_conformance import copy_with_links
+from tests.unit.server.clients import got
+from tests.unit.server.servers import server_of
+from tests.unit.server.walk import plan_of, walk
 
 pytestmark = pytest.mark.anyio
 
-_RFC = {
-    "id": "rfc7168",
-    "name": "RFC 7168",
-    "url": "rfc7168.txt",
-    "description": "The Hyper Text Coffee Pot Control Protocol for Tea",
-}
-_TEA = {"id": "tea", "name": "Tea", "url": "tea.md", "description": "How tea is made, and by whom."}
-_POT = "/specifications/tea/sections/pot"
-_CUP = "/specifications/tea/sections/cup"
-_BREWING = "/specifications/rfc7168/sections/section-2"
-_WARM = f"{_POT}/requirements/1dd64a535306"
-_TEXTS = {
-    "e19545c1a5c9": "TEA-capable pots MUST announce the teas that they can brew.",
-    "347deb547278": "holds coffee MUST answer with 418.",
-    "1dd64a535306": "The pot MUST be warm.",
-    "a5415b83517f": "It SHOULD be round, and nobody MAY drop it.",
-}
-_DOCUMENTS: dict[str, Any] = {
-    "/specifications": [_RFC, _TEA],
-    "/specifications/tea": _TEA,
-    "/specifications/tea/sections": [
-        {"id": "tea", "title": "Tea"},
-        {"id": "pot", "title": "Pot"},
-        {"id": "cup", "title": "Cup"},
-        {"id": "sugar", "title": "Sugar"},
+SECTIONS = "/specifications/tea/sections"
+CONFIG = "'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'tea.md' }]\n"
+TEA_TEXT = "# Tea\n\n## Pot\n\nThe pot MUST be warm.\n\n## Cup\n\nA cup MUST NOT leak.\n"
+WARM_URI = f"duvet://{SECTIONS}/pot/requirements/1dd64a535306"
+CITATION_URI = f"{WARM_URI}/citations/a.rs:1"
+CUP_URI = f"duvet://{SECTIONS}/cup"
+
+
+def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = "") -> ProjectSnapshot:
+    """A project in memory whose sources all cite the same requirement, between some lines."""
+    pattern = "".join(f"[[source]]\npattern = {path!r}\nlanguage = 'rust'\n" for path in paths)
+    cited = f"{above}//= tea.md#pot\n//# The pot MUST be warm.\n{code}"
+    files = {".duvet/config.toml": CONFIG + pattern, "tea.md": tea, **dict.fromkeys(paths, cited)}
+    project = Project(tree=MemoryTree({path: text.encode() for path, text in files.items()}))
+    return ProjectSnapshot(project, project.catalogue, page_size=50)
+
+
+def digests_of(context: ProjectSnapshot) -> dict[str, str]:
+    tree = get_resource_tree(context)
+    return {uri: digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
+
+
+MUG = [CUP_URI, *(f"{CUP_URI}/requirements{more}" for more in ("", "/2c79658776d2", "/2c79658776d2/citations"))]
+
+
+@pytest.mark.parametrize(
+    ("after", "uris", "is_another_list"),
+    [
+        (context_of("a.rs"), set(), False),
+        # Code below a citation is shown with it.
+        (context_of("a.rs", code="fn a() {}\n"), {CITATION_URI}, False),
+        (context_of("a.rs", tea=TEA_TEXT.replace("\nA cup", "\nListen. A cup")), {CUP_URI}, False),
+        (context_of("a.rs", "b.rs"), {"duvet:///citations", f"{WARM_URI}/citations"}, True),
+        (context_of(), {"duvet:///citations", WARM_URI, f"{WARM_URI}/citations", CITATION_URI}, True),
+        (
+            context_of("a.rs", tea=TEA_TEXT.replace("leak.", "leak. It MAY be blue.")),
+            {"duvet:///requirements", CUP_URI, f"{CUP_URI}/requirements"},
+            True,
+        ),
+        (
+            context_of("a.rs", tea=TEA_TEXT.replace("## Cup", "## Mug")),
+            {"duvet:///requirements", f"duvet://{SECTIONS}", *MUG},
+            True,
+        ),
     ],
-    _CUP: {"id": "cup", "title": "Cup", "content": "A cup MUST NOT leak.\nThe pot MUST be warm."},
-    f"{_BREWING}/requirements": [{"identifier": id, "text": _TEXTS[id]} for id in ("e19545c1a5c9", "347deb547278")],
-    "/specifications/tea/sections/sugar/requirements": [],
-    _WARM: {"identifier": "1dd64a535306", "text": "The pot MUST be warm.", "status": "done"},
-    f"{_CUP}/requirements/1dd64a535306": {
-        "identifier": "1dd64a535306",
-        "text": "The pot MUST be warm.",
-        "status": "not started",
-    },
-    f"{_WARM}/citations": [{"id": "src/pot.rs:3"}, {"id": "tests/test_pot.py:2"}],
-    f"{_WARM}/citations/src/pot.rs:3": {
-        "file_path": "src/pot.rs",
-        "line_number": 3,
-        "comment_text": "//= tea.md#pot\n//# The pot MUST be warm.",
-        "context_lines": [
-            "//! A pot of tea.",
-            "",
-            "//= tea.md#pot",
-            "//# The pot MUST be warm.",
-            "//= tea.md#pot",
-            "//# It SHOULD be round, and nobody MAY drop it.",
-        ],
-    },
-}
+    ids=["nothing", "code", "prose", "citation", "uncited", "requirement", "section"],
+)
+def test_a_resource_has_changed_if_its_document_has(
+    after: ProjectSnapshot, uris: set[str], is_another_list: bool
+) -> None:
+    before = context_of("a.rs")
+    found = find_changed_documents(digests_of(before), after)
+    assert found == {uri: digest_document(after, uri) for uri in uris}
+    assert find_changed_documents(digests_of(before) | found, after) == {}
+    assert have_lists_changed(before, after) == is_another_list
 
 
-@pytest.mark.parametrize("path", _DOCUMENTS)
-async def test_every_document_has_just_its_keys(client: Client, path: str) -> None:
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
-    assert await got(client, path=path) == _DOCUMENTS[path]
-    assert await got(client, uri=f"duvet://{path}") == _DOCUMENTS[path]
-    ##= man/spec/mcp.md#resources
-    ##= type=test
-    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
-    assert await text(client, f"duvet://{path}") == json.encode(_DOCUMENTS[path]).decode()
+def test_a_resource_that_comes_or_goes_has_changed() -> None:
+    without, with_it = context_of(), context_of("a.rs")
+    digest = digest_document(with_it, CITATION_URI)
+    assert digest_document(without, CITATION_URI) == ""
+    assert find_changed_documents({CITATION_URI: ""}, with_it) == {CITATION_URI: digest}
+    assert find_changed_documents({CITATION_URI: digest}, without) == {CITATION_URI: ""}
+
+
+def test_lines_that_move_change_the_list_of_citations_alone() -> None:
+    assert not have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
+    assert have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
+
+
+@pytest.fixture
+def golden(shared: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    name = getattr(request, "param", "h3-704b37a")
+    return copy_with_links(shared / "golden" / name / "project", tmp_path / "project")
+
+
+@pytest.mark.parametrize("golden", PROJECTS, indirect=True)
+def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
+    project = Project(str(golden))
+    context = ProjectSnapshot(project, project.catalogue, page_size=50)
+    documents = [make_document(context, node) for node in get_resource_tree(context).all]
+    stated = Counter(one.status.words for one in project.requirements)
+    assert Counter(one.status for one in documents if isinstance(one, RequirementDocument)) == stated
+    placed = {f"{one.file_path}:{one.line_number}" for one in documents if isinstance(one, CitationDocument)}
+    assert placed == {card.id for card in project.catalogue.citations}
+
+
+async def test_a_client_reads_all_of_a_real_project(golden: Path, mode: str) -> None:
+    async with Client(server_of(golden), mode=mode) as client:
+        walked = await walk(client, plan_of(golden))
+        for uri, read in {**walked.objects, **walked.collections}.items():
+            assert read == await got(client, uri=uri)
+
+
+async def test_a_specification_has_the_url_that_targets_name(golden: Path) -> None:
+    url = "https://www.rfc-editor.org/rfc/rfc9114"
+    async with Client(server_of(golden)) as client:
+        listed = await got(client, path="/specifications")
+        assert [one["url"] for one in listed if one["id"] == "rfc9114"] == [url]
+        found = await client.call_tool("validate_citation", {"citation": f"//= {url}#section-4.1"})
+        assert found.structured_content == {"valid": True}

@@ -1,0 +1,194 @@
+"""The configuration of the server over real pipes: its identity, its packs, and edits while it runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from duvet.config.settings import ServerRule
+from duvet.server.messages import ServerIdentity, make_identity, render_instructions
+from tests.cli.made import make
+from tests.cli.made_tea import CONFIG
+from tests.unit.knowledge.stored import fill
+from tests.unit.llm.wire import Wire as Provider
+from tests.unit.llm.wire import openai_says
+from tests.unit.server.clients import MODERN
+from tests.unit.server.wire import Message, Wire, enveloped, request
+from tests.unit.specs.serving import at_work
+
+TRACE_CONFIG = ".duvet/config.toml"
+LISTS = ("tools/list_changed", "prompts/list_changed")
+FEW = '{"toolPacks": {"trace": {"tools": {"get_section": false}}, "introspect": {}}, "server": {"pageSize": 1}}'
+Start = Callable[..., Wire]
+
+
+def call(server: Wire, name: str, **arguments: object) -> dict[str, Any]:
+    result: dict[str, Any] = server.ask("tools/call", {"name": name, "arguments": arguments})["result"]
+    return result
+
+
+def tools_of(server: Wire, params: Message | None = None) -> list[str]:
+    return [tool["name"] for tool in server.ask("tools/list", params)["result"]["tools"]]
+
+
+def wait_for(wire: Wire, *methods: str) -> None:
+    """Wait for these notifications, in any order and with any others."""
+    waiting = {f"notifications/{method}" for method in methods}
+    while waiting:
+        waiting.discard(wire.read().get("method", ""))
+
+
+@pytest.fixture
+def process(wire: Start) -> Wire:
+    """A server that has greeted its client."""
+    server = wire()
+    server.greet()
+    return server
+
+
+def test_the_configured_identity(wire: Start, project: Path) -> None:
+    assert make_identity(ServerRule()) == ServerIdentity()
+    about = 'name = "teas"\ntitle = "Teas"\nversion = "7"\ndescription = "All tea"\nprotocol-version = "2024-11-05"\n'
+    make(project, {TRACE_CONFIG: f"{CONFIG}[server]\n{about}"})
+    result = wire().greet("2025-11-25")["result"]
+    assert (result["serverInfo"], result["protocolVersion"], result["instructions"]) == (
+        {"name": "teas", "title": "Teas", "version": "7", "description": "All tea"},
+        "2024-11-05",
+        render_instructions(ServerRule(title="Teas", description="All tea")),
+    )
+
+
+@pytest.mark.parametrize("more", ["[server]\nname = 7\n", "[server]\npage-size = -1\n", "[[["])
+def test_a_wrong_configuration_fails_calls_until_it_is_fixed(more: str, wire: Start, project: Path) -> None:
+    make(project, {TRACE_CONFIG: CONFIG + more})
+    server = wire()
+    assert server.greet()["result"]["serverInfo"]["name"] == "duvet"
+    failed = call(server, "coverage_summary")
+    error = json.loads(failed["content"][0]["text"])["error"]
+    assert (failed["isError"], error["code"]) == (True, "upstream_error")
+    make(project, {TRACE_CONFIG: CONFIG})
+    assert call(server, "coverage_summary").get("isError", False) is False
+
+
+@pytest.mark.parametrize(("size", "shown"), [(2, 2), (0, 7)])
+def test_the_length_of_lists(size: int, shown: int, wire: Start, project: Path) -> None:
+    make(project, {TRACE_CONFIG: f"{CONFIG}[server]\npage-size = {size}\n"})
+    server = wire()
+    server.greet()
+    listed = call(server, "get_prioritized_requirements")["structuredContent"]
+    assert (len(listed["result"]), listed["total"]) == (shown, 7)
+
+
+##= man/spec/service.md#configuration
+##= type=test
+##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and `store`
+##% over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
+@pytest.mark.parametrize("path", ["duvet.config.json", TRACE_CONFIG])
+def test_an_edit_applies_to_the_next_request(process: Wire, project: Path, path: str) -> None:
+    before = tools_of(process)
+    assert len(call(process, "list_uncited_requirements")["structuredContent"]["result"]) > 1
+    more = '\n[server]\npacks = ["introspect", "trace"]\npage-size = 1\n'
+    make(project, {path: FEW if path.endswith("json") else (project / path).read_text() + more})
+    after = tools_of(process)
+    assert set(before) ^ set(after) >= {"duvet_server_info", "duvet_health"}
+    assert ("get_section" in after) == path.endswith("toml")
+    answer = call(process, "list_uncited_requirements")["structuredContent"]
+    assert len(answer["result"]) == 1 and answer["next_cursor"]
+    told = process.ask("prompts/get", {"name": "system"})["result"]["messages"][0]["content"]["text"]
+    assert "`duvet_health`" in told and ("`get_section`" in told) == path.endswith("toml")
+
+
+def test_clients_with_a_handshake_are_notified(process: Wire, project: Path) -> None:
+    call(process, "coverage_summary")
+    make(project, {"duvet.config.json": FEW})
+    wait_for(process, *LISTS)
+    assert "get_section" not in tools_of(process)
+
+
+def test_clients_without_a_handshake_are_notified(wire: Start, project: Path) -> None:
+    process = wire()
+    wanted = {"toolsListChanged": True, "promptsListChanged": True}
+    process.send(request("subscriptions/listen", enveloped({"notifications": wanted}), id="listen"))
+    wait_for(process, "subscriptions/acknowledged")
+    assert len(tools_of(process, enveloped())) == 13
+    assert process.ask("tools/call", enveloped({"name": "coverage_summary"}))["result"]
+    make(project, {"duvet.config.json": FEW})
+    wait_for(process, *LISTS)
+    assert len(tools_of(process, enveloped())) == 14
+    assert MODERN in process.ask("server/discover", enveloped())["result"]["supportedVersions"]
+
+
+def test_an_edit_applies_without_a_trace(wire: Start, project: Path) -> None:
+    profile = "search: {{profile: {}}}\ntoolPacks: {{knowledge: {{}}}}\ningest: {{semantic: false}}\n"
+
+    def configure(text: str) -> None:
+        make(project, {"duvet.config.yaml": text})
+
+    (fill(project) / TRACE_CONFIG).unlink()
+    configure(profile.format("operations"))
+    process = wire()
+    process.greet()
+    for name in ("operations", "analysis", "docs-heavy"):
+        configure(profile.format(name))
+        assert "km-search" in tools_of(process)
+        answer = call(process, "km-search", query="boil")["structuredContent"]
+        assert answer["metadata"]["weight_profile"] == name
+    configure("toolPacks: {introspect: {}}\n")
+    assert "km-search" not in tools_of(process)
+    configure("search: {profile: none}\n")
+    assert "duvet_health" in tools_of(process)
+    assert "the configuration stays as it was" in process.told()
+
+
+ASKING = """
+server: {{ logLevel: {level}, name: {name} }}
+providers: {{ one: {{ baseUrl: "{url}/v1", defaultModel: small, enabled: {enabled} }} }}
+workflows:
+  w: {{ description: Asks, steps: [{{ id: ask, model: one, prompt: Hi }}] }}
+  {more}
+"""
+
+
+def test_an_edit_applies_to_providers_and_to_the_log(wire: Start, project: Path) -> None:
+    def configure(url: str, enabled: str = "true", level: str = "warn", name: str = "a", more: str = "") -> None:
+        text = ASKING.format(url=url, enabled=enabled, level=level, name=name, more=more)
+        make(project, {"duvet.config.yaml": text})
+
+    def said(process: Wire) -> str:
+        result = call(process, "workflow.w")
+        told = json.loads(result["content"][0]["text"])
+        return str(told["error"]["message"] if result.get("isError") else told["steps"][0]["result"]["text"])
+
+    with at_work(Provider()) as first, at_work(Provider()) as second:
+        first.plan(openai_says("first"))
+        second.plan(openai_says("second"))
+        configure(first.url)
+        process = wire()
+        process.greet()
+        assert said(process) == "first"
+        configure(second.url, level="info", name="b")
+        assert said(process) == "second"
+        configure(second.url, enabled="false", more="bad: { description: x, steps: [{ id: s, tool: nothing }] }")
+        assert "it is disabled" in said(process)
+        assert (len(first.asked), len(second.asked)) == (1, 1)
+        told = process.told()
+    assert "WARN a restart is needed for some of the configuration keys=name" in told
+    assert "INFO call face=mcp" in told and "WARN a workflow is faulty workflow=bad at=steps[0].tool" in told
+
+
+def test_an_invalid_edit_changes_nothing(process: Wire, project: Path) -> None:
+    before = tools_of(process)
+    assert call(process, "coverage_summary")
+    for wrong in ('{"toolPacks": {"trase": {}}}', '{"serfer": {}}'):
+        make(project, {"duvet.config.json": wrong})
+        assert tools_of(process) == before
+    first, second = process.told().splitlines()
+    reason = 'reason="duvet.config.json:1: toolPacks.trase: there is no pack'
+    assert f"ERROR the configuration stays as it was {reason}" in first
+    assert "unknown field `serfer`" in second
+    make(project, {"duvet.config.json": FEW})
+    assert len(tools_of(process)) == 14

@@ -1,0 +1,225 @@
+"""Calls of `km-` tools that are forwarded to the server of a team: real processes, at ports of loopback.
+
+The codes and answers of all tools through a gateway are in `test_knowledge.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.made import make
+from tests.cli.running import Done, run
+from tests.cli.server.team import (
+    ALL,
+    MAINTAINERS,
+    READERS,
+    Outcome,
+    break_store,
+    by_pipes,
+    by_shell,
+    team,
+)
+from tests.unit.knowledge.stored import STORE
+from tests.unit.server.http.command import Command
+from tests.unit.server.http.serving import ADMIN, READER, TOKENS, samples
+from tests.unit.server.wire import Wire
+from tests.unit.tools.made import FILES
+
+ONLY_READER = {"KM_READER_TOKEN": READER}
+PROMPT = "km-feedback-submit takes your vote on a result, by the request_id here and its chunk_id"
+SEARCH = {"query": "boil"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """The project of the team."""
+    return team(tmp_path / "pot", {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
+
+
+class Desk:
+    """A project without an index, whose calls go to a gateway with some variables."""
+
+    def __init__(self, command: str, folder: Path, url: str, **environ: str) -> None:
+        self.command, self.folder = command, folder
+        self.environ = {"KM_GATEWAY_URL": url.removesuffix("/mcp"), **environ}
+
+    def run(self, *args: str) -> Done:
+        return run(self.command, self.folder, *args, environ=self.environ)
+
+    def ask(self, tool: str, /, **given: Any) -> Outcome:
+        """What the shell answers."""
+        return by_shell(self.command, self.folder, **self.environ)(tool, given)
+
+    def pipes(self) -> Wire:
+        wire = Wire(self.command, self.folder, **self.environ)
+        wire.greet()
+        return wire
+
+
+Open = Callable[..., Desk]
+
+
+@pytest.fixture
+def desk(duvet_command: str, tmp_path: Path) -> Iterator[Open]:
+    folder = make(tmp_path / "desk", FILES)
+    yield lambda url, **environ: Desk(duvet_command, folder, url, **environ)
+    # Nothing is stored where calls are forwarded.
+    assert not (folder / STORE).parent.exists()
+
+
+def metadata_of(desk: Desk) -> Any:
+    wire = desk.pipes()
+    found = by_pipes(wire)("km-search", SEARCH).value["metadata"]
+    wire.kill()
+    return found
+
+
+def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
+    duvet_command: str, project: Path, desk: Open
+) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
+    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
+    ##% `duvet recipe run`.
+    with Command(duvet_command, project, **TOKENS) as command:
+        both, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
+        for tool in ("km-search", "km-ingest-status", "km-help"):
+            assert both.ask(tool, **ALL[tool]).code == ""
+        with command.client(ADMIN) as client:
+            counted = samples(client.get("/metrics").text, "duvet_tool_requests_total")
+        assert counted == {("rest", "success", "km-search"): 1, ("rest", "success", "km-ingest-status"): 1}
+        # The reader's token is shown there, and votes are taken here.
+        assert metadata_of(both)["feedback_prompt"] == PROMPT
+        assert "feedback_prompt" not in metadata_of(readers)
+        refused = readers.ask("km-ingest-status")
+        assert refused.code == "exit 1" and "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL" in refused.value
+        assert desk(command.url, DUVET_ADMIN_TOKEN=ADMIN).ask("km-lifecycle-report").code == ""
+        # The wrong scope, and an unknown token.
+        for token, code in ((READER, "forbidden"), ("another-token", "unauthorized")):
+            wire = desk(command.url, KM_ADMIN_TOKEN=token).pipes()
+            answers = [by_pipes(wire)(tool, given) for tool, given in MAINTAINERS.items()]
+            wire.kill()
+            assert {answer.code for answer in answers} == {code} and token not in str(answers)
+
+
+def test_a_gateway_without_tokens_serves_readers(duvet_command: str, project: Path, desk: Open) -> None:
+    with Command(duvet_command, project) as command:
+        wire = desk(command.url).pipes()
+        codes = {tool: by_pipes(wire)(tool, given).code for tool, given in ALL.items()}
+        wire.kill()
+    assert codes == dict.fromkeys(READERS, "") | dict.fromkeys(MAINTAINERS, "unauthorized")
+
+
+def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, desk: Open) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
+    ##% tool or is larger than 32 MiB.
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = desk(command.url, **TOKENS)
+        wire = here.pipes()
+        result = wire.ask("tools/call", {"name": "km-graph-node", "arguments": {"node_id": "Code:gone.py"}})["result"]
+        wire.kill()
+        assert json.loads(result["content"][0]["text"])["error"] == {
+            "code": "not_found",
+            "message": "Node 'Code:gone.py' not found",
+            "hint": "km-graph-search finds nodes by a part of their names",
+        }
+        assert here.ask("km-graph-node", node_id="nowhere").code == "exit 2"
+        break_store(project)
+        code, message = here.ask("km-search", **SEARCH)
+        assert code == "exit 1" and str(project) not in message and "store.db" in message
+        make(project, {"duvet.config.json": "{}"})
+        code, message = here.ask("km-search", **SEARCH)
+        assert (code, "Unknown tool: km-search" in message) == ("exit 2", True), message
+
+
+def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:
+    ##= man/spec/knowledge.md#answers
+    ##= type=test
+    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
+    ##% for more, and say so.
+    make(project, {f"src/many/part_{number:03}.py": "" for number in range(300)})
+    assert run(duvet_command, project, "ingest").code == 0
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = desk(command.url, **TOKENS)
+        wire = here.pipes()
+        report = by_pipes(wire)("km-coverage-summary", {}).value
+        wire.kill()
+        assert 0 < len(report["artifacts"]) < report["summary"]["artifact_total"] >= 300
+        whole = here.ask("km-coverage-summary").value
+        assert len(whole["artifacts"]) == whole["summary"]["artifact_total"]
+
+
+def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: Open) -> None:
+    steps = [{"id": "look", "tool": "km-ingest-status"}]
+    workflow = {"description": "Looks", "steps": steps, "outputs": {"run": "${steps.look.result.run_id}"}}
+    with Command(duvet_command, project, **TOKENS) as command:
+        here, readers = desk(command.url, **TOKENS), desk(command.url, **ONLY_READER)
+        make(here.folder, {"duvet.config.json": json.dumps({"workflows": {"look": workflow}})})
+        assert here.ask("workflow.look").value["outputs"] == {"run": "r1"}
+        assert readers.run("mcp", "--check").code == 0
+        code, message = readers.ask("workflow.look")
+        assert code == "exit 1" and "km-ingest-status needs the scope maintainer" in message
+
+
+def test_changes_are_made_at_the_gateway(duvet_command: str, project: Path, desk: Open) -> None:
+    with Command(duvet_command, project, **TOKENS) as command:
+        here = desk(command.url, **TOKENS)
+        code, stored = here.ask("km-storetext", content="# Leaf", title="Leaf", ingest=True)
+        assert (code, stored["relative_path"]) == ("", "docs/leaf.md")
+        assert (project / "docs/leaf.md").read_text().endswith("# Leaf\n")
+        (line,) = (project / STORE).with_name("audit.jsonl").read_text().splitlines()
+        audited = json.loads(line)
+        assert (audited["tool"], audited["outcome"], audited["who"]) == ("km-storetext", "success", "admin")
+        assert not (here.folder / "docs/leaf.md").exists()
+
+
+def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
+    ##= man/spec/service.md#calls
+    ##= type=test
+    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
+    ##% calls are forwarded.
+    here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
+    lines = here.run("mcp", "--check").out.splitlines()
+    about = "127.0.0.1:8931: calls of km- tools but km-help are forwarded there, showing KM_READER_TOKEN"
+    assert lines[2] == f"gateway        {about}"
+    assert "km-search" in lines[-1] and "km-ingest-status" not in lines[-1]
+    described = here.run("mcp", "--describe").out
+    assert json.loads(described)["gateway"] == {"at": "127.0.0.1:8931", "tokens": ["KM_READER_TOKEN"]}
+    assert READER not in described
+    bare = desk("http://127.0.0.1:8931")
+    assert "are forwarded there, without a token\n" in bare.run("mcp", "--check").out
+    alone = desk("")
+    assert json.loads(alone.run("mcp", "--describe").out)["gateway"] is None
+    assert "gateway" not in alone.run("mcp", "--check").out
+
+
+@pytest.mark.parametrize("words", ["mcp --check", "mcp", "call km-search --query x", "tools"])
+def test_an_address_with_credentials_is_refused(desk: Open, words: str) -> None:
+    ##= man/spec/gateway.md#forwarding
+    ##= type=test
+    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
+    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
+    done = desk("https://user:geheim@example.org").run(*words.split())
+    assert (done.code, done.out) == (1, "")
+    assert "KM_GATEWAY_URL is not the address of a server" in done.err and "geheim" not in done.err
+
+
+def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Path, desk: Open) -> None:
+    here = desk("http://127.0.0.1:9")
+    make(here.folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"enabled": false}}}'})
+    assert "km-search" not in here.run("tools").out
+    make(here.folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"tools": {"km-search": false}}}}'})
+    listed = here.run("tools").out
+    assert "km-search" not in listed and "km-graph-search" in listed
+    # A server over HTTP forwards nothing: it could forward to itself without end.
+    with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
+        pass
+    assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first

@@ -1,0 +1,206 @@
+"""`duvet mcp --http` as people run it: its addresses, tokens, log and end, and the pages that it serves."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from tests.cli.made import make
+from tests.cli.running import run
+from tests.unit.knowledge.pages.made import TRACE
+from tests.unit.server.http.command import Command
+from tests.unit.server.http.pages import FIVE, NOTES
+from tests.unit.server.http.serving import API, MODERN_HEADERS, READER, asking, greet
+from tests.unit.server.wire import enveloped, request
+
+pytestmark = pytest.mark.anyio
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
+##= man/spec/mcp.md#http
+##= type=test
+##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+@pytest.mark.parametrize("how", SIGNALS)
+async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
+    with Command(duvet_command, project) as command:
+        async with asking(command.where) as client:
+            assert (await client.get("/health")).text == '{"status":"ok"}'
+            session = await greet(client)
+            async with client.stream("GET", "/mcp", headers=session) as stream:
+                with anyio.fail_after(5):
+                    assert await anyio.to_thread.run_sync(command.end, how) == (0, "", "")
+                    assert await stream.aread() == b""
+
+
+@pytest.mark.parametrize("how", SIGNALS)
+def test_a_signal_before_it_serves_ends_it(duvet_command: str, project: Path, how: signal.Signals) -> None:
+    program = f"""
+import os
+from duvet.server.http.listener import ServerAddress
+from duvet.server.http.listener import ServedApplication, ServingOptions, serve_over_http
+from duvet.server.messages import ServerIdentity
+from duvet.server.live_project import LiveProject
+from duvet.server.log import ServerLog
+
+class Told(LiveProject):
+    def begin(self):
+        os.kill(os.getpid(), {int(how)})
+
+offer = ServedApplication(identity=ServerIdentity(), instructions="", live=Told(None, 50), make_dispatcher=print)
+serve_over_http(offer, ServingOptions(address=ServerAddress("127.0.0.1", 0)), ServerLog(print), print)
+"""
+    done = run(str(Path(duvet_command).with_name("python")), project, "-c", program)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("address", ["localhost:0", "[::1]:0"])
+async def test_other_names_of_this_machine(duvet_command: str, project: Path, address: str) -> None:
+    with Command(duvet_command, project, address=address) as command:
+        assert command.first.startswith(f"duvet mcp: serving http://{address.removesuffix('0')}")
+        async with Client(command.url) as client:
+            answer = await client.call_tool("resolve_spec_id", {"url": "tea.md"})
+    assert answer.structured_content == {"spec_id": "tea"}
+
+
+def test_every_address_with_a_token(duvet_command: str, project: Path) -> None:
+    options: dict[str, str] = {"address": "0.0.0.0:0", "DUVET_READER_TOKEN": READER}
+    hosts = ("duvet.example", "127.0.0.1:80", "192.0.2.7", "evil.example")
+    served = Command(duvet_command, project, "--allow-host", "duvet.example", **options)
+    with served as command, command.client() as client:
+        found = [client.get("/health", headers={"host": host}).status_code for host in hosts]
+    assert found == [200, 200, 200, 421]
+
+
+async def test_requests_are_logged_without_secrets(duvet_command: str, project: Path) -> None:
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "debug"}}')
+    with Command(duvet_command, project, DUVET_READER_TOKEN=READER) as command:
+        async with asking(command.where, READER) as client:
+            session = await greet(client)
+            await client.get("/health?token=secret")
+            await client.get("/no%0Asuch")
+        _, _, err = command.end()
+    told = [line.partition(" ")[2].rpartition(" duration_ms=")[0] for line in err.splitlines()]
+    assert sorted(told) == [
+        'DEBUG request client=127.0.0.1 method=GET path="/no\\\\nsuch" status=404',
+        "DEBUG request client=127.0.0.1 method=GET path=/health status=200",
+        "DEBUG request client=127.0.0.1 method=POST path=/mcp status=200",
+        "DEBUG request client=127.0.0.1 method=POST path=/mcp status=202",
+    ]
+    assert READER not in err and session["mcp-session-id"] not in err
+
+
+@pytest.mark.parametrize("names", ["", "abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C)))])
+def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Path, names: str) -> None:
+    ##= man/spec/service.md#operations
+    ##= type=test
+    ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
+    (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
+    # No pipe buffers so many lines; those with the names of arguments are longer than a page.
+    calls, status = 600, 400 if names else 200
+    asked = {"tool": "coverage_summary", "input": {name * 80: 1 for name in names}}
+    with Command(duvet_command, project) as command:
+        log = command.process.stderr
+        assert log is not None
+        with command.client() as client:
+            for _ in range(calls):
+                assert client.post(API, json=asked).status_code == status
+            told = [json.loads(log.readline()) for _ in range(10)]
+            assert client.post(API, json=asked).status_code == status
+        command.process.terminate()
+        told += [json.loads(line) for line in log]
+    (missed,) = [one["lines_left_out_before"] for one in told if "lines_left_out_before" in one]
+    assert missed > 0 and len(told) + missed == calls + 1
+
+
+def test_the_rate_is_an_option(duvet_command: str, project: Path) -> None:
+    with Command(duvet_command, project, "--rate", "1") as command, command.client() as client:
+        assert [client.get("/health").status_code for _ in range(4)][-1] == 429
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "code", "message"),
+    [
+        (("--http", "here"), {}, 2, "'here' is not an address: give PORT, HOST:PORT or [IPV6]:PORT, like"),
+        (("--http", "0.0.0.0:0"), {}, 1, "0.0.0.0 can be reached by others, and no token is set"),
+        (("--http", "0"), {"DUVET_READER_TOKEN": ""}, 1, "DUVET_READER_TOKEN is empty"),
+        (
+            ("--http", "0"),
+            {"DUVET_READER_TOKEN": "secret-1", "KM_READER_TOKEN": "secret-2"},
+            1,
+            "DUVET_READER_TOKEN and KM_READER_TOKEN differ",
+        ),
+        (("--http", "0", "--rate", "-1"), {}, 2, "-1.0 is not in the range x>=0"),
+    ],
+)
+def test_wrong_options_and_tokens_are_refused(
+    duvet_command: str, project: Path, args: tuple[str, ...], environ: dict[str, str], code: int, message: str
+) -> None:
+    done = run(duvet_command, project, "mcp", *args, environ=environ)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err and "secret-" not in done.err
+
+
+def test_a_page_is_the_same_on_every_face(duvet_command: str, tmp_path: Path) -> None:
+    steps = [{"id": "page", "tool": "get_page", "params": {"slug": "delta"}}]
+    look = {"description": "Looks at a page.", "steps": steps, "outputs": {"page": "${steps.page.result}"}}
+    config = json.dumps({"workflows": {"look": look}})
+    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": config})
+    with Command(duvet_command, folder) as command, command.client() as client:
+        status, page = client.post_tool("get_page", slug="delta")
+        told = client.call("get_page", slug="delta")["result"]
+        listed = client.call("list_pages")["result"]["structuredContent"]
+    assert status == 200 and page["title"] == "Delta"
+    assert told["structuredContent"] == page == json.loads(told["content"][0]["text"])
+    assert [row["slug"] for row in listed["result"]] == ["delta", "beta", "gamma", "alpha"]
+    assert json.loads(run(duvet_command, folder, "call", "get_page", "--slug", "delta").out) == page
+    assert json.loads(run(duvet_command, folder, "call", "workflow.look").out)["outputs"] == {"page": page}
+
+
+def listed_pages(command: Command) -> tuple[set[str], set[str]]:
+    """The tools of pages that are listed to clients of MCP and of plain HTTP."""
+    with command.client() as client:
+        headers = {**MODERN_HEADERS, "mcp-method": "tools/list"}
+        answer = client.post("/mcp", json=request("tools/list", enveloped({})), headers=headers).json()
+        return {tool["name"] for tool in answer["result"]["tools"]} & {*FIVE}, client.listed.keys() & {*FIVE}
+
+
+def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_path: Path) -> None:
+    ##= man/spec/pages.md#tools
+    ##= type=test
+    ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
+    ##% always on `/api/mcp`.
+    folder = make(tmp_path / "tea", TRACE)
+    with Command(duvet_command, folder) as command:
+        assert listed_pages(command) == (set(), {*FIVE})
+        make(folder, {"docs/a.md": "# A\n"})
+        assert listed_pages(command) == ({*FIVE}, {*FIVE})
+        (folder / "docs/a.md").unlink()
+        assert listed_pages(command) == (set(), {*FIVE})
+    with Command(duvet_command, folder, "--pack", "pages") as command:
+        assert listed_pages(command) == ({*FIVE}, {*FIVE})
+
+
+@pytest.mark.parametrize(
+    ("config", "by_mcp", "by_rest"),
+    [
+        ({"toolPacks": {"pages": {"enabled": False}}}, set(), {*FIVE}),
+        ({"toolPacks": {"pages": {"tools": {"ask": False}}}}, {*FIVE} - {"ask"}, {*FIVE} - {"ask"}),
+        ({"pages": [{"pattern": "nothing/*.md"}]}, set(), {*FIVE}),
+    ],
+    ids=["the pack is off", "a tool is off", "the service has other pages"],
+)
+def test_the_configuration_decides_on_pages(
+    duvet_command: str, tmp_path: Path, config: Any, by_mcp: set[str], by_rest: set[str]
+) -> None:
+    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": json.dumps(config)})
+    with Command(duvet_command, folder) as command:
+        assert listed_pages(command) == (by_mcp, by_rest)

@@ -1,0 +1,264 @@
+"""Tools that change something: their audit log, progress, and servers that are killed meanwhile."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from duvet.knowledge.settings import AUDIT_FILE, FEEDBACK_FILE
+from tests.cli.made import make
+from tests.cli.running import run
+from tests.cli.server.team import Given, by_mcp, by_pipes, by_rest, by_shell
+from tests.unit.knowledge.ingest.made import LEDGER
+from tests.unit.server.clients import MODERN, client_of, over_stdio
+from tests.unit.server.http.command import Command
+from tests.unit.server.http.serving import ADMIN, READER, TOKENS, asking, post
+from tests.unit.server.wire import Wire
+
+pytestmark = pytest.mark.anyio
+LONGEST = 60
+SECRET = "do not tell"
+CONFIG: dict[str, Any] = {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}, "server": {"logLevel": "info"}}
+STORED = ".duvet/knowledge"
+CALLS: dict[str, Given] = {
+    "km-ingest-trigger": {"profile": "faces"},
+    "km-upload": {"source_path": "docs/spec.md", "destination": "copies/spec.md", "overwrite": True},
+    "km-storetext": {"content": SECRET, "title": "A note", "tags": ["a"], "overwrite": True, "ingest": True},
+    "km-feedback-submit": {"request_id": "r", "chunk_id": "docs/spec.md::0", "vote": 1, "note": SECRET},
+    "km-backup-trigger": {"destination": "kept"},
+}
+_STORED_KEYS = {"status", "stored_path", "relative_path", "overwritten", "ingest_triggered", "ingest_run"}
+KEYS: dict[str, set[str]] = {
+    "km-ingest-trigger": {
+        *("status", "run_id", "profile", "started_at", "duration_seconds", "success", "artifact_counts", "chunk_count"),
+        *("changed", "removed", "dry_run", "run"),
+    },
+    "km-upload": _STORED_KEYS,
+    "km-storetext": _STORED_KEYS,
+    "km-feedback-submit": {"status", "request_id", "chunk_id", "vote", "note", "context", "timestamp", "source"},
+    "km-backup-trigger": {"status", "archive", "size"},
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "ledger", {**LEDGER, "duvet.config.json": json.dumps(CONFIG)})
+
+
+def audit(project: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (project / STORED / AUDIT_FILE).read_text().splitlines()]
+
+
+def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#audit
+    ##= type=test
+    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
+    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
+    wire = Wire(duvet_command, project)
+    wire.greet()
+    with Command(duvet_command, project, **TOKENS) as command:
+        with command.client(ADMIN) as client:
+            for ask in (by_pipes(wire), by_mcp(client), by_rest(client), by_shell(duvet_command, project)):
+                for tool, given in CALLS.items():
+                    code, answer = ask(tool, given)
+                    assert (code, answer.keys()) == ("", KEYS[tool])
+                    is_stored = tool in ("km-feedback-submit", "km-backup-trigger")
+                    assert answer["status"] == ("ok" if is_stored else "success")
+        log = command.end()[2]
+    wire.kill()
+    lines, both = audit(project), ["maintainer", "reader"]
+    faces = (("mcp", "local"), ("mcp", "admin"), ("rest", "admin"), ("shell", "local"))
+    assert [(one["face"], one["who"], one["scopes"], one["tool"], one["outcome"]) for one in lines] == [
+        (face, who, both, tool, "success") for face, who in faces for tool in CALLS
+    ]
+    logged = [line.split()[3] for line in log.splitlines() if " INFO audit " in line]
+    assert logged == [f"tool={tool}" for tool in CALLS] * 2
+    stored = next(one for one in lines if one["tool"] == "km-storetext")
+    assert stored["parameters"] == {"overwrite": True, "ingest": True}
+    assert stored["arguments"] == "content=str(11) title=str(6) tags=array(1) overwrite=true ingest=true"
+    ##= man/spec/gateway.md#audit
+    ##= type=test
+    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
+    for text in (log, json.dumps(lines)):
+        assert not any(secret in text for secret in (SECRET, ADMIN, READER))
+
+
+def test_changes_are_logged_at_every_level(duvet_command: str, project: Path) -> None:
+    make(project, {"duvet.config.json": json.dumps({**CONFIG, "server": {"logLevel": "error"}})})
+    with Command(duvet_command, project, **TOKENS) as command:
+        with command.client(ADMIN) as client:
+            assert client.post_tool("km-storetext", content="x", title="x")[0] == 200
+            assert client.post_tool("km-help")[0] == 200
+        (line,) = command.end()[2].splitlines()
+    assert " INFO audit tool=km-storetext outcome=success who=admin face=rest " in line
+    assert run(duvet_command, project, "call", "km-storetext", "--content", "x").err == ""
+
+
+async def test_a_run_reports_progress(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
+    ##% index unchanged.
+    told: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    with anyio.fail_after(LONGEST):
+        async with client_of(over_stdio(duvet_command, project), MODERN) as client:
+            found = await client.call_tool("km-ingest-trigger", {}, progress_callback=hear)
+    assert not found.is_error
+    assert told[0][0] == 1.0 and "Looking for files" in [message for _, message in told]
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+def test_a_refused_caller_leaves_nothing_on_the_disk(duvet_command: str, project: Path) -> None:
+    read_only = {**CONFIG, "toolPacks": {"knowledge": {"mode": "read-only"}}}
+    for config, environ, token, status in (
+        (CONFIG, TOKENS, READER, 403),
+        (CONFIG, {}, "", 403),
+        (read_only, TOKENS, ADMIN, 400),
+    ):
+        make(project, {"duvet.config.json": json.dumps(config)})
+        with Command(duvet_command, project, **environ) as command, command.client(token) as client:
+            assert {client.post_tool(tool, **given)[0] for tool, given in CALLS.items()} == {status}
+            assert client.listed.keys().isdisjoint(CALLS)
+        assert not (project / STORED).exists()
+
+
+async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##= type=test
+    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
+    ##% restored backup.
+    (project / "docs/large.md").write_text("tea " * 200_000)
+    told: list[tuple[str, str]] = []
+
+    async def again_and_again(client: httpx2.AsyncClient, tool: str, who: int) -> None:
+        for number in range(10_000):
+            name = f"{who}-{number}"
+            given: dict[str, Any] = {
+                "km-storetext": {"content": f"{name} " * 20_000, "destination": f"texts/{name}.md"},
+                "km-upload": {"source_path": "docs/large.md", "destination": f"copies/{name}.md"},
+                "km-feedback-submit": {"request_id": name, "chunk_id": "a::0", "note": "tea " * 2_000},
+            }[tool]
+            try:
+                status, _ = await post(client, tool, **given)
+            except httpx2.HTTPError:
+                return
+            assert status == 200
+            told.append((tool, name))
+
+    with Command(duvet_command, project, **TOKENS) as command, anyio.fail_after(LONGEST):
+        async with asking(command.where, ADMIN) as client, anyio.create_task_group() as tasks:
+            for tool in ("km-storetext", "km-upload", "km-feedback-submit"):
+                for who in range(2):
+                    tasks.start_soon(again_and_again, client, tool, who)
+            while len(told) < 60:
+                await anyio.wait_all_tasks_blocked()
+            command.process.send_signal(signal.SIGKILL)
+    texts = {path.stem: path.read_text() for path in (project / "texts").glob("*.md")}
+    assert all(text == f"{name} " * 20_000 + "\n" for name, text in texts.items())
+    copies = {path.stem: path.read_bytes() for path in (project / "copies").glob("*.md")}
+    assert set(copies.values()) == {(project / "docs/large.md").read_bytes()}
+    votes = (project / STORED / FEEDBACK_FILE).read_text().splitlines(keepends=True)
+    there = {
+        *(("km-storetext", name) for name in texts),
+        *(("km-upload", name) for name in copies),
+        *(("km-feedback-submit", json.loads(vote)["request_id"]) for vote in votes if vote.endswith("\n")),
+    }
+    assert set(told) <= there
+
+
+def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
+    ##% vendored or duvet's own.
+    outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
+    with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
+        for path in (str(outside), "/etc/hostname", "../outside.md"):
+            assert by_rest(client)("km-upload", {"source_path": path}).code == "invalid_request"
+            assert by_mcp(client)("km-upload", {"source_path": path}).code == "invalid_request"
+        assert by_rest(client)("km-ingest-trigger", {"paths": ["docs"]}).code == "unsupported_operation"
+        unknown = ("upstream_error", "nothing was taken in of this project yet")
+        assert by_rest(client)("km-backup-trigger", {}) == unknown
+    assert by_shell(duvet_command, project)("km-upload", {"source_path": str(outside)}).code == ""
+    outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error", "success"]
+    assert [one["outcome"] for one in audit(project)] == outcomes
+
+
+def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, project: Path) -> None:
+    wider = {**CONFIG, "uploads": {"root": str(project.parent)}, "store": {"path": "elsewhere.db"}}
+    make(project, {"duvet.config.json": "{}", "conf/team.json": json.dumps(CONFIG)})
+    given: dict[str, Any] = {"content": json.dumps(wider), "overwrite": True}
+    with Command(duvet_command, project, DUVET_CONFIG="conf/team.json", **TOKENS) as command:
+        with command.client(ADMIN) as client:
+            for path in ("conf/team.json", "duvet.config.json", ".duvet/config.toml"):
+                assert client.post_tool("km-storetext", **given, destination=path)[0] == 400
+            assert json.loads((project / "conf/team.json").read_text()) == CONFIG
+            # An edit on the machine applies, but not to these.
+            for size in (7, 8):
+                edited = {**wider, "server": {**CONFIG["server"], "pageSize": size}}
+                make(project, {"conf/team.json": json.dumps(edited)})
+                status, found = client.post_tool("km-storetext", content="Tea", destination=f"{size}.md")
+                assert (status, found["stored_path"]) == (200, str(project / f"{size}.md"))
+        log = command.end()[2]
+    warned = [line for line in log.splitlines() if "a restart is needed" in line]
+    assert len(warned) == 1 and warned[0].endswith('keys="uploads store"'), warned
+    assert not (project / "elsewhere.db").exists()
+
+
+def test_the_longest_text(duvet_command: str, project: Path) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
+    ##% to a file named after the title or the time.
+    with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
+        assert "500,000 bytes" in json.dumps(client.listed["km-storetext"])
+        for content in ("x" * 500_000, '\n"' * 249_999 + "xx", "é" * 250_000):
+            given = {"destination": "x.md", "overwrite": True}
+            for ask in (by_rest(client), by_mcp(client)):
+                assert ask("km-storetext", {**given, "content": content}).code == ""
+            code, message = by_rest(client)("km-storetext", {**given, "content": content + "y"})
+            assert code == "invalid_request" and message.startswith("content has more than 500,000 ")
+
+
+@pytest.mark.parametrize("store", [("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")])
+def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path, store: tuple[str, ...]) -> None:
+    ##= man/spec/gateway.md#uploads
+    ##= type=test
+    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
+    ##% nothing, and be refused at the start if they are invalid.
+    tool, argument, value = store
+    root = project.parent / "content"
+    root.mkdir()
+    given = {argument: value, "destination": "docs/x.md"}
+    defaults = {"KM_UPLOAD_DEFAULT_OVERWRITE": "true", "KM_UPLOAD_DEFAULT_INGEST": "true"}
+    ask = by_shell(duvet_command, project, KM_CONTENT_ROOT=str(root), **defaults)
+    for overwritten in (False, True):
+        found = ask(tool, given).value
+        assert found["stored_path"] == str(root / "docs/x.md") and (root / "docs/x.md").exists()
+        assert (found["overwritten"], found["ingest_triggered"]) == (overwritten, True)
+        assert found["ingest_run"]["success"] is True
+    bare = by_shell(duvet_command, project)
+    assert bare(tool, given).value["ingest_triggered"] is False
+    assert bare(tool, given).code == "exit 2"
+
+
+@pytest.mark.parametrize("name", ["KM_UPLOAD_DEFAULT_OVERWRITE", "KM_UPLOAD_DEFAULT_INGEST"])
+def test_wrong_variables_are_refused(duvet_command: str, project: Path, name: str) -> None:
+    wrong = {name: "maybe"}
+    for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
+        done = run(duvet_command, project, *words, environ=wrong)
+        assert (done.code, done.out) == (1, "")
+        assert f"the variable `{name}` is neither true nor false" in done.err
+    ask = by_shell(duvet_command, project, **wrong)
+    assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
+    assert ask("km-storetext", {"content": "x"}).code == "exit 1"

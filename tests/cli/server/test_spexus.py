@@ -1,0 +1,160 @@
+"""A server with its own name, title and version, and one version of the protocol: every criterion for its handshake."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.made import make
+from tests.conftest import ROOT
+from tests.unit.server.clients import HANDSHAKES
+from tests.unit.server.wire import Message, Wire, hello, request
+
+SPEXUS = ROOT / "man" / "examples" / "spexus.toml"
+FILES = {
+    "requirements.md": "# Requirements\n\n## Login\n\nA user MUST log in.\nA session SHOULD end by itself.\n",
+    "login.py": "##= requirements.md#login\n##% A user MUST log in.\ndef login(): ...\n",
+}
+LISTS = {"prompts": "prompts/list", "resources": "resources/list", "tools": "tools/list"}
+Start = Callable[..., Wire]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make(tmp_path / "spexus", FILES)
+
+
+@pytest.fixture
+def server(wire: Start) -> Wire:
+    return wire("--config", str(SPEXUS), "mcp")
+
+
+def listed(server: Wire, name: str) -> list[dict[str, Any]]:
+    """Everything of a kind, page by page."""
+    found: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = server.ask(LISTS[name], {"cursor": cursor} if cursor else {})["result"]
+        found += page[name]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            return found
+
+
+def test_1_and_2_the_answer_to_a_handshake(server: Wire) -> None:
+    def refuse(word: str) -> None:
+        raise AssertionError(word)
+
+    server.send(hello("2025-11-25", "the-7th"))
+    line = server.line()
+    # 2.5: one line of JSON.
+    assert b"\n" not in line and b"\r" not in line
+    answer = json.loads(line.decode("utf-8"), parse_constant=refuse)
+    result = answer.pop("result")
+    # 2.1, 2.2 and 2.3: JSON-RPC, the id of the request, and all data in the result.
+    assert answer == {"jsonrpc": "2.0", "id": "the-7th"}
+    # 1.1: the required fields.
+    assert result.keys() == {"protocolVersion", "capabilities", "serverInfo", "instructions"}
+    # 1.3: the server.
+    info, title = result["serverInfo"], "MCP server for requirements management system"
+    assert (info["name"], info["title"], info["version"]) == ("spexus mcp", title, "1.0.0")
+    # 1.4, 1.5, 4.1 and 4.2: three sections, whose lists may change.
+    assert [result["capabilities"][name]["listChanged"] for name in LISTS] == [True, True, True]
+    # 3.1 and 3.2: comprehensive instructions.
+    instructions = result["instructions"]
+    headings = [text.removeprefix("### ") for text in instructions.splitlines() if text.startswith("### ")]
+    parts = ["Available Resources", "Available Tools", "How to Interact", "Example Usage", "How to Work"]
+    assert headings == parts
+    assert instructions.startswith(f"You are interacting with {title}, which ")
+
+
+@pytest.mark.parametrize("version", [*HANDSHAKES, "2026-07-28", "1999-12-31"])
+def test_1_2_the_version_of_the_protocol(version: str, server: Wire) -> None:
+    assert server.greet(version)["result"]["protocolVersion"] == "2025-03-26"
+
+
+@pytest.mark.parametrize(
+    ("sent", "code"),
+    [
+        (request("initialize", {}), -32602),
+        (request("initialize", {"protocolVersion": 7, "capabilities": {}, "clientInfo": {}}), -32602),
+        (request("frobnicate", {}), -32601),
+    ],
+)
+def test_2_4_an_error_stands_in_place_of_a_result(sent: Message, code: int, server: Wire) -> None:
+    server.send(sent)
+    answer = server.read()
+    assert answer.keys() == {"jsonrpc", "id", "error"}
+    assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", sent["id"], code)
+    assert isinstance(answer["error"]["message"], str)
+
+
+def test_3_3_instructions_say_which_tools_exist_and_how_to_use_them(server: Wire) -> None:
+    text = server.greet()["result"]["instructions"]
+    for tool in listed(server, "tools"):
+        needed = tool["inputSchema"].get("required", [])
+        assert (f"- `{tool['name']}` ({', '.join(needed)}): " if needed else f"- `{tool['name']}`") in text
+    assert 'Use `tools/call` with `{"name": "' in text
+
+
+def test_3_4_instructions_say_how_resources_are_reached_and_that_works(server: Wire) -> None:
+    text = server.greet()["result"]["instructions"]
+    for method in ("resources/list", "resources/get", "resources/read", "resources/templates/list"):
+        assert f"`{method}`" in text
+    assert '`{"path": "/specifications"}`' in text
+    (child,) = server.ask("resources/list", {"path": "/specifications"})["result"]["resources"]
+    assert child["uri"] == "duvet:///specifications/requirements"
+    (document,) = server.ask("resources/get", {"path": "/specifications"})["result"]
+    assert document["id"] == "requirements"
+    assert server.ask("resources/get", {"uri": child["uri"]})["result"] == document
+    (read,) = server.ask("resources/read", {"uri": "duvet:///specifications?limit=10"})["result"]["contents"]
+    assert json.loads(read["text"]) == [document]
+
+
+def test_3_5_instructions_change_when_capabilities_change(wire: Start, server: Wire, tmp_path: Path) -> None:
+    fewer = tmp_path / "fewer.toml"
+    fewer.write_text(SPEXUS.read_text().replace("[server]\n", "[server]\npacks = []\n"))
+    less = wire("--config", str(fewer), "mcp")
+    told, less_told = (one.greet()["result"]["instructions"] for one in (server, less))
+    tools = [tool["name"] for tool in listed(server, "tools")]
+    assert tools and listed(less, "tools") == []
+    assert all(name in told and name not in less_told for name in tools)
+    assert "`resources/get`" in told and "`resources/get`" in less_told
+    # The cached instructions are those of the same configuration.
+    assert wire("--config", str(SPEXUS), "mcp").greet()["result"]["instructions"] == told
+
+
+def test_4_3_resources_can_be_subscribed_to(server: Wire, project: Path) -> None:
+    assert server.greet()["result"]["capabilities"]["resources"]["subscribe"] is True
+    uri = "duvet:///specifications/requirements/sections/login"
+    assert server.ask("resources/subscribe", {"uri": uri})["result"] == {}
+    make(project, {"requirements.md": FILES["requirements.md"].replace("# Login", "# Login\n\nOnce.")})
+    assert server.read() == {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri}}
+
+
+def test_4_4_what_is_declared_works(server: Wire) -> None:
+    declared = server.greet()["result"]["capabilities"]
+    prompt = {"ref": {"type": "ref/prompt", "name": "triage_uncited"}, "argument": {"name": "spec", "value": "r"}}
+    asked: dict[str, tuple[str, Message]] = {
+        "completions": ("completion/complete", prompt),
+        "logging": ("logging/setLevel", {"level": "warning"}),
+        **{name: (method, {}) for name, method in LISTS.items()},
+    }
+    assert declared.keys() - {"experimental"} == asked.keys()
+    assert [name for name, (method, params) in asked.items() if "result" not in server.ask(method, params)] == []
+
+
+def test_4_5_what_is_listed_can_be_used(server: Wire) -> None:
+    server.greet()
+    uri = listed(server, "resources")[0]["uri"]
+    assert server.ask("resources/read", {"uri": uri})["result"]["contents"][0]["uri"] == uri
+    for prompt in listed(server, "prompts"):
+        needs = [one["name"] for one in prompt["arguments"] if one["required"]]
+        assert ("error" in server.ask("prompts/get", {"name": prompt["name"]})) == bool(needs)
+    for tool in listed(server, "tools"):
+        answer = server.ask("tools/call", {"name": tool["name"], "arguments": {}})
+        assert answer["result"].get("isError", False) == bool(tool["inputSchema"].get("required")), tool["name"]

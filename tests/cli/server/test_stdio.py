@@ -1,0 +1,355 @@
+"""`duvet mcp` as clients start it: how it begins, what it refuses, what gets out of it, and how it ends."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+import termios
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.running import environment
+from tests.unit.server.wire import CLIENT, Message, Wire, enveloped, hello, request
+from tests.unit.specs.serving import LONGEST
+
+Start = Callable[..., Wire]
+NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+RESOLVE: Message = {"name": "resolve_spec_id", "arguments": {"url": "tea.md"}}
+CALL = request("tools/call", RESOLVE, id="call")
+PRINTS = """
+import os, subprocess, sys
+from duvet.server.stdio.handshake import take_standard_streams
+print("before", flush=True)
+wire = take_standard_streams()
+print("printed")
+sys.stdout.flush()
+os.write(1, b"written\\n")
+os.write(wire.writing, b"message\\n")
+child = f"import os, sys; print('child', repr(sys.stdin.read())); os.write({wire.writing}, b'inherited')"
+code = subprocess.run([sys.executable, "-c", child], stderr=subprocess.DEVNULL).returncode
+print("code", code, flush=True)
+os.write(wire.writing, os.read(wire.reading, 100))
+"""
+
+
+def cancel(id: object) -> Message:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
+
+
+def test_what_is_printed_does_not_reach_the_client() -> None:
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##= type=test
+    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
+    ##% line feed, whatever it or a child process prints.
+    done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
+    assert done.stdout == b"before\nmessage\nheard\n"
+    assert done.stderr == b"printed\nwritten\nchild ''\ncode 1\n"
+
+
+@pytest.mark.parametrize("missing", ["<&-", ">&-", "2>&-", "<&- >&-", "<&- >&- 2>&-", "</dev/null", "</dev/null >&-"])
+def test_missing_streams_end_it(missing: str, duvet_command: str, project: Path) -> None:
+    command = ["sh", "-c", f'exec "$0" mcp {missing}', duvet_command]
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True}
+    done = subprocess.run(command, cwd=project, env=environment(), timeout=LONGEST, check=False, **streams)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_file_of_messages_is_answered(duvet_command: str, project: Path) -> None:
+    path = project / "messages"
+    path.write_text("\n".join(json.dumps(one) for one in (hello(), NOTICE, CALL)))
+    with path.open("rb") as messages, (project / "answers").open("wb") as answers:
+        streams: dict[str, Any] = {"stdin": messages, "stdout": answers, "stderr": subprocess.PIPE}
+        command = [duvet_command, "mcp"]
+        done = subprocess.run(command, cwd=project, env=environment(), timeout=LONGEST, check=False, **streams)
+    assert (done.returncode, done.stderr) == (0, b"")
+    greeting, called = (json.loads(line) for line in (project / "answers").read_bytes().splitlines())
+    assert (greeting["id"], called["id"]) == (0, "call")
+    assert called["result"]["structuredContent"] == {"spec_id": "tea"}
+
+
+def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None:
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##= type=test
+    ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
+    ##% immediately on SIGINT, SIGTERM or a closed output.
+    process = wire()
+    ids = range(1, 501)
+    messages = (hello(), NOTICE, *(request("tools/call", RESOLVE, id) for id in ids))
+    process.send(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
+    assert process.read()["id"] == 0
+    answers = {answer["id"]: answer["result"]["structuredContent"] for answer in (process.read() for _ in ids)}
+    assert answers == {id: {"spec_id": "tea"} for id in ids}
+    assert (process.end(), process.line(), process.told()) == (0, b"", "")
+
+
+def wait_until_read(descriptor: int, process: subprocess.Popen[bytes]) -> None:
+    """Wait until the process reads: what was sent is gone from the pipe, and its own descriptors lead to it."""
+    left = array.array("i", [1])
+    while left[0]:
+        fcntl.ioctl(descriptor, termios.FIONREAD, left)
+        assert process.poll() is None
+
+
+def test_pipes_that_do_not_block(duvet_command: str, project: Path) -> None:
+    theirs, ours = socket.socketpair()
+    with theirs, ours:
+        theirs.setblocking(False)
+        streams: dict[str, Any] = {"stdin": theirs.fileno(), "stdout": theirs.fileno(), "stderr": subprocess.PIPE}
+        process = subprocess.Popen([duvet_command, "mcp"], cwd=project, env=environment(), **streams)
+        try:
+            ours.settimeout(LONGEST)
+            # Once this is read, there is nothing else to read.
+            ours.sendall(b" ")
+            wait_until_read(theirs.fileno(), process)
+            lines = ours.makefile("rb")
+            for asked in (hello(), CALL):
+                ours.sendall(json.dumps(asked).encode() + b"\n")
+                assert json.loads(lines.readline())["id"] == asked["id"]
+            ours.shutdown(socket.SHUT_WR)
+            _, told = process.communicate(timeout=LONGEST)
+            assert (process.returncode, told) == (0, b"")
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_the_end_of_input_while_it_is_starting(wire: Start) -> None:
+    process = wire()
+    process.send(hello())
+    assert process.end() == 0
+    assert process.read()["id"] == 0
+    assert (process.line(), process.told()) == (b"", "")
+
+
+def test_a_first_line_that_is_no_handshake(wire: Start) -> None:
+    process = wire()
+    process.send(b"{\n")
+    assert process.read()["error"]["code"] == -32700
+    assert process.greet()["id"] == 0
+    assert process.ask("ping", id=2) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+    assert (process.end(), process.told()) == (0, "")
+
+
+@pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("messages", [0, 1, 2])
+def test_signals_end_it(sort: signal.Signals, messages: int, wire: Start) -> None:
+    process = wire()
+    process.send(b" ")
+    if messages:
+        process.send(hello())
+        process.read()
+    else:
+        assert process.process.stdin is not None
+        wait_until_read(process.process.stdin.fileno(), process.process)
+    if messages == 2:
+        process.ask("ping")
+    process.process.send_signal(sort)
+    assert (process.process.wait(LONGEST), process.told()) == (0, "")
+
+
+def test_a_closed_output_ends_it(wire: Start) -> None:
+    process = wire()
+    process.greet()
+    process.ask("ping")
+    assert process.process.stdout is not None
+    process.process.stdout.close()
+    process.send(request("ping"))
+    assert (process.process.wait(LONGEST), process.told()) == (0, "")
+
+
+def test_a_person_at_a_terminal_reads_what_it_waits_for(duvet_command: str, project: Path) -> None:
+    ours, theirs = pty.openpty()
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([duvet_command, "mcp"], cwd=project, env=environment(), bufsize=0, **streams)
+    os.close(theirs)
+    try:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        os.write(ours, b"\x04")
+        out, rest = process.communicate(timeout=LONGEST)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    assert (process.returncode, out) == (0, b"")
+    assert (first + rest).decode() == (
+        "duvet mcp waits on standard input for an agent, which speaks the Model Context Protocol; Ctrl-C ends it.\n"
+        "`duvet mcp --print-config claude` prints what makes that agent start it; the others are in `duvet mcp --help`.\n"
+    )
+
+
+INVALID, UNKNOWN, WRONG_ERA, WRONG_VERSION = -32602, -32601, -32600, -32022
+Asked = list[tuple[str, Any, int]]
+EARLY: Asked = [
+    ("nothing", None, UNKNOWN),
+    ("tools/list", None, INVALID),
+    ("tools/call", RESOLVE, INVALID),
+    ("tools/list", {"cursor": 5}, INVALID),
+    ("server/discover", None, UNKNOWN),
+    ("initialize", None, INVALID),
+    ("initialize", {"protocolVersion": 20250326, "capabilities": [], "clientInfo": "me"}, INVALID),
+]
+WRONG: Asked = [
+    *((method, {}, UNKNOWN) for method in ("nothing", "", "tools/list ", "notifications/initialized")),
+    ("tools/call", None, INVALID),
+    *(("tools/call", {"name": name}, INVALID) for name in (5, None, ["resolve_spec_id"], "../../etc/passwd")),
+    *(("tools/call", {"name": name}, INVALID) for name in ("\0\x1b[31m" * 100, "resolve_spec_id" * 100_000)),
+    *(("tools/call", {**RESOLVE, "arguments": given}, INVALID) for given in ([1], "url")),
+    *(("tools/list", {"cursor": cursor}, INVALID) for cursor in (5, "5")),
+    *(("tools/list", {"_meta": meta}, INVALID) for meta in (5, {"progressToken": [1]})),
+    *(("logging/setLevel", {"level": level}, INVALID) for level in ("loud", 7)),
+    ("server/discover", {}, UNKNOWN),
+    ("tools/list", enveloped(), WRONG_ERA),
+]
+MODERN: Asked = [
+    ("initialize", hello()["params"], WRONG_VERSION),
+    ("tools/list", {}, INVALID),
+    *(("tools/list", enveloped(version=version), WRONG_VERSION) for version in ("2026-01-01", "2025-11-25")),
+    ("tools/list", enveloped(version=5), INVALID),  # type: ignore[arg-type]
+    ("ping", enveloped(), UNKNOWN),
+    ("nothing", enveloped(), UNKNOWN),
+    ("resources/subscribe", enveloped({"uri": "duvet:///specifications"}), UNKNOWN),
+    ("logging/setLevel", enveloped({"level": "debug"}), UNKNOWN),
+    *(("tools/call", enveloped({"name": name}), INVALID) for name in (5, "nothing")),
+]
+DEEP: dict[str, Any] = {}
+for _ in range(60):
+    DEEP = {"deeper": [DEEP]}
+BAD_ARGUMENTS: list[Any] = [{}, {"url": 5}, {"url": None}, {"url": ["tea.md"]}, {"url": DEEP}, {"url": "x", "more": 1}]
+ODD_URLS = [
+    *("", "\0", "\x1b[31m", "../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "x" * 1_000_000, "%00%2e%2e%2f")
+]
+
+
+def check_errors(process: Wire, asked: Asked) -> None:
+    """Each request is refused with its code, and no error contains anything internal."""
+    for method, params, code in asked:
+        answer = process.ask(method, params)
+        assert set(answer) == {"jsonrpc", "id", "error"}, answer
+        said = str(answer["error"])
+        assert answer["error"]["code"] == code, (method, params)
+        assert "Traceback" not in said and "duvet/" not in said and len(said) < 2_000, said
+
+
+def test_requests_before_a_handshake_are_refused_but_ping(wire: Start) -> None:
+    process = wire()
+    process.send(cancel(1))
+    check_errors(process, EARLY)
+    assert process.ask("ping")["result"] == {}
+    assert process.greet()["result"]["serverInfo"]["name"] == "duvet"
+    assert process.ask("tools/list")["result"]["tools"]
+
+
+def test_wrong_requests_are_refused_and_the_next_one_is_answered(wire: Start) -> None:
+    process = wire()
+    process.greet()
+    check_errors(process, WRONG)
+    for arguments in BAD_ARGUMENTS:
+        answer = process.ask("tools/call", {**RESOLVE, "arguments": arguments})
+        assert answer["result"]["isError"], answer
+    for url in ODD_URLS:
+        answer = process.ask("tools/call", {**RESOLVE, "arguments": {"url": url}})
+        assert not answer["result"].get("isError") or len(str(answer)) < 1_000
+        assert "passwd:" not in str(answer)
+    # Cancelling unknown requests changes nothing.
+    process.send(*map(cancel, (99, "99", None, [], {"id": 1})))
+    assert process.ask("ping")["result"] == {}
+    assert (process.end(), process.told()) == (0, "")
+
+
+def test_the_era_without_a_handshake_refuses_requests_of_the_other(wire: Start) -> None:
+    process = wire()
+    assert process.ask("server/discover", enveloped())["result"]["supportedVersions"] == ["2026-07-28"]
+    check_errors(process, MODERN)
+    assert process.ask("tools/list", enveloped())["result"]["tools"]
+    assert (process.end(), process.told()) == (0, "")
+
+
+@pytest.mark.parametrize("version", ["", "1.0", "2026-07-28", "2099-01-01", "latest"])
+def test_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake(wire: Start, version: str) -> None:
+    assert wire().greet(version)["result"]["protocolVersion"] == "2025-11-25"
+
+
+@pytest.mark.parametrize("uri", ['"duvet:///\\u0000"', '"duvet:///%00"', '"duvet:///%ff%fe"', "{}", "7", "null"])
+def test_a_wrong_uri_is_an_error(wire: Start, uri: str) -> None:
+    server = wire()
+    server.greet()
+    for number, method in enumerate(["resources/read", "resources/get"], 1):
+        head = f'{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{"uri":'
+        server.send(f"{head}{uri}}}}}\n".encode())
+        answer = server.read()
+        assert (answer["id"], answer["error"]["code"] in (-32602, -32002)) == (number, True)
+    assert len(server.ask("resources/list", id=3)["result"]["resources"]) == 43
+
+
+CONFIG = """
+providers: { mine: { kind: client } }
+workflows:
+  sum:
+    description: Sums up
+    steps:
+      - { id: count, tool: coverage_summary }
+      - { id: tell, model: mine, prompt: "A secret: ${steps.count.result.total}" }
+      - { id: again, tool: coverage_summary }
+"""
+
+
+@pytest.fixture
+def asking(wire: Start, project: Path) -> tuple[Wire, Any]:
+    """A server that waits for the answer of its client's model, and the id of its question."""
+    (project / "duvet.config.yaml").write_text(CONFIG)
+    server = wire()
+    params = {"protocolVersion": "2025-11-25", "capabilities": {"sampling": {}}, "clientInfo": CLIENT}
+    server.ask("initialize", params, id=0)
+    server.send(NOTICE, request("tools/call", {"name": "workflow.sum", "arguments": {}}, id="call"))
+    while (question := server.read()).get("method") != "sampling/createMessage":
+        pass
+    return server, question["id"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"role": "assistant", "model": "theirs", "content": {"type": "text"}},
+        {"role": "assistant", "content": {"type": "text", "text": "tea"}},
+        {"role": "assistant", "model": "theirs", "content": {"type": "image", "data": 1}},
+    ],
+    ids=["nothing", "no text", "no model", "a drawing"],
+)
+def test_an_answer_of_a_model_that_is_not_text_fails_the_step(asking: tuple[Wire, Any], answer: Message) -> None:
+    server, question = asking
+    server.send({"jsonrpc": "2.0", "id": question, "result": answer})
+    while (called := server.read()).get("id") != "call":
+        pass
+    told = called["result"]["content"][0]["text"]
+    assert called["result"]["isError"] and '"code":"model_failed"' in told
+    assert "the client's model answers something else than text" in told
+    assert re.findall('"status":"(success|error|skipped)"', told)[-3:] == ["success", "error", "skipped"]
+
+
+def test_a_cancelled_workflow_begins_no_further_step(asking: tuple[Wire, Any]) -> None:
+    ##= man/spec/workflows.md#steps
+    ##= type=test
+    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
+    server, _ = asking
+    server.send(cancel("call"))
+    server.ask("ping", id="over")
+    assert server.end() == 0
+    (line,) = [line for line in server.told().splitlines() if " run " in line]
+    assert re.fullmatch(
+        r"\S+ WARN run workflow=sum status=error code=cancelled step=tell duration_ms=[\d.]+ "
+        'steps="count=success tell=error again=skipped"',
+        line,
+    )

@@ -1,0 +1,26 @@
+"""Tables of cases in which every pair of values occurs, instead of every combination."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from itertools import combinations, product
+from typing import Any
+
+
+def pairwise(**dimensions: Collection[Any]) -> list[dict[str, Any]]:
+    """Return rows in which every pair of values of two dimensions occurs at least once, always the same rows.
+
+    Each row is a value for every dimension. The row that adds most pairs is next.
+    """
+    values = {name: list(given) for name, given in dimensions.items()}
+    rows = {
+        row: set(combinations(enumerate(row), min(2, len(row))))
+        for row in product(*(range(len(given)) for given in values.values()))
+    }
+    missing = set().union(*rows.values())
+    chosen = []
+    while missing:
+        best = max(rows, key=lambda row: len(rows[row] & missing))
+        missing -= rows.pop(best)
+        chosen.append({name: given[index] for (name, given), index in zip(values.items(), best, strict=True)})
+    return chosen

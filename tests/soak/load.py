@@ -1,0 +1,169 @@
+"""What the server is loaded with: a project, every kind of tool, and clients that ask one question after the other."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.clients import request_of
+from tests.cli.made import make
+from tests.unit.tools.installed import install_made, install_tutorial
+from tests.unit.tools.made import FILES
+
+EDITED = "src/main.rs"
+_CONFIG = """\
+[toolPacks.introspect]
+enabled = true
+
+[workflows.brew]
+description = "Boils water, and waits until it has dripped through"
+
+[workflows.brew.variables.cup]
+type = "integer"
+
+[[workflows.brew.steps]]
+id = "boil"
+tool = "boil"
+params = { litres = 1 }
+
+[[workflows.brew.steps]]
+id = "owed"
+tool = "coverage_summary"
+
+[[workflows.brew.steps]]
+id = "drip"
+
+[workflows.brew.steps.wait]
+tool = "drip"
+params = { cup = "${vars.cup}" }
+until = { path = "result.full", equals = true }
+intervalSeconds = 0.5
+timeoutSeconds = 30
+"""
+_DRIP = """\
+from collections import Counter
+
+from msgspec import Struct
+
+from duvet.tools.tool import Pack, Tool
+
+DROPS = Counter()
+
+
+class Cup(Struct):
+    cup: int
+
+
+class Dripped(Struct):
+    full: bool
+
+
+def drip(asked, ctx):
+    DROPS[asked.cup] += 1
+    return Dripped(DROPS[asked.cup] % 3 == 0)
+
+
+PACK = Pack("drip", (Tool(name="drip", title="", description="Drips.", input=Cup, output=Dripped, handler=drip),))
+"""
+Where = tuple[str, int]
+Tools = Mapping[str, Mapping[str, object]]
+_TOOLS: Tools = {
+    "coverage_summary": {},
+    "list_uncited_requirements": {},
+    "search_requirements": {"query": "error handling"},
+    "get_prioritized_requirements": {},
+    "validate_citation": {"citation": "//= docs/pot.md#lid\n//# The lid MUST fit."},
+    "get_citation_context": {"citation_id": "src/main.rs:3"},
+    "list_invalid_citations": {},
+    "duvet_server_info": {},
+    "duvet_health": {},
+    "boil": {"litres": 1},
+    "owed": {},
+}
+_PAGES = {"/health": b"ok", "/ready": b"ready", "/metrics": b"duvet_tool_requests_total", "/api/mcp": b'"tools"'}
+
+
+def furnish(folder: Path) -> tuple[Path, Path]:
+    """Make the project, and the folder in which the packs are installed."""
+    site = folder / "site"
+    install_tutorial(site, folder)
+    install_made(site, "drip", _DRIP)
+    return make(folder / "project", {**FILES, "duvet.config.toml": _CONFIG}), site
+
+
+class Question(NamedTuple):
+    """A request, what its answer has to contain, and whether the server has to wait before it can answer."""
+
+    request: bytes
+    expected: bytes
+    waits: bool = False
+
+
+def questions(number: int) -> Sequence[Question]:
+    """Every tool by MCP and by plain HTTP, and the pages about the server; each client drips into its own cup."""
+
+    def rest(name: str, arguments: Mapping[str, object]) -> bytes:
+        body = json.dumps({"tool": name, "input": arguments}).encode()
+        head = f"POST /api/mcp HTTP/1.1\r\nhost: localhost:80\r\ncontent-length: {len(body)}\r\n\r\n"
+        return head.encode() + body
+
+    waiting: Tools = {"workflow.brew": {"cup": number}}
+    found = [
+        Question(request, expected, tools is waiting)
+        for tools in (_TOOLS, waiting)
+        for make_request, expected in ((request_of, b'"isError":false'), (rest, b'"status":"ok"'))
+        for request in (make_request(name, arguments) for name, arguments in tools.items())
+    ]
+    pages = {path: f"GET {path} HTTP/1.1\r\nhost: localhost:80\r\n\r\n".encode() for path in _PAGES}
+    return [*found, *(Question(pages[path], expected) for path, expected in _PAGES.items())]
+
+
+class Tally:
+    """What all clients have seen."""
+
+    def __init__(self) -> None:
+        self.seconds: list[float] = []
+        """The time of each answer that the server could give at once."""
+        self.waited: list[float] = []
+        """The time of each other answer."""
+        self.errors: list[str] = []
+        self.waiting: dict[int, float] = {}
+        """When each client has asked the question that is open."""
+        self.is_over = False
+        self.ends_at: float | None = None
+        """When the server was ended; a request from then on may be refused."""
+        self.refused: list[float] = []
+        """When those requests were sent that were refused then."""
+
+
+async def visit(where: Where, number: int, tally: Tally) -> None:
+    """Ask until it is over; the first error is noted, and ends it."""
+    asked, step, writing = questions(number), number, None
+    try:
+        reading, writing = await asyncio.open_connection(*where)
+        while not tally.is_over:
+            step += 1
+            question = asked[step % len(asked)]
+            began = tally.waiting[number] = time.perf_counter()
+            writing.write(question.request)
+            head = (await reading.readuntil(b"\r\n\r\n")).lower()
+            length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+            status, body = int(head.split()[1]), await reading.readexactly(length)
+            del tally.waiting[number]
+            (tally.waited if question.waits else tally.seconds).append(time.perf_counter() - began)
+            if status == 503 and tally.ends_at is not None:
+                tally.refused.append(began)
+                return
+            if status != 200 or question.expected not in body:
+                tally.errors.append(f"{status} {body[:300]!r}")
+                return
+    except (OSError, EOFError) as error:
+        if tally.ends_at is None:
+            tally.errors.append(repr(error))
+    finally:
+        if writing is not None:
+            writing.close()

@@ -1,0 +1,449 @@
+"""Requests that are refused: hosts, tokens, media, sizes, rates and connections."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+
+from duvet.errors import QueryError
+from duvet.server.http.guards import AllowedHosts, HttpLimits, TokenBuckets, find_client_address, find_rate_limit_key
+from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, read_tokens
+from duvet.server.messages import encode_message
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.tool import Scope
+from tests.unit.server.http.serving import (
+    ADMIN,
+    API,
+    BOTH,
+    ELSEWHERE,
+    HEAD,
+    LONGEST,
+    MEDIA,
+    NOBODY,
+    READER,
+    asking,
+    connected,
+    error_of,
+    exchange,
+    greet,
+    refused,
+    serving,
+)
+from tests.unit.server.http.waiting import Waiting
+from tests.unit.server.wire import hello, request
+
+pytestmark = pytest.mark.anyio
+HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+BAD_HOST = error_of("forbidden", "This server doesn't go by that name", "duvet mcp --allow-host NAME")
+BAD_ORIGIN = error_of("forbidden", "Pages of that origin may not ask", "duvet mcp --allow-host NAME")
+OTHER_METHOD = error_of("unsupported_operation", "This method is not served here")
+OTHER_MEDIA = error_of("invalid_request", "A message is application/json")
+OTHER_ACCEPTED = error_of("invalid_request", "Answers are application/json or text/event-stream", "accept both")
+NOT_FOUND = error_of("not_found", "Not Found")
+
+REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
+    ("GET", "/nothing", {}, 404, NOT_FOUND),
+    ("GET", "/", {}, 404, NOT_FOUND),
+    ("POST", "/mcp/", MEDIA, 404, NOT_FOUND),
+    ("POST", "/health", {}, 405, OTHER_METHOD),
+    ("PUT", "/mcp", MEDIA, 405, OTHER_METHOD),
+    ("OPTIONS", "/mcp", {"origin": "http://localhost"}, 405, OTHER_METHOD),
+    ("POST", "/mcp", {"accept": "*/*"}, 415, OTHER_MEDIA),
+    ("POST", "/mcp", {**MEDIA, "content-type": "text/plain; application/json"}, 415, OTHER_MEDIA),
+    ("POST", "/mcp", {**MEDIA, "accept": "application/json"}, 406, OTHER_ACCEPTED),
+    ("GET", "/mcp", {"accept": "text/html"}, 406, OTHER_ACCEPTED),
+    ("POST", "/mcp", {**MEDIA, "host": "evil.example"}, 421, BAD_HOST),
+    ("GET", "/health", {"host": "evil.example:80"}, 421, BAD_HOST),
+    ("GET", "/nothing", {"host": "evil.example"}, 421, BAD_HOST),
+    ("POST", "/mcp", {**MEDIA, "origin": "http://evil.example"}, 403, BAD_ORIGIN),
+    ("GET", "/health", {"origin": "null"}, 403, BAD_ORIGIN),
+)
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
+##= man/spec/mcp.md#http
+##= type=test
+##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
+##% `Accept` that it does not support.
+async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
+    for method, path, headers, status, body in REFUSED:
+        answer = await http.request(method, path, headers=headers)
+        found = (answer.status_code, answer.json(), answer.headers["content-type"])
+        assert found == (status, body, "application/json"), (method, path, headers)
+    assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
+
+
+NEEDED = error_of("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")
+UNKNOWN = error_of("unauthorized", "This token is not known", "send Authorization: Bearer TOKEN")
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
+##% bind each session to its token.
+@pytest.mark.parametrize(
+    "shown",
+    [
+        *("", "Bearer wrong", f"Bearer {READER[:-1]}", f"Bearer {READER}x", "Bearer", f"Basic {READER}", READER),
+        "Bearer \xe9",
+    ],
+)
+async def test_a_known_token_is_needed(server: DuvetServer, shown: str) -> None:
+    headers = MEDIA | ({"authorization": shown} if shown else {})
+    async with connected(server, tokens=BOTH) as client:
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        answer = await client.post("/mcp", json=hello(), headers=raw)
+    assert (answer.status_code, answer.json()) == (401, UNKNOWN if shown else NEEDED)
+    challenge = 'Bearer realm="duvet", error="invalid_token"' if shown else 'Bearer realm="duvet"'
+    assert answer.headers["www-authenticate"] == challenge
+
+
+async def test_two_tokens_are_refused(server: DuvetServer) -> None:
+    headers = [*MEDIA.items(), *[("authorization", f"Bearer {READER}")] * 2]
+    async with connected(server, tokens=BOTH) as client:
+        assert (await client.post("/mcp", json=hello(), headers=headers)).status_code == 401
+
+
+async def test_health_needs_no_token(server: DuvetServer) -> None:
+    async with connected(server, tokens=BOTH) as client:
+        answer = await client.get("/health")
+    assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
+    assert set(answer.headers) == {"date", "content-type", "content-length", "cache-control"}
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> None:
+    async def parts() -> Any:
+        for _ in range(4):
+            yield b"[" * 1000
+
+    async with connected(server, limits=HttpLimits(body=2000)) as client:
+        answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=MEDIA)
+        assert (await client.post("/mcp", json=hello(), headers=MEDIA)).status_code == 200
+    hint = "it may have 2,000 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
+    body = error_of("invalid_request", "The request is too large", hint)
+    assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
+
+
+##= man/spec/mcp.md#limits
+##= type=test
+##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are open,
+##% each with `Retry-After`.
+async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
+    async with connected(server, limits=HttpLimits(rate=0.5, burst=2)) as client:
+        answers = [await client.get("/health") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[2].json() == error_of("upstream_error", "Too many requests", "try again later")
+    assert answers[2].headers["retry-after"] == "2"
+
+
+async def test_too_many_requests_and_streams_are_refused(server: DuvetServer, waiting: Waiting) -> None:
+    async def wait(client: httpx2.AsyncClient, session: dict[str, str]) -> None:
+        answer = await client.post("/mcp", json=request("tests/wait"), headers=session)
+        assert '"waited":true' in answer.text
+
+    async with connected(server, limits=HttpLimits(requests=1, streams=1)) as client:
+        session = await greet(client)
+        async with client.stream("GET", "/mcp", headers=session) as stream, anyio.create_task_group() as tasks:
+            assert stream.status_code == 200
+            tasks.start_soon(wait, client, session)
+            await waiting.asked.wait()
+            answers = [await client.get("/mcp", headers=session), await client.post("/mcp", headers=session)]
+            waiting.may_answer.set()
+        again = await client.post("/mcp", json=request("ping"), headers=session)
+    busy = error_of("upstream_error", "Too many requests at once", "try again later")
+    assert [(one.status_code, one.json(), one.headers["retry-after"]) for one in answers] == [(503, busy, "1")] * 2
+    assert again.status_code == 200
+
+
+async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient) -> None:
+    bodies = {
+        b"{": (None, -32700),
+        b"\xff": (None, -32700),
+        b"[" * 200_000: (None, -32700),
+        b"1": (None, -32600),
+        b"{}": (None, -32600),
+        b'{"jsonrpc":"2.0","id":7,"method":1}': (7, -32600),
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}': (None, -32600),
+        b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}': (None, -32600),
+        b'{"jsonrpc":"1.0","id":"a","method":"ping"}': ("a", -32600),
+        b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}': (1, -32600),
+    }
+    found = {}
+    for body in bodies:
+        answer = await http.post("/mcp", content=body, headers=MEDIA)
+        assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
+        found[body] = (answer.json()["id"], answer.json()["error"]["code"])
+    assert found == bodies
+
+
+##= man/spec/mcp.md#limits
+##= type=test
+##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
+@pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
+async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
+    async with serving(server, limits=HttpLimits(arrival=0.1)) as where:
+        found = await exchange(where, *parts)
+    assert found.count(b"HTTP/1.1 200 OK") == len(parts) // 2
+
+
+NO_HTTP = (400, "This is not HTTP")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "message"),
+    [
+        (HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request came too slowly"),
+        (HEALTH[:-2] + b"X: " + b"x" * 5000, 431, "The headers are too large"),
+        (b"\x16\x03\x01 hello\r\n\r\n", *NO_HTTP),
+        (b"GET / HTTP/1.1\r\n\r\n", *NO_HTTP),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", *NO_HTTP),
+        (HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", *NO_HTTP),
+        (b"GET /health HTTP/1.0\r\n\r\n", 421, None),
+        # The rest of a large body is not asked for.
+        (HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n", 413, None),
+    ],
+)
+async def test_odd_requests_are_answered(server: DuvetServer, sent: bytes, status: int, message: str | None) -> None:
+    async with serving(server, limits=HttpLimits(head=2000, arrival=0.1)) as where:
+        head, _, body = (await exchange(where, sent)).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert message is None or json.loads(body) == error_of("invalid_request", message)
+
+
+async def test_too_many_connections_are_closed(server: DuvetServer) -> None:
+    asked = HEALTH[:-2] + b"Connection: close\r\n\r\n"
+    async with serving(server, limits=HttpLimits(connections=1)) as where, await anyio.connect_tcp(*where) as first:
+        await first.send(asked[:10])
+        with anyio.fail_after(LONGEST):
+            assert await exchange(where) == b""
+        await first.send(asked[10:])
+        assert (await first.receive()).startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_client_that_never_reads_is_disconnected(server: DuvetServer) -> None:
+    large = b'{"jsonrpc":"2.0","id":1,"method":"tests/large"}'
+    async with serving(server, limits=HttpLimits(unread=0.1, rate=0)) as where, asking(where) as client:
+        session = await greet(client)
+        async with await anyio.connect_tcp(*where) as deaf:
+            named = b"Mcp-Session-Id: " + session["mcp-session-id"].encode()
+            await deaf.send(HEAD + named + b"\r\nContent-Length: %d\r\n\r\n" % len(large) + large)
+            with anyio.fail_after(LONGEST), pytest.raises(anyio.BrokenResourceError):
+                while True:
+                    assert (await client.get("/health")).status_code == 200
+                    await deaf.send(b"x")
+
+
+async def test_requests_that_have_not_arrived_do_not_count(server: DuvetServer) -> None:
+    async with serving(server, limits=HttpLimits(requests=1)) as where, AsyncExitStack() as stack:
+        for _ in range(3):
+            stream = await stack.enter_async_context(await anyio.connect_tcp(*where))
+            await stream.send(HEAD + b"Content-Length: 10\r\n\r\n{")
+        async with asking(where) as client:
+            await greet(client)
+
+
+async def test_the_slowest_of_too_many_arriving_bytes_are_refused(server: DuvetServer) -> None:
+    async with (
+        serving(server, limits=HttpLimits(arriving=1500)) as where,
+        await anyio.connect_tcp(*where) as slow,
+        asking(where) as client,
+    ):
+        await slow.send(HEAD + b"Content-Length: 2000\r\n\r\n" + b" " * 1000)
+        assert (await client.get("/health")).status_code == 200
+        answer = await client.post("/mcp", content=b" " * 1000 + encode_message(hello()), headers=MEDIA)
+        assert answer.status_code == 200
+        assert (await slow.receive()).startswith(b"HTTP/1.1 408 ")
+
+
+OURS = (
+    *("localhost", "LocalHost:8931", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:8931", "[0:0:0:0:0:0:0:1]:80"),
+    "localhost.",
+)
+FOREIGN = (
+    *("", "evil.example", "localhost.evil.example", "evil.example:127.0.0.1", "127.0.0.1.evil.example"),
+    *("user@localhost", "localhost:80:80", "localhost/", "localhost:", "::1", "[::1", "192.0.2.1", "0.0.0.0"),
+    *("localhost\t", "2130706433"),
+)
+
+
+@pytest.mark.parametrize("host", [*OURS, *FOREIGN])
+def test_hosts_and_origins_of_this_machine_are_allowed(host: str) -> None:
+    hosts = AllowedHosts("127.0.0.1")
+    found = [hosts.allow(host), hosts.allow_origin(f"http://{host}"), hosts.allow_origin(f"https://{host}")]
+    assert found == [host in OURS] * 3
+
+
+@pytest.mark.parametrize(
+    "origin", ["null", "file://localhost", "localhost", "http://localhost/page", "HTTP:localhost", ""]
+)
+def test_other_origins_are_refused(origin: str) -> None:
+    assert not AllowedHosts("127.0.0.1").allow_origin(origin)
+
+
+def test_given_names_are_allowed() -> None:
+    hosts = AllowedHosts("10.1.2.3", ["duvet.example", "[2001:db8::1]"])
+    given = ("10.1.2.3:8931", "duvet.example", "DUVET.example:443", "[2001:DB8:0::1]:80", "localhost")
+    assert [hosts.allow(one) for one in given] == [True] * 5
+    assert not hosts.allow("10.1.2.4")
+
+
+@pytest.mark.parametrize("everywhere", ["0.0.0.0", "::"])
+def test_any_address_is_allowed_where_the_server_listens_everywhere(everywhere: str) -> None:
+    hosts = AllowedHosts(everywhere)
+    assert [hosts.allow(one) for one in ("10.1.2.3:80", "[2001:db8::1]", "duvet.example")] == [True, True, False]
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_bucket_empties_and_fills() -> None:
+    clock = Clock()
+    buckets = TokenBuckets(2, 3, 10, clock)
+    assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+    assert buckets.wait("b") == 0
+    clock.now += 0.5
+    assert [buckets.wait("a"), buckets.wait("a")] == [0, 0.5]
+    clock.now += 60
+    assert [buckets.wait("a") for _ in range(4)] == [0, 0, 0, 0.5]
+
+
+def test_a_batch_costs_no_more_than_a_full_bucket() -> None:
+    buckets = TokenBuckets(1, 3, 10, Clock())
+    assert [buckets.wait("a", 50), buckets.wait("a", 50)] == [0, 3]
+
+
+def test_a_rate_of_zero_is_no_limit() -> None:
+    buckets = TokenBuckets(0, 0, 10, Clock())
+    assert ([buckets.wait("a") for _ in range(100)], len(buckets)) == ([0] * 100, 0)
+
+
+def test_clients_are_forgotten() -> None:
+    buckets = TokenBuckets(1, 1, 2, Clock())
+    assert [buckets.wait(one) for one in ("a", "b", "c", "b", "a")] == [0, 0, 0, 1, 0]
+    assert len(buckets) == 2
+
+
+@pytest.mark.parametrize(
+    ("host", "client"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8::1:2:3:4", "2001:db8::"),
+        ("fe80::1%eth0", "fe80::"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_a_client_is_its_address_or_network(host: str, client: str) -> None:
+    assert find_client_address({"client": (host, 1234)}) == client
+
+
+RARELY = HttpLimits(rate=0.0001, burst=3)
+"""Three requests, and no more for hours."""
+
+
+@pytest.mark.parametrize(
+    ("shown", "tokens", "key"),
+    [
+        ([f"Bearer {READER}"], BOTH, "token reader"),
+        ([f"bearer  {ADMIN} "], BOTH, "token admin"),
+        (["Bearer nobody"], BOTH, "192.0.2.1"),
+        ([f"Basic {READER}"], BOTH, "192.0.2.1"),
+        ([f"Bearer {READER}", f"Bearer {READER}"], BOTH, "192.0.2.1"),
+        ([], BOTH, "192.0.2.1"),
+        ([f"Bearer {READER}"], NOBODY, "192.0.2.1"),
+    ],
+)
+def test_a_rate_is_that_of_a_token_or_an_address(shown: list[str], tokens: AccessTokens, key: str) -> None:
+    headers = [(b"authorization", value.encode()) for value in shown]
+    assert find_rate_limit_key({"client": ("192.0.2.1", 5), "headers": headers}, tokens) == key
+
+
+async def statuses(*clients: httpx2.AsyncClient) -> list[int]:
+    return [(await client.get(API)).status_code for client in clients]
+
+
+async def test_a_token_has_one_rate_at_all_addresses(server: DuvetServer) -> None:
+    async with serving(server, tokens=BOTH, limits=RARELY) as where:
+        async with asking(where, READER) as one, asking(where, READER, at=ELSEWHERE) as other:
+            assert await statuses(one, other, one, other, one) == [200, 200, 200, 429, 429]
+            answer = await one.get(API)
+            assert int(answer.headers["retry-after"]) > 0
+            assert answer.json() == refused("upstream_error", "Too many requests", "try again later")
+        async with asking(where, ADMIN) as client:
+            assert await statuses(client) == [200]
+        # An unknown token counts for the address that shows it, and takes nothing from those who have a token.
+        async with asking(where, "wrong") as client:
+            assert await statuses(client, client, client, client) == [401, 401, 401, 429]
+        async with asking(where, ADMIN) as client:
+            assert await statuses(client) == [200]
+        async with asking(where, at="127.0.0.3") as client:
+            assert (await client.get("/health")).status_code == 200
+
+
+async def test_without_tokens_an_address_has_one_rate(server: DuvetServer) -> None:
+    async with serving(server, limits=RARELY) as where, asking(where, READER) as one, asking(where, ADMIN) as other:
+        assert await statuses(one, other, one, other) == [200, 200, 200, 429]
+
+
+async def test_a_batch_counts_for_each_request_of_its_token(server: DuvetServer) -> None:
+    batch = [request("ping", id=number) for number in range(3)]
+    async with serving(server, tokens=BOTH, limits=RARELY) as where:
+        async with asking(where, READER) as client:
+            assert (await client.post("/mcp", json=batch, headers=MEDIA)).status_code != 429
+        async with asking(where, READER, at=ELSEWHERE) as client:
+            assert (await client.get("/health")).status_code == 429
+
+
+@pytest.mark.parametrize(
+    "names", [("DUVET_READER_TOKEN",), ("KM_READER_TOKEN",), ("DUVET_READER_TOKEN", "KM_READER_TOKEN")]
+)
+def test_a_token_has_two_names(names: tuple[str, ...]) -> None:
+    found = read_tokens(dict.fromkeys(names, "secret"))
+    assert (found.holder("secret"), found.holder("other"), found.holder("")) == (READER_HOLDER, None, None)
+    assert "secret" not in repr(found)
+
+
+def test_holders_of_tokens_have_their_scopes() -> None:
+    assert read_tokens({"DUVET_ADMIN_TOKEN": "a", "DUVET_READER_TOKEN": "b"}).holder("a") == ADMIN_HOLDER
+    assert ADMIN_HOLDER.scopes == {Scope.READER, Scope.MAINTAINER}
+    assert READER_HOLDER.scopes == {Scope.READER}
+    assert not read_tokens({"PATH": "/bin"})
+
+
+##= man/spec/mcp.md#http
+##= type=test
+##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"DUVET_READER_TOKEN": ""}, "DUVET_READER_TOKEN is empty"),
+        ({"DUVET_READER_TOKEN": "a", "KM_READER_TOKEN": ""}, "KM_READER_TOKEN is empty"),
+        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN holds what a header can't"),
+        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN holds what a header can't"),
+        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN holds what a header can't"),
+        ({"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"}, "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ"),
+        (
+            {"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"},
+            "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same",
+        ),
+    ],
+)
+def test_wrong_tokens_are_refused(environ: dict[str, str], message: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        read_tokens(environ)
+    assert str(caught.value) == message

@@ -1,0 +1,252 @@
+"""Where the server listens, how it writes, and how it ends while it is at work."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import httpx2
+import pytest
+
+from duvet.config.service_tables import ProviderSection
+from duvet.errors import DuvetError, QueryError
+from duvet.llm.records import ModelRequest
+from duvet.llm.router import StaticRouter
+from duvet.server.http.guards import HttpLimits
+from duvet.server.http.listener import CoalescingTransport, ServerAddress, open_listener, parse_address
+from duvet.server.live_project import LiveProject
+from duvet.server.protocol.server import DuvetServer
+from tests.unit.llm.wire import Wire, openai_says
+from tests.unit.server.http.serving import (
+    API,
+    HEAD,
+    LONGEST,
+    MODERN_HEADERS,
+    asking,
+    call,
+    error_of,
+    greet,
+    messages_in,
+    refused,
+    running,
+)
+from tests.unit.server.http.waiting import Waiting
+from tests.unit.server.servers import server_of
+from tests.unit.server.wire import enveloped, request
+from tests.unit.specs.serving import at_work
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("text", "host", "port", "url"),
+    [
+        ("8931", "127.0.0.1", 8931, "http://127.0.0.1:8931"),
+        ("0", "127.0.0.1", 0, "http://127.0.0.1:0"),
+        ("localhost:80", "localhost", 80, "http://localhost:80"),
+        ("[::1]:8080", "::1", 8080, "http://[::1]:8080"),
+        ("0.0.0.0:65535", "0.0.0.0", 65535, "http://0.0.0.0:65535"),
+    ],
+)
+def test_an_address_is_a_port_or_a_host_and_a_port(text: str, host: str, port: int, url: str) -> None:
+    found = parse_address(text)
+    assert (found.host, found.port, found.url) == (host, port, url)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", ":", ":80", "localhost", "localhost:", "::1:80", "[::1]", "[localhost]:80", "a b:80", "1:65536", "-1", "٣"],
+)
+def test_anything_else_is_not_an_address(text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        parse_address(text)
+    assert str(caught.value) == f"{text!r} is not an address"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_an_address_that_others_can_reach_needs_tokens(host: str) -> None:
+    with pytest.raises(DuvetError) as caught:
+        open_listener(ServerAddress(host, 0), anywhere=False)
+    assert str(caught.value) == f"{host} can be reached by others, and no token is set"
+    assert caught.value.hint == "set DUVET_READER_TOKEN or DUVET_ADMIN_TOKEN, or listen at 127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("host", "anywhere"), [("127.0.0.1", False), ("localhost", False), ("127.8.9.1", False), ("0.0.0.0", True)]
+)
+def test_the_server_listens_at_a_free_port(host: str, anywhere: bool) -> None:
+    with open_listener(ServerAddress(host, 0), anywhere=anywhere) as listening:
+        found, port = listening.getsockname()
+    assert port > 0 and found == ("127.0.0.1" if host == "localhost" else host)
+
+
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("192.0.2.1", "Cannot assign requested address"),
+        ("no-such-host.invalid", "no such host"),
+        ("127.0.0.1", "Address already in use"),
+    ],
+)
+def test_an_address_that_is_not_free_is_an_error(host: str, reason: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(DuvetError) as caught:
+            open_listener(ServerAddress(host, port), anywhere=True)
+    assert str(caught.value) == f"can't listen at {host}:{port}: {reason}"
+
+
+class RecordingTransport:
+    """Remembers what was written."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def get_extra_info(self, name: str) -> None:
+        """There is no socket."""
+
+    def write(self, data: bytes) -> None:
+        self.told.append(data)
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+async def test_what_is_written_at_once_is_sent_at_once() -> None:
+    transport = RecordingTransport()
+    coalescing = CoalescingTransport(cast(asyncio.Transport, transport))
+    coalescing.write(b"head")
+    coalescing.write(b"body")
+    assert transport.told == []
+    await anyio.lowlevel.checkpoint()
+    coalescing.write(b"more")
+    coalescing.close()
+    await anyio.lowlevel.checkpoint()
+    assert transport.told == [b"headbody", b"more", "closed"]
+
+
+async def wait(client: httpx2.AsyncClient, session: dict[str, str], found: list[str]) -> None:
+    found.append((await client.post("/mcp", json=request("tests/wait"), headers=session)).text)
+
+
+async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting) -> None:
+    found: list[str] = []
+    async with running(server) as (where, served), asking(where) as client:
+        session = await greet(client)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wait, client, session, found)
+            await waiting.asked.wait()
+            # A second connection, which is open before the server stops listening.
+            answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
+            served.leave()
+            with anyio.fail_after(LONGEST):
+                while answer.status_code == 200:
+                    answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
+            waiting.may_answer.set()
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
+    assert '"waited":true' in found[0]
+
+
+async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waiting: Waiting) -> None:
+    found: dict[str, httpx2.Response] = {}
+
+    async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
+        found[how] = await asked
+
+    with anyio.fail_after(LONGEST):
+        async with (
+            running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
+            asking(where) as client,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(ask, "rest", client.post(API, json={"tool": "wait"}))
+            tasks.start_soon(ask, "mcp", call(client, "wait", {}))
+            while waiting.at_work < 2:
+                await anyio.lowlevel.checkpoint()
+            served.leave()
+    ending = ("upstream_error", "The server is about to end", "try again later")
+    assert {how: one.json() for how, one in found.items()} == {"rest": refused(*ending), "mcp": error_of(*ending)}
+    assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
+    assert waiting.given_up.is_set()
+
+
+async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
+    body = json.dumps({"tool": "coverage_summary"}).encode()
+    sent = b"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+
+    async def received(client: socket.socket) -> bytes:
+        return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
+
+    with anyio.fail_after(LONGEST):
+        async with running(server) as (where, served):
+            with socket.create_connection(where) as client:
+                client.setblocking(False)
+                client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert (await received(client)).startswith(b"HTTP/1.1 200 ")
+                _block_the_loop()
+                await anyio.lowlevel.checkpoint()
+                client.send(sent)
+                served.leave()
+                assert (await received(client)).startswith(b"HTTP/1.1 200 ")
+
+
+def _block_the_loop() -> None:
+    """Make the server check whether it is to end, as it does every tenth of a second, before it reads anything."""
+    time.sleep(0.3)
+
+
+async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
+    asked = request("subscriptions/listen", enveloped({"notifications": {"resourcesListChanged": True}}), id="mine")
+    headers = {**MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
+    async with running(server) as (where, served), asking(where) as client:
+        session = await greet(client)
+        async with (
+            client.stream("GET", "/mcp", headers=session) as older,
+            client.stream("POST", "/mcp", json=asked, headers=headers) as stream,
+        ):
+            lines = stream.aiter_lines()
+            with anyio.fail_after(LONGEST):
+                assert await anext(lines) == "event: message"
+                served.leave()
+                found = messages_in("\n".join([line async for line in lines]))
+                assert await older.aread() == b""
+    assert [(one.get("id"), one.get("method")) for one in found] == [
+        (None, "notifications/subscriptions/acknowledged"),
+        ("mine", None),
+    ]
+
+
+async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> None:
+    limits = HttpLimits(arrival=10 * LONGEST, stopping=10 * LONGEST)
+    with anyio.fail_after(LONGEST):
+        async with (
+            running(server, limits=limits) as (where, served),
+            asking(where) as client,
+            await anyio.connect_tcp(*where) as stream,
+        ):
+            await stream.send(HEAD + b"Content-Length: 10\r\n\r\n{")
+            # The connection is accepted before that of a later client.
+            assert (await client.get("/health")).status_code == 200
+            served.leave()
+            found = b""
+            with suppress(anyio.EndOfStream):
+                while True:
+                    found += await stream.receive()
+    assert found.startswith(b"HTTP/1.1 503 ") and b"The server is about to end" in found
+
+
+async def test_connections_to_models_are_closed(live: LiveProject) -> None:
+    with at_work(Wire()) as wire:
+        wire.plan(openai_says("Hi"))
+        router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
+        async with running(server_of(live, closers=[router.aclose])):
+            assert (await router.invoke(ModelRequest(prompt="Hi"))).text == "Hi"
+            assert not wire.left.is_set()
+        assert await anyio.to_thread.run_sync(wire.left.wait, LONGEST)

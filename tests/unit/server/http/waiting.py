@@ -1,0 +1,115 @@
+"""A server with tools for maintainers and for readers that wait, and with methods that wait, and answer much or arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from msgspec import Struct
+
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import wrap_array
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.call_context import CallContext
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry, enable_packs
+from duvet.tools.tool import EnabledPack, Pack, QueryTool, Scope, Tool, ToolAnswer
+from tests.unit.server.servers import server_of
+
+LARGE = "x" * (16 << 20)
+"""More than the system buffers for a client that does not read."""
+
+Request = ServerRequestContext[Any, Any]
+
+
+class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
+    """No arguments."""
+
+
+class Done(Struct, frozen=True):
+    """What was done."""
+
+    done: bool
+
+
+def _fix(asked: Nothing, context: ProjectSnapshot) -> ToolAnswer:
+    return ToolAnswer(value=Done(done=True))
+
+
+FIX = QueryTool(
+    name="fix", title="Fix", description="Fixes.", input=Nothing, output=Done, handler=_fix, scope=Scope.MAINTAINER
+)
+
+
+class GetParams(types.RequestParams):
+    path: str = ""
+
+
+class Waiting:
+    """A tool and a method that wait until they may answer, a method that answers much, and one that answers an array."""
+
+    def __init__(self) -> None:
+        self.asked = anyio.Event()
+        self.may_answer = anyio.Event()
+        self.given_up = anyio.Event()
+        """Set once a call of the tool was cancelled."""
+        self.at_work = 0
+        """Open calls of the tool."""
+
+    @property
+    def tool(self) -> Tool:
+        about = "Waits until it may answer."
+        return Tool(name="wait", title="Wait", description=about, input=Nothing, output=Done, handler=self._handle)
+
+    async def _handle(self, asked: Nothing, ctx: CallContext) -> Done:
+        self.at_work += 1
+        self.asked.set()
+        try:
+            await self.may_answer.wait()
+        except anyio.get_cancelled_exc_class():
+            self.given_up.set()
+            raise
+        finally:
+            self.at_work -= 1
+        return Done(done=True)
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("tests/wait", types.RequestParams, self._wait)
+        server.add_request_handler("tests/large", types.RequestParams, self._large)
+        server.add_request_handler("resources/get", GetParams, self._get)
+
+    async def _wait(self, request: Request, params: types.RequestParams) -> dict[str, Any]:
+        self.asked.set()
+        await self.may_answer.wait()
+        return {"waited": True}
+
+    async def _large(self, request: Request, params: types.RequestParams) -> dict[str, Any]:
+        return {"text": LARGE}
+
+    async def _get(self, request: Request, params: GetParams) -> dict[str, Any]:
+        if params.path == "/progress":
+            await request.session.report_progress(1, 2)
+        return {"id": "one"} if params.path == "/one" else wrap_array([{"id": "ä\n"}, {"id": "two"}])
+
+
+class Listening:
+    """Streams of changes, which never happen."""
+
+    def __init__(self) -> None:
+        self._streams = ListenHandler(InMemorySubscriptionBus())
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._streams)
+
+    def close_streams(self) -> None:
+        self._streams.close()
+
+
+def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
+    """The tools of the product and these, over a project."""
+    registry = Registry([*enable_packs(["trace"]), EnabledPack(Pack("waiting", [waiting.tool, FIX]))])
+    return server_of(live, registry, instructions="", parts=[waiting, Listening()])

@@ -1,0 +1,322 @@
+"""Handshakes, the description of the server, its log messages, and calls of tools."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from mcp import Client
+from mcp.client._memory import InMemoryTransport
+from mcp.shared.exceptions import MCPError
+from mcp_types import LoggingMessageNotificationParams
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.server.backpressure import set_caller
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import ServerIdentity
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.tool import Scope
+from duvet.version import VERSION
+from tests.conftest import ROOT
+from tests.unit.server.clients import HANDSHAKES, MODERN, blocks, client_of
+from tests.unit.server.servers import LONGEST, PAGE_SIZE, TOOLS, opened, server_of
+from tests.unit.server.wire import Message, Wire, enveloped
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("asked", HANDSHAKES)
+@pytest.mark.parametrize("pinned", [None, "2025-03-26"])
+async def test_the_version_is_the_requested_or_the_configured_one(kettle: Path, asked: str, pinned: str | None) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
+    ##% requests if the server supports it.
+    server = server_of(kettle, TOOLS, identity=ServerIdentity(protocol_version=pinned))
+    async with client_of(InMemoryTransport(server), asked) as client:
+        assert client.protocol_version == (pinned or asked)
+        answer = await client.call_tool("twice", {"number": 1})
+        assert answer.structured_content == {"number": 2}
+
+
+async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(kettle: Path) -> None:
+    async with Client(server_of(kettle, identity=ServerIdentity(protocol_version="2025-03-26")), mode="auto") as client:
+        assert client.protocol_version == MODERN
+
+
+async def test_instructions_are_rendered_for_each_client(kettle: Path) -> None:
+    said = ["one", "two"]
+    server = server_of(kettle)
+    server._instructions = lambda: said.pop(0)
+    heard = []
+    for mode in ("legacy", "auto"):
+        async with Client(server, mode=mode) as client:
+            heard.append(client.instructions)
+    assert heard == ["one", "two"]
+
+
+FAILED = ("info", {"method": "tools/call", "name": "nothing", "failed": 'Unknown tool: "nothing"'})
+CALLED = ("debug", {"method": "tools/call", "name": "twice"})
+
+
+@pytest.mark.parametrize(
+    ("mode", "level", "expected"),
+    [
+        ("legacy", None, []),
+        ("legacy", "error", []),
+        ("legacy", "info", [FAILED]),
+        ("legacy", "debug", [CALLED, FAILED]),
+        (MODERN, None, []),
+        (MODERN, "info", [FAILED]),
+        (MODERN, "debug", [CALLED, FAILED]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+async def test_a_client_hears_log_messages_of_its_level(
+    kettle: Path, mode: str, level: Any, expected: list[object]
+) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
+    heard = []
+
+    async def hear(params: LoggingMessageNotificationParams) -> None:
+        data = dict(params.data)
+        assert data.pop("milliseconds", 0) >= 0 and params.logger == "duvet"
+        if data.get("method") == "tools/call":
+            heard.append((params.level, data))
+
+    # Without a handshake, the level is sent with each request.
+    more = {"log_level": level} if mode == MODERN else {}
+    async with Client(server_of(kettle, TOOLS), mode=mode, logging_callback=hear, **more) as client:
+        await client.list_tools()
+        if mode != MODERN and level:
+            await client.session.set_logging_level(level)
+        await client.call_tool("twice", {"number": 1})
+        with pytest.raises(MCPError):
+            await client.call_tool("nothing", {})
+        if mode != MODERN:
+            await client.send_ping()
+    assert heard == expected
+
+
+def test_starting_warns_of_nothing(kettle: Path, recwarn: pytest.WarningsRecorder) -> None:
+    server_of(kettle, TOOLS)
+    assert [str(one.message) for one in recwarn] == []
+
+
+LISTS = {
+    "tools": ("tools/list", "tools"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+    "prompts": ("prompts/list", "prompts"),
+}
+OF_MODERN = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0}
+
+
+def ask_whole(version: str, process: Wire, method: str) -> Message:
+    """The result of a request without parameters, less what the version adds to every one."""
+    result: Message = process.ask(method, enveloped() if version == MODERN else None)["result"]
+    if version == MODERN:
+        info = result.pop("_meta")["io.modelcontextprotocol/serverInfo"]
+        assert info["version"] == VERSION
+        assert {key: result.pop(key) for key in OF_MODERN} == OF_MODERN
+    return result
+
+
+def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
+    def check(result: Any, name: str) -> None:
+        text = json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True)
+        snapshot.assert_match(text.replace(f'"{VERSION}"', '"<version>"') + "\n", name)
+
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "server"
+    process = wire()
+    if version == MODERN:
+        result, name = ask_whole(version, process, "server/discover"), "discover.json"
+    else:
+        result, name = process.greet(version)["result"], "initialize.json"
+        assert result.pop("protocolVersion") == version
+    snapshot.assert_match(result.pop("instructions"), "instructions.md")
+    check(result, name)
+    for name, (method, key) in LISTS.items():
+        result = ask_whole(version, process, method)
+        assert set(result) == {key}
+        check(result[key], f"{name}.json")
+    assert (process.end(), process.told()) == (0, "")
+
+
+class TestMadeTools:
+    """Tools of the tests, over a project without errors, so that answers have no warnings."""
+
+    @pytest.fixture
+    def server(self, kettle: Path) -> DuvetServer:
+        return server_of(kettle, TOOLS)
+
+    async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
+        ##= man/spec/mcp.md#tools
+        ##= type=test
+        ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the
+        ##% next step or a note.
+        answer = await client.call_tool("twice", {"number": 2})
+        assert blocks(answer) == ['{"number":4}', "Double it again."]
+        assert (answer.is_error, answer.structured_content) == (False, {"number": 4})
+
+    async def test_a_list_is_structured_with_its_total_and_its_cursor(self, client: Client) -> None:
+        ##= man/spec/mcp.md#tools
+        ##= type=test
+        ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with
+        ##% `result`, `total` and `next_cursor`.
+        answer = await client.call_tool("numbers", {"number": 7})
+        assert blocks(answer) == ['[{"number":7}]']
+        assert answer.structured_content == {"result": [{"number": 7}], "total": 7, "next_cursor": "more"}
+
+    @pytest.mark.parametrize(
+        ("name", "arguments", "error"),
+        [
+            ("refuse", {"number": 1}, ("unsupported_operation", "not today", "come back tomorrow")),
+            ("twice", {"number": "1"}, ("invalid_request", "number: expected int, got str", "")),
+            ("twice", {}, ("invalid_request", "number is missing", "")),
+            ("twice", None, ("invalid_request", "number is missing", "")),
+            (
+                "twice",
+                {"number": 1, "nummer": 2},
+                ("invalid_request", 'twice has no argument "nummer"', "did you mean number?"),
+            ),
+        ],
+    )
+    async def test_a_failure_is_a_result_that_says_so(
+        self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
+    ) -> None:
+        ##= man/spec/mcp.md#errors
+        ##= type=test
+        ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
+        ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
+        answer = await client.call_tool(name, arguments)
+        assert [json.loads(block) for block in blocks(answer)] == [
+            {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}
+        ]
+        # A client that knows the schema of answers would refuse anything else.
+        assert (answer.is_error, answer.structured_content) == (True, None)
+
+    @pytest.mark.parametrize(
+        ("tool", "error"),
+        [
+            ("twise", (-32602, 'Unknown tool: "twise"', {"hint": "did you mean twice?"})),
+            ("burst", (-32603, "Internal error", None)),
+        ],
+    )
+    async def test_unknown_tools_and_unexpected_failures_are_protocol_errors(
+        self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
+    ) -> None:
+        ##= man/spec/mcp.md#errors
+        ##= type=test
+        ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
+        ##% error as one line without the text of the request.
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool(tool, {"number": 1})
+        assert (raised.value.code, raised.value.message, raised.value.data) == error
+        logged = [
+            (one.name, one.getMessage(), str(one.exc_info and one.exc_info[1]))
+            for one in caplog.records
+            if one.levelno >= logging.ERROR
+        ]
+        failed = ("duvet.server", "tools/call failed", "secret of /etc/passwd")
+        assert logged == ([failed] if tool == "burst" else [])
+
+    async def test_a_missing_project_is_reported_without_its_path(self, client: Client, kettle: Path) -> None:
+        kettle.rename(kettle.with_name("away"))
+        (block,) = blocks(await client.call_tool("twice", {"number": 1}))
+        hint = "put that right and ask again: what is on disk then is read"
+        assert json.loads(block) == {
+            "status": "error",
+            "error": {"code": "upstream_error", "message": "kettle: there is no such folder", "hint": hint},
+        }
+
+    async def test_tools_above_the_scopes_of_the_caller_are_neither_listed_nor_run(self, server: DuvetServer) -> None:
+        async with Client(server, mode=MODERN, cache=None) as client:
+            with set_caller(frozenset([Scope.READER])):
+                names = [tool.name for tool in (await client.list_tools()).tools]
+                assert names == ["twice", "numbers", "refuse", "burst"]
+                (block,) = blocks(await client.call_tool("repair", {"number": 1}))
+            assert json.loads(block)["error"]["code"] == "forbidden"
+            assert [tool.name for tool in (await client.list_tools()).tools][-1] == "repair"
+            assert blocks(await client.call_tool("repair", {"number": 1}))[0] == '{"number":2}'
+
+    async def test_the_list_of_tools_has_no_pages(self, client: Client) -> None:
+        with pytest.raises(MCPError) as raised:
+            await client.list_tools(cursor="2")
+        assert (raised.value.code, raised.value.message) == (-32602, "Invalid cursor")
+
+
+class SlowProject(LiveProject):
+    """Knows the project once its door is open."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(lambda: opened(folder), PAGE_SIZE)
+        self.asked = 0
+        self.door = anyio.Event()
+
+    async def context(self) -> ProjectSnapshot:
+        self.asked += 1
+        await self.door.wait()
+        return await super().context()
+
+
+async def test_a_cancelled_call_ends_and_the_server_goes_on(kettle: Path, mode: str) -> None:
+    live = SlowProject(kettle)
+    with anyio.fail_after(LONGEST):
+        async with Client(server_of(live, TOOLS), mode=mode) as client:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(client.call_tool, "twice", {"number": 1})
+                while not live.asked:
+                    await anyio.lowlevel.checkpoint()
+                tasks.cancel_scope.cancel()
+            live.door.set()
+            answer = await client.call_tool("twice", {"number": 1})
+            assert answer.structured_content == {"number": 2}
+
+
+GOOD = "//= tea.md#cup\n//# A cup MUST NOT leak."
+CUP = "2c79658776d2"
+WARNING = (
+    "2 errors in the project, so not everything counts; the first is at src/pot.rs:27: "
+    'missing section "milk" in tea.md; list_invalid_citations lists those of citations.'
+)
+WRONG = {"valid": False, "error": 'Section not found: missing section "cu" in tea.md', "nearest": "tea.md#cup"}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "value", "notes"),
+    [
+        ("validate_citation", {"citation": GOOD}, {"valid": True}, [WARNING]),
+        ("validate_citation", {"citation": "//= tea.md#cu"}, WRONG, [f"{WARNING} Name the target as `nearest` says."]),
+        (
+            "validate_citations",
+            {"citations": [GOOD, GOOD]},
+            [{"valid": True}] * 2,
+            [f"{WARNING} All 2 citations valid."],
+        ),
+        (
+            "suggest_citation",
+            {"requirement": CUP, "file": "tests/test_pot.py"},
+            {"comment": "##= tea.md#cup\n##% A cup MUST NOT leak.", "file_path": "tests/test_pot.py"},
+            None,
+        ),
+        ("get_requirement", {"reference": CUP}, None, None),
+        ("get_section", {"reference": "tea#cup"}, None, None),
+    ],
+)
+async def test_tools_about_citations(client: Client, name: str, arguments: Any, value: Any, notes: Any) -> None:
+    answer = await client.call_tool(name, arguments)
+    first, *rest = blocks(answer)
+    found = json.loads(first)
+    structured = {"result": found, "total": len(found)} if isinstance(found, list) else found
+    assert (answer.is_error, answer.structured_content) == (False, structured)
+    assert value is None or found == value
+    assert notes is None or rest == notes

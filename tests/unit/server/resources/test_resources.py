@@ -1,0 +1,313 @@
+"""Resources over the protocol: lists, templates, completions and refusals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import mcp_types as types
+import pytest
+from mcp import Client, MCPError
+from mcp_types import INVALID_PARAMS
+from msgspec import json
+from pytest_snapshot.plugin import Snapshot
+
+from duvet.server.resources.templates import match_values
+from tests.cli.made import make
+from tests.cli.made_tea import CONFIG, RFC
+from tests.conftest import ROOT
+from tests.unit.server.clients import MODERN, below, everything, got, text
+from tests.unit.server.servers import server_of
+
+pytestmark = pytest.mark.anyio
+
+POT = "/specifications/tea/sections/pot/requirements"
+
+
+async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
+    ##% their objects.
+    async def walk(above: str) -> list[str]:
+        found = []
+        for resource in (await below(client, above)).resources:
+            found += [resource.uri, *await walk(resource.uri.removeprefix("duvet://"))]
+        return found
+
+    listed = [resource.uri for resource in await everything(client)]
+    loose = [f"duvet:///citations/src/pot.rs:{line}" for line in (25, 27, 30)]
+    assert listed[:3] == ["duvet:///specifications", "duvet:///requirements", "duvet:///citations"]
+    assert sorted(listed) == sorted([*listed[:3], *await walk("/specifications"), *loose])
+    assert len(set(listed)) == len(listed)
+    depths = [uri.count("/") for uri in listed if uri.startswith("duvet:///specifications") and "citations/" not in uri]
+    assert depths == sorted(depths)
+    async with Client(server_of(project, page_size=7), mode=client.mode) as paged:
+        assert [resource.uri for resource in await everything(paged)] == listed
+
+
+async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+    described, documents = [], []
+    for one in await everything(client):
+        read = await text(client, one.uri)
+        found = json.decode(read)
+        assert one.size in (None, len(read.encode()))
+        assert found == await got(client, uri=one.uri) == await got(client, path=one.uri.removeprefix("duvet://"))
+        assert json.encode(found).decode() == read
+        described.append(f"{one.uri}\n  {one.name}\n  {one.title}\n  {one.description}\n  {one.size or '-'}\n")
+        documents.append(f"{one.uri}\n{json.format(read)}\n")
+    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "server"
+    snapshot.assert_match("".join(described), "resources.txt")
+    snapshot.assert_match("".join(documents), "documents.txt")
+
+
+async def test_the_resources_below_a_path_come_with_their_objects(client: Client) -> None:
+    for path in ("/specifications", f"{POT}", "/requirements", "/citations", f"{POT}/1dd64a535306/citations"):
+        resources = (await below(client, path)).resources
+        assert [(resource.meta or {})["duvet/object"] for resource in resources] == await got(client, path=path)
+    (sections,) = (await below(client, "/specifications/tea")).resources
+    assert sections.model_dump(mode="json", by_alias=True, exclude_none=True) == {
+        "uri": "duvet:///specifications/tea/sections",
+        "name": "tea/sections",
+        "title": "Sections of Tea",
+        "description": "The sections of Tea",
+        "mimeType": "application/json",
+    }
+    (_, first, *_) = (await below(client, "duvet:///specifications/tea/sections")).resources
+    assert first.model_dump(mode="json", by_alias=True, exclude_none=True) == {
+        "uri": "duvet:///specifications/tea/sections/pot",
+        "name": "tea#pot",
+        "title": "Pot",
+        "description": "A section of Tea, with its text",
+        "mimeType": "application/json",
+        "_meta": {"duvet/object": {"id": "pot", "title": "Pot"}},
+    }
+    roots = [resource.uri for resource in (await below(client, "/")).resources]
+    assert roots == ["duvet:///specifications", "duvet:///requirements", "duvet:///citations"]
+    assert (await below(client, f"{POT}/1dd64a535306/citations/src/pot.rs:3")).resources == []
+
+
+async def test_a_list_is_read_in_parts(client: Client) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
+    whole = json.decode(await text(client, "duvet:///requirements"))
+    parts, more = [], ""
+    while True:
+        (contents,) = (await client.read_resource(f"duvet:///requirements?limit=3{more}")).contents
+        page = (contents.meta or {})["duvet/page"]
+        parts.append(json.decode(contents.text))  # type: ignore[union-attr]
+        assert page["total"] == len(whole)
+        if "next_cursor" not in page:
+            break
+        more = f"&cursor={page['next_cursor']}"
+    assert parts == [whole[:3], whole[3:6], whole[6:]]
+    assert await got(client, uri="duvet:///requirements?limit=2") == whole[:2]
+    assert await got(client, path="/requirements?limit=999999999") == whole
+
+
+async def test_the_resources_below_a_path_are_listed_in_parts(client: Client) -> None:
+    whole = [one.uri for one in (await below(client, "/requirements")).resources]
+    found: list[list[str]] = []
+    more: dict[str, str] = {}
+    while len(found) < len(whole):
+        page = await below(client, "/requirements?limit=3", **more)
+        found.append([one.uri for one in page.resources])
+        if page.next_cursor is None:
+            break
+        more = {"cursor": page.next_cursor}
+    assert found == [whole[:3], whole[3:6], whole[6:]]
+    assert [one.uri for one in (await below(client, "duvet:///requirements?limit=1")).resources] == whole[:1]
+    with pytest.raises(MCPError, match="the path has a cursor") as refused:
+        await below(client, f"/requirements?limit=3&cursor={more['cursor']}")
+    assert refused.value.data == {"code": "invalid_request", "hint": "give `cursor` beside `path`"}
+
+
+async def test_a_page_size_of_zero_is_one_page(project: Path) -> None:
+    async with Client(server_of(project, page_size=0), mode=MODERN) as client:
+        page = await client.list_resources()
+    assert (len(page.resources), page.next_cursor) == (43, None)
+
+
+async def test_a_cursor_of_another_list_is_refused(project: Path) -> None:
+    async with Client(server_of(project, page_size=1), mode="legacy") as client:
+        cursor = (await client.list_resources()).next_cursor
+        assert cursor is not None
+        for ask in (
+            lambda: below(client, "/specifications", cursor=cursor),
+            lambda: client.list_resources(cursor="made up"),
+            lambda: client.read_resource(f"duvet:///requirements?cursor={cursor}"),
+        ):
+            with pytest.raises(MCPError, match="the cursor does not belong to this list") as refused:
+                await ask()
+            assert refused.value.code == INVALID_PARAMS
+
+
+SECTION = "duvet:///specifications/{spec_id}/sections/{section_id}"
+REQUIREMENT = f"{SECTION}/requirements/{{req_identifier}}"
+CITATION = f"{REQUIREMENT}/citations/{{citation_id}}"
+IDS = ["e19545c1a5c9", "347deb547278", "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c79658776d2"]
+
+
+async def complete(client: Client, template: str, variable: str, begun: str, filled: dict[str, str]) -> list[str]:
+    reference = types.ResourceTemplateReference(uri=template)
+    found = await client.complete(reference, {"name": variable, "value": begun}, context_arguments=filled)
+    assert (found.completion.total, found.completion.has_more) == (len(found.completion.values), False)
+    return found.completion.values
+
+
+async def test_every_completed_template_can_be_read(client: Client) -> None:
+    for template in (await client.list_resource_templates()).resource_templates:
+        expanded = template.uri_template
+        filled: dict[str, str] = {}
+        for variable in re.findall(r"{(\w+)}", expanded):
+            values = await complete(client, template.uri_template, variable, "", filled)
+            # The first specification has a section without requirements.
+            filled[variable] = values[-1] if variable == "section_id" else values[0]
+            expanded = expanded.replace(f"{{{variable}}}", quote(filled[variable], safe=""))
+        assert json.decode(await text(client, expanded))
+
+
+WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
+
+
+@pytest.mark.parametrize(
+    ("template", "variable", "begun", "filled", "values"),
+    [
+        (CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
+        (CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),
+        (CITATION, "spec_id", "RFC 71", {}, ["rfc7168"]),
+        (CITATION, "section_id", "", {"spec_id": "tea"}, ["tea", "pot", "cup", "sugar"]),
+        (CITATION, "section_id", "brew", {}, ["section-2"]),
+        (CITATION, "section_id", "p", {"spec_id": "RFC7168"}, []),
+        (CITATION, "req_identifier", "", {}, IDS),
+        (CITATION, "req_identifier", "1D", {"spec_id": "tea"}, ["1dd64a535306"]),
+        (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "cup"}, ["2c79658776d2"]),
+        (CITATION, "req_identifier", "leak", {"spec_id": "tea", "section_id": "pot"}, []),
+        (CITATION, "citation_id", "pot", {"spec_id": "rfc7168"}, ["src/pot.rs:33"]),
+        (CITATION, "citation_id", "", WARM, ["src/pot.rs:3", "tests/test_pot.py:2"]),
+        (CITATION, "citation_id", "", {"spec_id": "coffee"}, []),
+        ("duvet:///citations/{citation_id}", "citation_id", "src/pot.rs:2", {}, ["src/pot.rs:25", "src/pot.rs:27"]),
+    ],
+)
+async def test_variables_are_completed(
+    client: Client, template: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
+) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
+    ##% project.
+    assert await complete(client, template, variable, begun, filled) == values
+
+
+@pytest.mark.parametrize(
+    ("template", "variable", "said"),
+    [
+        ("duvet:///nothing/{spec_id}", "spec_id", 'there is no template "duvet:///nothing/{spec_id}"'),
+        (SECTION, "citation_id", '"citation_id" is no variable of it'),
+    ],
+)
+async def test_unknown_templates_and_variables_are_refused(
+    client: Client, template: str, variable: str, said: str
+) -> None:
+    with pytest.raises(MCPError) as refused:
+        await complete(client, template, variable, "", {})
+    assert (refused.value.code, refused.value.message) == (INVALID_PARAMS, said)
+
+
+@pytest.mark.parametrize(
+    ("argument", "begun", "values"), [("spec", "t", ["tea"]), ("requirement", "2c", ["2c79658776d2"]), ("wish", "", [])]
+)
+async def test_arguments_of_prompts_are_completed(client: Client, argument: str, begun: str, values: list[str]) -> None:
+    reference = types.PromptReference(name="triage_uncited")
+    found = await client.complete(reference, {"name": argument, "value": begun})
+    assert found.completion.values == values
+
+
+def test_an_id_with_several_titles_is_found_by_each() -> None:
+    choices = [("section-1", "Brewing"), ("section-2", "Serving"), ("section-1", "Introduction")]
+    expected = [["section-1"], ["section-1"], ["section-1", "section-2"]]
+    assert [match_values(choices, begun) for begun in ("brew", "INTRO", "section")] == expected
+
+
+async def test_completions_are_limited(tmp_path: Path) -> None:
+    sections = "".join(f"\n## Cup {number}\n\nA cup.\n" for number in range(120))
+    folder = make(tmp_path, {".duvet/config.toml": CONFIG, "tea.md": f"# Tea\n{sections}", "rfc7168.txt": RFC})
+    async with Client(server_of(folder), mode="legacy") as client:
+        reference = types.ResourceTemplateReference(uri=SECTION)
+        found = (await client.complete(reference, {"name": "section_id", "value": "cup"})).completion
+    assert (len(found.values), found.total, found.has_more) == (100, 120, True)
+
+
+Ask = Callable[[Client, str], Awaitable[Any]]
+ASKS: dict[str, Ask] = {
+    "read": lambda client, uri: client.read_resource(uri),
+    "get": lambda client, uri: got(client, uri=uri),
+    "path": lambda client, uri: got(client, path=uri),
+    "list": lambda client, uri: below(client, uri),
+}
+TEA = "/specifications/tea/sections"
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("/nothing", 'there is no resource "/nothing": begin with /specifications, /requirements or /citations'),
+        ("/specifications/tee", 'there is no specification "tee": did you mean tea?'),
+        (f"{TEA}/pots", 'there is no section "pots" in tea.md: did you mean pot?'),
+        (
+            f"{TEA}/cup/requirements/a5415b83517f",
+            f'there is no requirement "a5415b83517f" in "cup": it is {TEA}/pot/requirements/a5415b83517f',
+        ),
+        (f"{TEA}/milk", f'there is no section "milk" in tea.md: {TEA} lists the sections'),
+        ("/citations/..%2Fpot.rs:3", 'there is no citation "../pot.rs:3"'),
+    ],
+)
+async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28, and
+    ##% with its `uri`.
+    with pytest.raises(MCPError) as refused:
+        await ask(client, f"duvet://{uri}")
+    code = INVALID_PARAMS if client.mode == MODERN else -32002
+    assert (refused.value.code, refused.value.message) == (code, f"Resource not found: {said}")
+    assert refused.value.data == {"uri": f"duvet://{uri}"}
+
+
+@pytest.mark.parametrize("ask", ASKS.values(), ids=ASKS)
+@pytest.mark.parametrize(
+    "uri", [f"duvet:///{'a' * 20_000}", "duvet:///requirements?limit=0", "duvet:///specifications/\0"]
+)
+async def test_a_wrong_uri_is_an_error(client: Client, ask: Ask, uri: str) -> None:
+    with pytest.raises(MCPError) as refused:
+        await ask(client, uri)
+    assert refused.value.code == INVALID_PARAMS
+
+
+async def test_the_root_cannot_be_read(client: Client) -> None:
+    with pytest.raises(MCPError) as refused:
+        await client.read_resource("duvet:///")
+    assert refused.value.data == {"uri": "duvet:///"}
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({}, "give a `path` or a `uri`"),
+        ({"path": "/specifications", "uri": "duvet:///specifications"}, "give a `path` or a `uri`"),
+        ({"path": 3}, ""),
+        ({"uri": ["duvet:///specifications"]}, ""),
+    ],
+)
+async def test_wrong_parameters_are_an_error(client: Client, params: dict[str, Any], said: str) -> None:
+    with pytest.raises(MCPError, match=said) as refused:
+        await got(client, **params)
+    assert refused.value.code == INVALID_PARAMS

@@ -1,0 +1,175 @@
+"""URIs and paths of resources: each is found again, whatever its name is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from duvet.errors import NotFoundError, QueryError
+from duvet.model import Kind as Type
+from duvet.model import Level
+from duvet.server.resources.tree import (
+    NodeKind,
+    ResourceNode,
+    ResourceTree,
+    find_resource_node,
+    make_node_path,
+    make_node_uri,
+    parse_resource_request,
+)
+from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
+from duvet.trace.records import State
+
+_ODD = [
+    *("src/main.rs", "a b.rs", "a#b.rs", "a?b.rs", "a?limit=3.rs", "100%25.rs", "50%.rs", "%2e%2e/x.rs", "a:7.rs"),
+    *("über/日本.rs", "../outside.rs", "./here.rs", "a//b.rs", "requirements/citations/x.rs", "back\\slash.rs"),
+]
+_NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20)
+
+
+def tree_of(section: str, *paths: str) -> ResourceTree:
+    """A tree with one section, whose one requirement is cited at line 42 of these files."""
+    specification = SpecificationCard("tea", "Tea", "tea.md", "", "tea.md", "tea.md", (SectionCard(section, "Pot"),))
+    numbers = tuple(range(len(paths)))
+    requirement = RequirementCard(0, section, "The pot MUST be warm.", Level.MUST, State.COMPLETE, 3, numbers)
+    cited = [
+        CitationCard(path, 42, Type.CITATION, "tea.md#pot", "", "", "", "", 0, section, (0,), (0, 0)) for path in paths
+    ]
+    return ResourceTree(Catalogue((specification,), (requirement,), tuple(cited), ()))
+
+
+def find(tree: ResourceTree, reference: str) -> ResourceNode:
+    return find_resource_node(tree, parse_resource_request(reference))
+
+
+@given(st.lists(_NAMES, unique=True, max_size=4), _NAMES.filter(lambda name: name not in (".", "..")))
+@example(_ODD, "pot")
+@example(["requirements"], "a/b")
+@example(["src/main.rs"], "")
+def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> None:
+    ##= man/spec/mcp.md#resources
+    ##= type=test
+    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
+    ##% characters or contains control characters.
+    tree = tree_of(section, *paths)
+    uris = [make_node_uri(tree, node) for node in tree.all]
+    assert [find(tree, uri) for uri in uris] == [*tree.all]
+    assert len(set(uris)) == len(uris)
+    for uri in uris:
+        assert uri.isascii() and set(uri).isdisjoint(' #?\\"<>')
+        assert {".", "..", "" if section else "."}.isdisjoint(uri.removeprefix("duvet:///").split("/"))
+
+
+@given(st.lists(_NAMES, unique=True, max_size=4), st.sampled_from(["pot", "a/b", "50%", "%2f", ""]))
+@example(_ODD, "pot")
+def test_every_resource_is_found_by_its_path(paths: list[str], section: str) -> None:
+    tree = tree_of(section, *paths)
+    assert [find(tree, make_node_path(tree, node)) for node in tree.all] == [*tree.all]
+
+
+@given(st.lists(_NAMES, unique=True, min_size=1, max_size=4), st.sampled_from(["", "/"]))
+@example(_ODD, "/")
+def test_a_client_may_encode_more_than_it_needs_to(paths: list[str], safe: str) -> None:
+    tree = tree_of("pot", *paths)
+    above = make_node_path(tree, tree.requirements[0])
+    for path, node in zip(paths, tree.citations, strict=True):
+        uri = f"duvet://{above}/citations/{quote(f'{path}:42', safe=safe)}"
+        assert find(tree, uri) == find(tree, uri.removeprefix("duvet://")) == node
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src\\main.rs:42",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd6/citations/src%5Cmain.rs%3A42",
+        "DUVET:///specifications/TEA/sections/Pot/requirements/1DD64A535306/citations/./src/main.rs:42",
+        "/specifications/tea.md/sections/pot/requirements/1dd64a53530622ee/citations/src/main.rs:42",
+        "/citations/src\\main.rs:42",
+        "duvet:///citations/src%2Fmain.rs:42",
+    ],
+)
+def test_a_resource_is_found_by_other_spellings(reference: str) -> None:
+    tree = tree_of("pot", "src/main.rs")
+    id = tree.catalogue.ids[0]
+    found = find(tree, reference.replace("1dd64a53530622ee", id))
+    assert found == ResourceNode(NodeKind.CITATION, 0, "pot", 0, (0,))
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "duvet:///specifications/nope",
+        "duvet:///specifications/tea/sections/nope",
+        "duvet:///specifications/tea/sections/pot/requirements/ffff",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src/main.rs:43",
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/other",
+        "duvet:///specifications/tea/nope",
+        "duvet:///nope",
+        "duvet://specifications",
+        "file:///etc/passwd",
+        "/etc/passwd",
+        "specifications",
+        "",
+        # Percent-encoding counts once.
+        "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src%252Fmain.rs:42",
+        "duvet:///citations/src%252Fmain.rs:42",
+        "duvet:///citations/%00",
+        "/citations/\0",
+        "duvet:///requirements?sort=text",
+        "duvet:///requirements#limit",
+    ],
+)
+def test_a_missing_resource_is_not_found(reference: str) -> None:
+    with pytest.raises(NotFoundError):
+        find(tree_of("pot", "src/main.rs"), reference)
+
+
+@pytest.mark.parametrize("spelt", [str, quote, lambda path: quote(path, safe=""), lambda path: path.replace("/", "\\")])
+@pytest.mark.parametrize(
+    "path", ["src/../src/main.rs", "../tea/src/main.rs", "/tea/src/main.rs", "src/../../etc/passwd"]
+)
+def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
+    ##= man/spec/mcp.md#tools
+    ##= type=test
+    ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
+    ##% outside exists.
+    tree = tree_of("pot", "src/main.rs")
+    for above in ("/specifications/tea/sections/pot/requirements/1dd64a535306", "duvet://"):
+        with pytest.raises(NotFoundError):
+            find(tree, f"{above}/citations/{spelt(path)}:42")
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        (f"duvet:///{'a' * 16_384}", "a URI has no more than 16384 characters"),
+        ("duvet:///requirements\0", "a URI has no control characters"),
+        ("duvet:///citations/src/main.rs:42\n", "a URI has no control characters"),
+        *(
+            (f"duvet:///requirements?limit={limit}", "`limit` is a number from 1 to 999999999")
+            for limit in ("0", "-1", "many", "", f"1{'0' * 5000}")
+        ),
+        ("duvet:///requirements?limit=1&limit=2", "a list is asked for with `limit` and `cursor`, each once"),
+        ("duvet:///requirements?limit=1&sort=text", "a list is asked for with `limit` and `cursor`, each once"),
+    ],
+)
+def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:
+    with pytest.raises(QueryError) as refused:
+        parse_resource_request(reference)
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("section", ["pot", ""])
+def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
+    tree = tree_of(section, "src/main.rs")
+    for node in tree.all:
+        if node.kind not in (NodeKind.ROOT, NodeKind.CITATION) and make_node_path(tree, node)[-1] != "/":
+            found = find(tree, f"{make_node_uri(tree, node)}/")
+            # But to name the section whose id is empty.
+            expected = ResourceNode(NodeKind.SECTION, 0) if node.kind is NodeKind.SECTIONS and section == "" else node
+            assert found == expected

@@ -1,0 +1,75 @@
+"""Conversations inside this process, over pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice, pairwise
+from typing import Any
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp_types import RequestParams
+
+from duvet.server.messages import wrap_array
+from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.session import ServerRequest
+from duvet.server.stdio.handshake import ClientPipes, SessionOpening
+from duvet.server.stdio.session import GRACE_SECONDS, converse
+
+FOREVER, ARRAY = "tests/forever", "tests/array"
+NOTICE = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+class OddMethods:
+    """Methods that no server has: one never answers, one answers with an array."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler(FOREVER, RequestParams, self._wait)
+        server.add_request_handler(ARRAY, RequestParams, self._list)
+
+    async def _wait(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
+        self.waiting += 1
+        await anyio.sleep_forever()
+        return {}
+
+    async def _list(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
+        return wrap_array([{"a": "ü"}])
+
+
+def lines_of(*messages: object) -> bytes:
+    """A line for each message; bytes stay as they are."""
+    return b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in messages)
+
+
+def said(server: DuvetServer, *turns: bytes, grace: float = GRACE_SECONDS) -> list[bytes]:
+    """The lines that a server answers to what a client says; nothing is answered early.
+
+    A further turn is said when each line of those before has its answer.
+    """
+    (their_reading, our_writing), (our_reading, their_writing) = os.pipe(), os.pipe()
+    heard: list[bytes] = []
+    client = threading.Thread(target=lambda: heard.extend(_heard(turns, our_reading, our_writing)))
+    client.start()
+    try:
+        anyio.run(converse, ClientPipes(their_reading, their_writing), SessionOpening(turns[0]), server, grace)
+    finally:
+        os.close(their_writing)
+        client.join()
+        os.close(their_reading)
+    return heard
+
+
+def _heard(turns: Sequence[bytes], reading: int, writing: int) -> Iterator[bytes]:
+    with os.fdopen(reading, "rb") as answers, os.fdopen(writing, "wb") as words:
+        for before, turn in pairwise(turns):
+            yield from islice(answers, before.count(b"\n"))
+            words.write(turn)
+            words.flush()
+        words.close()
+        yield from answers

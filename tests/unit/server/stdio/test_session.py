@@ -1,0 +1,567 @@
+"""Conversations over pipes: messages, batches, limits, and their end."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+from mcp.server.lowlevel import Server
+from mcp_types import RequestParams
+
+from duvet.server.live_project import LiveProject
+from duvet.server.messages import LISTEN_METHOD, ServerIdentity, encode_message
+from duvet.server.protocol.resources import MAX_SUBSCRIPTIONS
+from duvet.server.protocol.server import DuvetServer
+from duvet.server.protocol.session import ServerRequest
+from duvet.server.stdio.handshake import (
+    MAX_LINE_BYTES,
+    ClientPipes,
+    SessionOpening,
+    answer_handshake,
+    make_early_answer,
+)
+from duvet.server.stdio.session import (
+    BATCH_VERSIONS,
+    MAX_BATCH_SIZE,
+    MAX_PENDING_BYTES,
+    MAX_PENDING_REQUESTS,
+    MAX_UNREAD_BYTES,
+    ByteStream,
+    PolledStream,
+    ThreadedStream,
+    converse,
+)
+from tests.unit.server.clients import HANDSHAKES
+from tests.unit.server.servers import INSTRUCTIONS, LONGEST, live_of, server_of
+from tests.unit.server.stdio.conversation import ARRAY, FOREVER, NOTICE, OddMethods, lines_of, said
+from tests.unit.server.wire import Message, enveloped, hello, request
+
+
+def result_of(id: object) -> Message:
+    """The answer to a ping."""
+    return {"jsonrpc": "2.0", "id": id, "result": {}}
+
+
+def refused(reason: str, id: object = None, code: int = -32600) -> Message:
+    message = f"Invalid Request: {reason}" if code == -32600 else reason
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}
+
+
+PING, PONG = request("ping", id=9), result_of(9)
+NOT_JSON = refused("Parse error: the line is not JSON in UTF-8", code=-32700)
+NO_BATCHES = "this version of the protocol has no batches"
+NO_IDS: list[Any] = [None, 1.0, 1.5, True, []]
+NO_PARAMS: list[Any] = [[], "a"]
+WRONG_ID, WRONG_PARAMS = "id has to be a string or an integer", "params has to be an object"
+
+
+def answers(server: DuvetServer, *lines: object) -> list[Any]:
+    return [json.loads(line) for line in said(server, lines_of(*lines))]
+
+
+def in_order(found: list[Any]) -> list[Any]:
+    return sorted(found, key=str)
+
+
+@pytest.fixture
+def odd() -> OddMethods:
+    return OddMethods()
+
+
+@pytest.fixture
+def patient(project: Path, odd: OddMethods) -> DuvetServer:
+    """A server with a method that never answers."""
+    return server_of(project, parts=[odd])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"hello",
+        b'{"jsonrpc":"2.0","id":1,"method":"ping"',
+        b'{"jsonrpc":"2.0","id":1,"method":"ping"} {}',
+        b"\x00",
+        b'{"jsonrpc":"2.0","id":1,"method":"ping\x00"}',
+        b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}',
+        b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}',
+        b'{"jsonrpc":"2.0","id":NaN,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1e999,"method":"ping"}',
+        b"{'jsonrpc':'2.0'}",
+        b"[" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        "ping".encode("utf-16"),
+    ],
+    ids=range(15),
+)
+def test_a_line_that_is_not_json_is_refused(line: bytes, server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##= type=test
+    ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
+    ##% -32600.
+    assert answers(server, line, PING) == [NOT_JSON, PONG]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason", "id"),
+    [
+        *((one, "a message is an object", None) for one in (1, "ping", None)),
+        ({}, 'jsonrpc has to be "2.0"', None),
+        ({"id": 4, "method": "ping"}, 'jsonrpc has to be "2.0"', 4),
+        ({**PING, "jsonrpc": "1.0"}, 'jsonrpc has to be "2.0"', 9),
+        ({**PING, "jsonrpc": 2.0}, 'jsonrpc has to be "2.0"', 9),
+        ({"jsonrpc": "2.0", "id": "a"}, "method has to be a string", "a"),
+        *(({**PING, "method": method}, "method has to be a string", 9) for method in (1, None)),
+        *(({**PING, "id": id}, WRONG_ID, None) for id in NO_IDS),
+        *(({**PING, "params": params}, WRONG_PARAMS, 9) for params in NO_PARAMS),
+        ({**NOTICE, "params": []}, WRONG_PARAMS, None),
+        ([], NO_BATCHES, None),
+        ([PING], NO_BATCHES, None),
+    ],
+)
+def test_json_that_is_not_a_message_is_refused(message: object, reason: str, id: object, server: DuvetServer) -> None:
+    assert answers(server, message, PING) == [refused(reason, id), PONG]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b" \t\r",
+        {"jsonrpc": "2.0", "id": 5, "result": {}},
+        {"jsonrpc": "2.0", "id": 5, "result": []},
+        {"jsonrpc": "2.0", "id": None, "error": {"code": 1, "message": "no"}},
+        {"jsonrpc": "2.0", "error": "no"},
+        {"jsonrpc": "2.0", "method": "notifications/nothing"},
+        {"jsonrpc": "2.0", "method": "ping", "params": None},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}},
+    ],
+)
+def test_results_and_notices_have_no_answer(line: object, server: DuvetServer) -> None:
+    assert answers(server, line, PING) == [PONG]
+
+
+@pytest.mark.parametrize("id", ["", "a", "ü\n", 0, -1, 2**63, 10**30])
+def test_an_id_comes_back_as_it_was(id: object, server: DuvetServer) -> None:
+    assert answers(server, {**PING, "id": id}) == [result_of(id)]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        json.dumps(PING).encode(),
+        b"\xef\xbb\xbf" + json.dumps(PING).encode() + b"\n",
+        b"\r\n\r\n" + json.dumps(PING).encode() + b"\r\n\r\n",
+        json.dumps({**PING, "params": None, "more": 1}).encode(),
+        json.dumps({**PING, "params": {"a": [[[]]] * 3}}).encode(),
+        b'{"jsonrpc":"2.0","method":"ping","id":9,"params":{"_meta":{},"a":' + b"[" * 500 + b"]" * 500 + b"}}",
+    ],
+)
+def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServer) -> None:
+    assert said(server, words) == [b'{"jsonrpc":"2.0","id":9,"result":{}}\n']
+
+
+def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#limits
+    ##= type=test
+    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
+    ##% 413, without reading it all.
+    long = b'"' + b"x" * 10_000_000 + b'"'
+    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(MAX_LINE_BYTES)
+    too_long = refused(f"a line has at most {MAX_LINE_BYTES} bytes")
+    found = answers(server, PING, long, longest, longest + b" ", PING)
+    assert in_order(found) == in_order([PONG, too_long, result_of("longest"), too_long, PONG])
+
+
+def test_methods_before_the_handshake(server: DuvetServer) -> None:
+    found = answers(server, request("tools/list"), request("no/such", id=2), PING, hello())
+    codes = [(answer["id"], answer.get("error", {}).get("code")) for answer in found]
+    assert codes == [(1, -32602), (2, -32601), (9, None), (0, None)]
+
+
+def test_half_a_character_is_written_as_an_escape() -> None:
+    assert encode_message({"path": "a\udcff\n"}) == b'{"path":"a\\udcff\\n"}\n'
+
+
+def test_an_array_is_bare_on_the_wire(patient: DuvetServer) -> None:
+    greeted = said(patient, lines_of(hello(), request(ARRAY)))
+    assert greeted[1:] == ['{"jsonrpc":"2.0","id":1,"result":[{"a":"ü"}]}\n'.encode()]
+
+
+def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-03-26") -> list[Any]:
+    """The answers to messages after a handshake that came to this version."""
+    greeting, *others = answers(server, hello(version), *messages)
+    assert greeting["result"]["protocolVersion"] == version
+    return others
+
+
+@pytest.mark.parametrize("version", HANDSHAKES)
+def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(version: str, server: DuvetServer) -> None:
+    ##= man/spec/mcp.md#standard-input-and-output
+    ##= type=test
+    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
+    ##% all others, over HTTP too.
+    batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
+    found = after_greeting(server, batch, request("ping", id=2), version=version)
+    if version not in BATCH_VERSIONS:
+        assert found == [refused(NO_BATCHES), result_of(2)]
+        return
+    (array,) = (one for one in found if isinstance(one, list))
+    unknown = {"jsonrpc": "2.0", "id": 3, "error": {"code": -32601, "message": "Method not found", "data": "no/such"}}
+    assert in_order(array) == in_order([result_of(1), result_of("b"), unknown])
+
+
+def test_the_era_without_a_handshake_has_no_batches(server: DuvetServer) -> None:
+    batch = [request("tools/list", enveloped(), id=2)]
+    found = answers(server, request("server/discover", enveloped()), batch)
+    assert sorted(("result" in answer, answer["id"]) for answer in found if answer["id"]) == [(True, 1)]
+    assert refused(NO_BATCHES) in found
+
+
+def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> None:
+    one = request("ping")
+    (found,) = after_greeting(server, [1, one, [], hello(id=2), {**request("ping", id=3), "params": []}, one])
+    assert in_order(found) == in_order(
+        [
+            refused("a message is an object"),
+            result_of(1),
+            refused("a message is an object"),
+            refused("a handshake is no part of a batch", 2),
+            refused(WRONG_PARAMS, 3),
+            refused("the id is used twice in a batch", 1),
+        ]
+    )
+
+
+def test_a_batch_without_a_request_has_no_answer(server: DuvetServer) -> None:
+    assert after_greeting(server, [NOTICE, NOTICE], request("ping")) == [result_of(1)]
+
+
+def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
+    full = [request("ping", id=id) for id in range(MAX_BATCH_SIZE)]
+    found = after_greeting(server, [], full, [*full, request("ping", id="a")])
+    (array,) = (one for one in found if isinstance(one, list))
+    assert sorted(answer["id"] for answer in array) == list(range(MAX_BATCH_SIZE))
+    assert [one for one in found if one != array] == [refused(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")] * 2
+
+
+def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> None:
+    cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
+    assert after_greeting(patient, [request(FOREVER, id=1), request("ping", id=2)], cancel) == [[result_of(2)]]
+
+
+@contextmanager
+def pipes() -> Iterator[tuple[ClientPipes, FileIO, FileIO]]:
+    """The descriptors of the server, and the ends at which a client writes and reads; it may close them."""
+    (their_reading, writing), (reading, their_writing) = os.pipe(), os.pipe()
+    try:
+        with FileIO(writing, "w") as writer, FileIO(reading) as reader:
+            yield ClientPipes(their_reading, their_writing), writer, reader
+    finally:
+        os.close(their_reading)
+        os.close(their_writing)
+
+
+def test_an_early_answer_is_not_repeated(server: DuvetServer) -> None:
+    words = lines_of(hello(id="a"), NOTICE, request("ping", id="a"))
+    with pipes() as (wire, writing, reading):
+        writing.write(words)
+        writing.close()
+        early = answer_handshake(wire, ServerIdentity(), INSTRUCTIONS)
+        anyio.run(converse, wire, early, server)
+        assert (early.read, early.is_answered) == (words, True)
+        greeting = make_early_answer(json.dumps(hello(id="a")).encode(), ServerIdentity(), INSTRUCTIONS)
+        assert reading.read(1 << 16) == encode_message(greeting) + lines_of(result_of("a")).replace(b" ", b"")
+
+
+def test_an_incomplete_first_line_is_not_answered_early() -> None:
+    with pipes() as (wire, writing, _):
+        writing.write(lines_of(hello())[:-1])
+        writing.close()
+        assert answer_handshake(wire, ServerIdentity(), INSTRUCTIONS).is_answered is False
+
+
+def test_a_request_without_an_answer_does_not_keep_the_server_from_ending(patient: DuvetServer) -> None:
+    found = said(patient, lines_of(hello(), request(FOREVER, id=5), request("ping")), grace=1)
+    assert [json.loads(line)["id"] for line in found] == [0, 1, 5]
+    assert json.loads(found[-1])["error"] == {"code": -32000, "message": "Connection closed"}
+
+
+@pytest.mark.parametrize("asked", [request("ping"), request(FOREVER)])
+def test_services_are_closed_at_the_end(project: Path, odd: OddMethods, asked: Message) -> None:
+    closed: list[str] = []
+
+    async def close() -> None:
+        await anyio.lowlevel.checkpoint()
+        closed.append("closed")
+
+    said(server_of(project, parts=[odd], closers=[close]), lines_of(hello(), asked), grace=0.1)
+    assert closed == ["closed"]
+
+
+def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -> None:
+    ping = lines_of(request("ping", id="x" * 1000))
+
+    async def pester(wire: ClientPipes, writing: FileIO) -> int:
+        sent = 0
+        with anyio.fail_after(LONGEST):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(converse, wire, SessionOpening(lines_of(hello())), server, 0.2)
+                with suppress(TimeoutError):
+                    while True:
+                        with anyio.fail_after(0.5):
+                            await anyio.wait_writable(writing)
+                        sent += writing.write(ping)
+                writing.close()
+        return sent
+
+    with pipes() as (wire, writing, _):
+        # Each waits with its answer, and what is in the pipes comes on top.
+        assert anyio.run(pester, wire, writing) < MAX_PENDING_REQUESTS * 2 * len(ping)
+
+
+def test_a_closed_output_ends_the_conversation(server: DuvetServer) -> None:
+    async def end(wire: ClientPipes) -> None:
+        with anyio.fail_after(LONGEST):
+            await converse(wire, SessionOpening(lines_of(hello())), server)
+
+    with pipes() as (wire, _, reading):
+        reading.close()
+        anyio.run(end, wire)
+
+
+def stay(server: DuvetServer, words: bytes, watch: Callable[[FileIO], Awaitable[None]]) -> None:
+    """Let a server answer a client that stays, until the client has watched enough of its output."""
+
+    async def converse_and_watch(wire: ClientPipes, reading: FileIO) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(converse, wire, SessionOpening(words), server)
+            with anyio.fail_after(LONGEST):
+                await watch(reading)
+            tasks.cancel_scope.cancel()
+
+    with pipes() as (wire, _, reading):
+        anyio.run(converse_and_watch, wire, reading)
+
+
+async def until_blocked(reading: FileIO) -> None:
+    await anyio.wait_all_tasks_blocked()
+
+
+async def read_lines(reading: FileIO, count: int) -> list[Message]:
+    heard = bytearray()
+    while count > 0:
+        await anyio.wait_readable(reading)
+        data = os.read(reading.fileno(), 1 << 20)
+        count -= data.count(b"\n")
+        heard += data
+    return [json.loads(line) for line in heard.splitlines()]
+
+
+LARGE = request(FOREVER, {"a": "x" * (MAX_LINE_BYTES - 100)})
+
+
+@pytest.mark.parametrize(
+    ("requests", "most"),
+    [
+        ([request(FOREVER, id=id) for id in range(1, 2 * MAX_PENDING_REQUESTS)], MAX_PENDING_REQUESTS),
+        ([LARGE] * 10, MAX_PENDING_BYTES // MAX_LINE_BYTES + 1),
+    ],
+    ids=["requests", "bytes"],
+)
+def test_open_requests_are_limited(patient: DuvetServer, odd: OddMethods, requests: list[Message], most: int) -> None:
+    ##= man/spec/mcp.md#limits
+    ##= type=test
+    ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
+    stay(patient, lines_of(hello(), *requests), until_blocked)
+    assert odd.waiting == most
+
+
+def test_an_answer_makes_room_for_another_request(server: DuvetServer) -> None:
+    ids = range(1, 4 * MAX_PENDING_REQUESTS)
+    found = answers(server, hello(), *(request("ping", id=id) for id in ids))
+    assert sorted(answer["id"] for answer in found) == [0, *ids]
+
+
+def test_open_streams_are_limited(server: DuvetServer) -> None:
+    wanted = enveloped({"notifications": {"resourcesListChanged": True}})
+    found: list[Message] = []
+
+    async def watch(reading: FileIO) -> None:
+        found.extend(await read_lines(reading, MAX_SUBSCRIPTIONS + 1))
+
+    stay(server, lines_of(*(request(LISTEN_METHOD, wanted, id=id) for id in range(MAX_SUBSCRIPTIONS + 1))), watch)
+    told = [(one["id"], one["error"]["code"], one["error"]["message"]) for one in found if "error" in one]
+    assert told == [(MAX_SUBSCRIPTIONS, -32010, "Too many streams are open")]
+
+
+BIG = "tests/big"
+TEXT = "x" * (MAX_UNREAD_BYTES // 4)
+
+
+class BigAnswers:
+    """A method whose answer is large; it is made from the project."""
+
+    def __init__(self, live: LiveProject) -> None:
+        self.live = live
+        self.made = 0
+
+    def register(self, server: Server[Any]) -> None:
+        server.add_request_handler(BIG, RequestParams, self._answer)
+
+    async def _answer(self, ctx: ServerRequest, params: RequestParams) -> dict[str, Any]:
+        return {"text": await self.live.ask(self._make)}
+
+    def _make(self, context: object) -> str:
+        self.made += 1
+        return TEXT
+
+
+@pytest.fixture
+def big(project: Path) -> BigAnswers:
+    return BigAnswers(live_of(project))
+
+
+def test_unread_answers_are_limited(big: BigAnswers) -> None:
+    found: list[int] = []
+
+    async def watch(reading: FileIO) -> None:
+        await big.live.context()
+        await anyio.wait_all_tasks_blocked()
+        found.append(big.made)
+        await read_lines(reading, 21)
+
+    asked = lines_of(hello(), *(request(BIG, id=id) for id in range(1, 21)))
+    stay(server_of(big.live, parts=[big]), asked, watch)
+    # One is on its way already.
+    assert (found, big.made) == ([5], 20)
+
+
+def test_answers_of_a_batch_are_limited(big: BigAnswers) -> None:
+    batch = [request(BIG, id=id) for id in range(1, 7)]
+    server = server_of(big.live, parts=[big])
+    _, first, second = said(server, lines_of(hello("2025-03-26"), batch), lines_of([request(BIG, id=7)]))
+    told = [one.get("error", {}).get("code") for one in json.loads(first)]
+    assert (len(told), told[:3], set(told[3:])) == (6, [None] * 3, {-32010})
+    assert json.loads(second)[0]["result"]["text"] == TEXT
+
+
+METHODS = (
+    *("initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/get", "resources/subscribe"),
+    *("prompts/get", "completion/complete", "logging/setLevel", "server/discover", "notifications/initialized"),
+    *("notifications/cancelled", ""),
+)
+leaves = (
+    some.none()
+    | some.booleans()
+    | some.integers()
+    | some.floats(allow_nan=False, allow_infinity=False)
+    | some.text(max_size=5)
+)
+values = some.recursive(
+    leaves,
+    lambda inner: some.lists(inner, max_size=2) | some.dictionaries(some.text(max_size=3), inner, max_size=2),
+    max_leaves=5,
+)
+known = some.sampled_from(["name", "arguments", "uri", "path", "cursor", "_meta", "requestId", "ref", "level"])
+messages = some.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": some.sampled_from(["2.0", "2.0", "2.0", "1.0", 2]),
+        "id": some.integers() | some.text(max_size=3) | values,
+        "method": some.sampled_from(METHODS) | values,
+        "params": some.dictionaries(known | some.text(max_size=3), values, max_size=3) | values,
+        "result": values,
+        "error": values,
+    },
+).map(lambda message: json.dumps(message).encode())
+lines = (
+    some.binary(max_size=20)
+    | messages
+    | some.lists(messages, max_size=3).map(lambda many: b"[" + b",".join(many) + b"]")
+)
+
+
+def check_last_is_answered(server: DuvetServer, words: list[bytes]) -> None:
+    last = "the last one"
+    greeting, ping = hello("2025-03-26", id="the first one"), request("ping", id=last)
+    found = [json.loads(line) for line in said(server, lines_of(greeting, *words, ping))]
+    assert [one for one in found if isinstance(one, dict) and one["id"] == last] == [result_of(last)]
+
+
+@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@given(some.lists(lines, max_size=5))
+def test_the_server_answers_after_any_lines(words: list[bytes]) -> None:
+    check_last_is_answered(server_of(Path("/no/such/folder")), words)
+
+
+@pytest.mark.parametrize("depth", [100, 800, 900, 950, 990, 1000, 1100, 5000])
+@pytest.mark.parametrize("method", ["ping", "tools/call", "resources/get", "no/such"])
+def test_the_server_answers_after_deeply_nested_lines(method: str, depth: int, server: DuvetServer) -> None:
+    deep = b"[" * depth + b"]" * depth
+    arguments = b'{"name":"resolve_spec_id","path":"/x","arguments":{"url":' + deep + b'},"_meta":{"a":' + deep + b"}}"
+    line = b'{"jsonrpc":"2.0","id":%s,"method":"' + method.encode() + b'","params":' + arguments + b"}"
+    check_last_is_answered(server, [line % b"1", line % deep, b'{"a":' + deep + b"}"])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", [PolledStream, ThreadedStream])
+class TestByteStream:
+    """Bytes through descriptors that block, without blocking."""
+
+    async def test_all_bytes_arrive(self, kind: Callable[[int], ByteStream]) -> None:
+        sent = bytes(range(256)) * 4096
+        heard = bytearray()
+
+        async def write(writing: FileIO) -> None:
+            await kind(writing.fileno()).write(sent)
+            writing.close()
+
+        with pipes() as (wire, writing, _), anyio.fail_after(LONGEST):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(write, writing)
+                while data := await kind(wire.reading).read():
+                    heard += data
+        assert heard == sent
+
+    async def test_waiting_can_be_cancelled(self, kind: Callable[[int], ByteStream]) -> None:
+        with pipes() as (wire, writing, _), anyio.fail_after(LONGEST):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(kind(wire.reading).read)
+                tasks.start_soon(kind(writing.fileno()).write, bytes(1 << 21))
+                await anyio.wait_all_tasks_blocked()
+                tasks.cancel_scope.cancel()
+
+    async def test_a_closed_reader_is_an_error(self, kind: Callable[[int], ByteStream]) -> None:
+        with pipes() as (wire, _, reading):
+            reading.close()
+            with pytest.raises(BrokenPipeError):
+                await kind(wire.writing).write(b"a")
+
+
+@pytest.mark.anyio
+async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"words")
+    with path.open("rb") as file:
+        stream = PolledStream(file.fileno())
+        assert (await stream.read(), await stream.read(), stream.hung_up) == (b"words", b"", False)
+
+
+def test_a_closed_writer_is_noticed_before_everything_is_read() -> None:
+    with pipes() as (wire, writing, _):
+        stream = PolledStream(wire.reading)
+        before = stream.hung_up
+        writing.write(b"unread")
+        writing.close()
+        assert (before, stream.hung_up) == (False, True)

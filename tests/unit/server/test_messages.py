@@ -1,0 +1,184 @@
+"""The instructions of the server, what they and its answers cost, and arrays on the wire."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from msgspec.structs import replace
+
+from duvet.config.settings import ServerRule
+from duvet.prompts.library import load_prompts
+from duvet.server.messages import load_instructions, render_instructions, unwrap_array, wrap_array
+from duvet.server.protocol.server import DuvetServer
+from duvet.tools.context import ProjectSnapshot
+from duvet.tools.packs import Registry
+from duvet.tree.cache import BlobStore, NoBlobStore
+from tests.slow.test_conformance import copy_with_links
+from tests.tokens import MOST, tokens
+from tests.unit.server.clients import blocks, prompt_text
+from tests.unit.server.servers import server_of
+
+pytestmark = pytest.mark.anyio
+
+RULE = ServerRule()
+
+
+def tools_of(text: str) -> list[str]:
+    """The tools that have a line."""
+    return re.findall(r"^- `(\w+)`(?: \(.*\))?: .+$", text, re.MULTILINE)
+
+
+def test_the_instructions_name_the_enabled_tools_and_no_others() -> None:
+    assert tools_of(render_instructions(RULE)) == [tool.name for tool in Registry()]
+    text = render_instructions(replace(RULE, packs=()))
+    assert (tools_of(text), "tools/call" in text, "resources/read" in text) == ([], False, True)
+    assert [tool.name for tool in Registry() if tool.name in text] == []
+
+
+async def test_the_instructions_name_each_kind_of_resource(client: Client) -> None:
+    part = render_instructions(RULE).partition("### Available Resources")[2].partition("###")[0]
+    path, paths = "", []
+    for written in re.findall(r"^- `(\S+)`: .+$", part, re.MULTILINE):
+        path = written.replace("…", path)
+        paths.append(f"duvet://{path}")
+    templates = [one.uri_template for one in (await client.list_resource_templates()).resource_templates]
+    collections = [one.uri for one in (await client.list_resources()).resources[:3]]
+    assert sorted(paths) == sorted([*map(str, collections), *templates])
+
+
+def test_the_instructions_begin_with_the_title_and_the_description() -> None:
+    rule = replace(RULE, title="Tea", description="What tea has to be.", page_size=7)
+    text = render_instructions(rule)
+    assert text.startswith("You are interacting with Tea, which provides access to project specifications, ")
+    assert " traceability. What tea has to be.\n" in text
+    default = "You are interacting with the Duvet MCP server, which provides access to"
+    assert render_instructions(RULE).startswith(default)
+    assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
+    text = render_instructions(replace(rule, page_size=0))
+    assert ("Lists are cut" in text, "Lists are whole; with `limit` they are cut" in text) == (False, True)
+
+
+async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
+    text = " ".join(render_instructions(RULE).split())
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
+    ##% nothing else.
+    assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text
+    named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
+    resources = {f"resources/{name}" for name in ("get", "list", "read", "subscribe", "templates/list")}
+    assert named == {"tools/call", "prompts/get", "subscriptions/listen", *resources}
+    assert {name for name in named if server.get_request_handler(name) is None} == set()
+
+
+def test_cached_instructions_are_used_for_the_same_configuration_alone(tmp_path: Path) -> None:
+    def load(rule: ServerRule, blobs: BlobStore) -> str:
+        return load_instructions(repr(rule), lambda: render_instructions(rule), blobs)
+
+    blobs = BlobStore(str(tmp_path))
+    text = load(RULE, blobs)
+    assert text == render_instructions(RULE) == load(RULE, NoBlobStore())
+    (name,) = blobs.names()
+    kept = blobs.load(name, tuple[str, str])
+    assert kept is not None
+    blobs.save(name, (kept[0], "what was kept"))
+    assert load(RULE, blobs) == "what was kept"
+    other = replace(RULE, title="Tea")
+    assert load(other, blobs) == render_instructions(other)
+    assert load(RULE, blobs) == text
+    # A damaged file is written again.
+    (tmp_path / name).write_bytes(b"x")
+    assert load(RULE, blobs) == text
+
+
+def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None:
+    assert unwrap_array(wrap_array([{"id": "a"}])) == [{"id": "a"}]
+    assert unwrap_array({**wrap_array([]), "resultType": "complete"}) == []
+    assert unwrap_array({"id": "a"}) == {"id": "a"}
+
+
+async def test_tools_and_instructions_are_short(client: Client) -> None:
+    ##= man/spec/mcp.md#limits
+    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
+    tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
+    instructions = tokens(render_instructions(ServerRule()))
+    assert len(tools) == len(list(Registry()))
+    assert (instructions < 1_100, tokens("\n".join(tools)) + instructions < MOST) == (True, True)
+
+
+@pytest.fixture(scope="module", params=["h3-704b37a", "s2n-tls-132053b"])
+def folder(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real project."""
+    folder = tmp_path_factory.mktemp("budget") / "project"
+    copy_with_links(shared / "golden" / request.param / "project", folder)
+    return folder
+
+
+@pytest.fixture
+def served(folder: Path) -> DuvetServer:
+    return server_of(folder)
+
+
+@pytest.fixture
+async def agent(served: DuvetServer) -> AsyncIterator[Client]:
+    async with Client(served, mode="legacy") as client:
+        yield client
+
+
+async def test_answers_of_tools_about_real_projects_are_short(agent: Client, served: DuvetServer) -> None:
+    known = await _arguments(served)
+    paid = {}
+    for tool in (await agent.list_tools()).tools:
+        needed = {name: known[name] for name in tool.input_schema.get("required", [])}
+        given = {name: value[tool.name] if isinstance(value, dict) else value for name, value in needed.items()}
+        answer = await agent.call_tool(tool.name, given)
+        assert not answer.is_error, (tool.name, answer)
+        paid[tool.name] = tokens("\n".join(blocks(answer)))
+    assert {name: count for name, count in paid.items() if count >= MOST} == {}
+
+
+async def test_prompts_about_real_projects_are_short(agent: Client, served: DuvetServer) -> None:
+    ##= man/spec/mcp.md#prompts
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    known = await _arguments(served)
+    paid = {}
+    for prompt in load_prompts():
+        given = {one.name: str(known[one.name]) for one in prompt.arguments if one.required}
+        paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, given))
+    assert {name: count for name, count in paid.items() if count >= MOST} == {}
+
+
+async def _arguments(server: DuvetServer) -> dict[str, Any]:
+    """Arguments of tools and prompts, for the requirement with most citations and the longest section."""
+    context = await server.live.context()
+    catalogue = context.catalogue
+    card = max(catalogue.requirements, key=lambda one: len(one.citations))
+    citation = catalogue.citations[card.citations[0]]
+    # Sections of nothing but test vectors say less in as many tokens, and nobody works on them.
+    spots = {(one.specification, one.section) for one in catalogue.requirements}
+    longest = max(spots, key=lambda spot: _length(context, *spot))
+    section = f"{catalogue.specifications[longest[0]].id}#{longest[1]}"
+    written = f"//= {catalogue.target_of(card)}\n//# {card.text}"
+    return {
+        "citation": written,
+        "citations": [written] * 20,
+        "citation_id": citation.id,
+        "context_lines": 20,
+        "query": "stream",
+        "req_identifier": card.id,
+        "requirement": card.id,
+        "reference": {"get_section": section, "get_requirement": card.id},
+        "section": section,
+        "file": citation.path,
+        "url": catalogue.specifications[0].url,
+    }
+
+
+def _length(context: ProjectSnapshot, specification: int, section: str) -> int:
+    known = context.project.specification(context.catalogue.specifications[specification])
+    return sum(map(len, known.sections[known.by_id[section]].lines))
