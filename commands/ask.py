@@ -7,11 +7,18 @@ from typing import Any
 
 import click
 
-from duvet.console import project
 from duvet.console.application import read_service
 from duvet.console.command import Subcommand, current_settings
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.output import detect_table_look
+from duvet.console.project import (
+    load_specification,
+    open_blobs,
+    open_cache,
+    open_project_files,
+    print_error_notice,
+    require_catalogue,
+)
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import QueryError
 from duvet.llm.ask import ASK_TASK, NOTHING_FOUND, AnswerSource, ModelAnswer, ProjectRetriever, answer_question
@@ -70,19 +77,15 @@ def ask(
     """
     question = " ".join(words)
     config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
-    router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=project.open_blobs(terminal))
-    catalogue = project.require_catalogue(options)
-    retriever = ProjectRetriever(
-        catalogue,
-        lambda: RequirementIndex(catalogue, project.open_cache() or Cache()),
-        project.open_project_files(),
-        project.load_specification,
-    )
+    router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
+    catalogue = require_catalogue(options)
+    files, cache = open_project_files(), open_cache() or Cache()
+    retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
         sources = retriever.sources(question)
     except QueryError as error:
         raise click.UsageError(f"{escape_cell(error.message)}\n{error.hint}") from error
-    project.print_error_notice(catalogue)
+    print_error_notice(catalogue)
     if not sources:
         _print_answer(ModelAnswer(NOTHING_FOUND, ()), format)
         ctx.exit(FAILED)

@@ -9,20 +9,9 @@ from typing import Annotated, Self
 from msgspec import Meta, field
 from msgspec.structs import replace
 
-from duvet.config import settings
+from duvet.config import project_file, settings
 from duvet.config.fields import describe_missing_field
 from duvet.config.languages import Language
-from duvet.config.project_file import (
-    ConfigChoice,
-    ConfigTable,
-    Excluded,
-    Included,
-    PatternSetting,
-    SchemaName,
-    SourceTable,
-    make_pattern_tuple,
-    restrict_schema_names,
-)
 from duvet.config.toml import TomlDocument
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 
@@ -80,14 +69,14 @@ class ServerTable(settings.Table, frozen=True, kw_only=True):
         return tuple(pack.value for pack in self.packs)
 
 
-class ExtendedSource(SourceTable, frozen=True, kw_only=True):
+class ExtendedSource(project_file.SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
     pattern: Annotated[
-        PatternSetting | None,
+        project_file.PatternSetting | None,
         settings.doc("Which files, as one pattern of paths or several; by default those of the language"),
     ] = None
-    exclude: Excluded = ()
+    exclude: project_file.Excluded = ()
     gitignore: Annotated[
         bool,
         settings.doc(
@@ -116,7 +105,7 @@ class ExtendedSource(SourceTable, frozen=True, kw_only=True):
     def rule(self) -> settings.SourceRule:
         return replace(
             super().rule(),
-            exclude=make_pattern_tuple(self.exclude),
+            exclude=project_file.make_pattern_tuple(self.exclude),
             gitignore=self.gitignore,
             language="" if self.language is None else self.language.value,
         )
@@ -151,14 +140,17 @@ class PagesTable(settings.Table, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
 
     # Not `NonBlankText`: with that in a union, msgspec 0.22 sometimes crashes the interpreter at its end.
-    pattern: Included
-    exclude: Excluded = ()
+    pattern: project_file.Included
+    exclude: project_file.Excluded = ()
 
     def rule(self) -> settings.NotesRule:
-        return settings.NotesRule(patterns=make_pattern_tuple(self.pattern), exclude=make_pattern_tuple(self.exclude))
+        return settings.NotesRule(
+            patterns=project_file.make_pattern_tuple(self.pattern),
+            exclude=project_file.make_pattern_tuple(self.exclude),
+        )
 
 
-class SpecText(ConfigChoice):
+class SpecText(project_file.ConfigChoice):
     """How much of a specification stands in the page."""
 
     means: bool
@@ -214,11 +206,13 @@ _NotApplicable = Annotated[NotApplicableTable, Meta(extra_json_schema=_SECTION_O
 ##= man/spec/trace.md#configuration
 ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys in
 ##% its own schema.
-class ExtendedConfig(ConfigTable, frozen=True, kw_only=True):
+class ExtendedConfig(project_file.ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
     source: Annotated[tuple[_Source, ...], settings.doc("Source files to scan")] = ()
-    schema: Annotated[SchemaName, restrict_schema_names(extended=True)] = field(name="$schema")
+    schema: Annotated[project_file.SchemaName, project_file.restrict_schema_names(extended=True)] = field(
+        name="$schema"
+    )
     report: Annotated[ExtendedReport, settings.doc("Reports to write")] = ExtendedReport()
     not_applicable: Annotated[tuple[_NotApplicable, ...], settings.doc("Requirements that are not owed")] = ()
 

@@ -29,8 +29,7 @@ PATTERN_END = r"$(?!\n)"
 
 _NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
-Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
-"""A name in this file."""
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]  # A name in this file.
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -96,12 +95,8 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
         """Return the resolved settings, with the packs that are switched on."""
         version = self.protocol_version
         return ServerRule(
-            name=self.name,
-            title=self.title,
-            version=self.version,
-            description=self.description,
+            **{name: getattr(self, name) for name in ("name", "title", "version", "description", "page_size")},
             protocol_version=None if version is None else version.value,
-            page_size=self.page_size,
             packs=packs,
         )
 

@@ -47,8 +47,7 @@ class HitRow(RequirementRow, frozen=True, kw_only=True):
 class SearchHits(Struct, frozen=True):
     """The requirements that were found, without their rows."""
 
-    indexes: Sequence[int]
-    """The requirements that the query names, then those that its words find, best first."""
+    indexes: Sequence[int]  # The requirements that the query names, then those that its words find, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
     is_loose: bool = False  # No requirement has all words, and these have some.

@@ -126,8 +126,8 @@ _NAMED = (
     "IANA Considerations; Index; Informative References; Intellectual Property; Intellectual Property Statement; "
     "Normative References; References; REFERENCES; Security Considerations; Status of this Memo; "
     "Status of This Memo; Table of Contents; Working Group Information"
-).split("; ")
-_NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
+)
+_NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED.split("; ")}
 
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"  # The lines around a title without a number.

@@ -107,8 +107,7 @@ def _own_state(flags: int) -> State:
 
 
 _WORDS = 56  # The text is above the list.
-_MOST_ELEMENTS = 12_000
-"""So many the articles have at first; what is more a browser makes when it is asked for."""
+_MOST_ELEMENTS = 12_000  # So many the articles have at first; what is more a browser makes when it is asked for.
 _MOST_IN_ALL = 19_000  # With what is around the articles.
 _HEAD = 10  # So many an article has at the most without its sections.
 
