@@ -79,12 +79,8 @@ def ask(
     config, terminal = read_service(service_path, options["config_path"]).config, current_settings()
     router = StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))
     catalogue = require_catalogue(options)
-    retriever = ProjectRetriever(
-        catalogue,
-        lambda: RequirementIndex(catalogue, open_cache() or Cache()),
-        open_project_files(),
-        load_specification,
-    )
+    files, cache = open_project_files(), open_cache() or Cache()
+    retriever = ProjectRetriever(catalogue, lambda: RequirementIndex(catalogue, cache), files, load_specification)
     try:
         sources = retriever.sources(question)
     except QueryError as error:

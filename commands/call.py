@@ -6,19 +6,12 @@ from typing import Any
 
 import click
 
+from duvet.console import tool_call
 from duvet.console.application import make_tool_application
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
-from duvet.console.tool_call import (
-    invoke_tool,
-    make_shell_error,
-    parse_arguments,
-    print_tool_help,
-    read_json_argument,
-    split_json_option,
-)
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
 from duvet.tools.tool import ErrorCode, ToolError
@@ -50,15 +43,17 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
     try:
         tool = application.tools.registry.require(name)
         if {"--help", "-h"} & set(words):
-            print_tool_help(tool, application.tools.registry)
+            tool_call.print_tool_help(tool, application.tools.registry)
             return
-        rest, later = split_json_option(tool, words)
+        rest, later = tool_call.split_json_option(tool, words)
         if given is not None and later is not None:
             raise ToolError(ErrorCode.INVALID_REQUEST, "--json is given twice")
-        arguments = parse_arguments(tool, rest, read_json_argument(later if given is None else given))
-        answer = invoke_tool(application, tool, arguments)
+        arguments = tool_call.parse_arguments(
+            tool, rest, tool_call.read_json_argument(later if given is None else given)
+        )
+        answer = tool_call.invoke_tool(application, tool, arguments)
     except ToolError as error:
-        raise make_shell_error(error) from error
+        raise tool_call.make_shell_error(error) from error
     write_stdout(encode_json(answer.value))
     for notice in filter(None, (answer.warning, answer.next_step)):
         print_remark(escape_cell(notice))

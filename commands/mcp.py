@@ -321,10 +321,7 @@ def _describe_service(application: Application) -> dict[str, Any]:
     gateway = application.line.gateway if application.line else None
     return {
         "server": {
-            "name": identity.name,
-            "title": identity.title,
-            "version": identity.version,
-            "description": identity.description,
+            **{name: getattr(identity, name) for name in ("name", "title", "version", "description")},
             "mode": application.mode,
         },
         "gateway": {"at": gateway.authority, "tokens": gateway.tokens} if gateway else None,

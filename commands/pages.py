@@ -14,13 +14,7 @@ from duvet.console.output import print_detail, print_list
 from duvet.console.problems import ProblemOutput, make_problem_output
 from duvet.console.project import cached_query, load_catalogue, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, print_remark
-from duvet.knowledge.pages.catalogue import (
-    PageCollection,
-    find_page_problems,
-    load_pages,
-    make_page_detail,
-    make_page_row,
-)
+from duvet.knowledge.pages import catalogue
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.project.findings import PageFindings
@@ -79,23 +73,25 @@ def pages(
     if action == "check":
         ctx.exit(_check_pages(options, make_problem_output(format, output)))
     project = open_project_quietly(open_cache(), options, load_page_rules(options))
-    store = load_pages(project, find_page_files(project))
+    store = catalogue.load_pages(project, find_page_files(project))
     if slug is not None:
         ##= man/spec/pages.md#tools
         ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
-        collection = PageCollection(store, load_catalogue(options))
+        collection = catalogue.PageCollection(store, load_catalogue(options))
         page = collection.require(slug)
-        detail = make_page_detail(collection, page, decode_page_body(project.tree.read(page.path), page.path))
+        detail = catalogue.make_page_detail(collection, page, decode_page_body(project.tree.read(page.path), page.path))
         print_detail(detail, make_page_blocks(detail), format or "text")
         return
     ##= man/spec/pages.md#tools
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
-    print_list(Listing(_COLUMNS, [make_page_row(page) for page in store.pages]), format)
+    print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in store.pages]), format)
     print_remark(format_count(len(store.pages), "page"))
 
 
 def _check_pages(options: Mapping[str, Any], output: ProblemOutput) -> int:
-    findings = cached_query("page-problems", PageFindings, options, find_page_problems, load_page_rules(options))
+    findings = cached_query(
+        "page-problems", PageFindings, options, catalogue.find_page_problems, load_page_rules(options)
+    )
     written = output.write(findings.problems)
     outcome = format_count(len(findings.problems), "problem") if findings.problems else "no problems"
     pages, links = format_count(findings.pages, "page"), format_count(findings.links, "link")

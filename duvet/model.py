@@ -146,8 +146,7 @@ class Annotation(Struct, frozen=True, omit_defaults=True):
     quote: str
     level: Level = Level.AUTO
     format: Format = Format.AUTO
-    reason: str = ""
-    """The reason; for a requirement of a requirement file its text as written, line ends included."""
+    reason: str = ""  # The reason; for a requirement of a requirement file its text as written, line ends included.
     feature: str = ""
     tracking_issue: str = ""
     tags: tuple[str, ...] = ()

@@ -10,16 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.queries.records import (
-    CitationWithCode,
-    Detail,
-    FileDetail,
-    RequirementCounts,
-    RequirementDetail,
-    RequirementRow,
-    SectionDetail,
-    SpecificationDetail,
-)
+from duvet.queries import records
 from duvet.reports import tables
 from duvet.reports.cells import CUT_MARK, align_left, escape_cell, fit_cells, measure_width, wrap_cells
 from duvet.reports.summary import describe_exemption
@@ -102,18 +93,18 @@ _SECTIONS = (
 _TYPES = {"citation": "implementation", "todo": "to do"}
 
 
-def make_detail_blocks(detail: Detail) -> Iterator[Block]:
+def make_detail_blocks(detail: records.Detail) -> Iterator[Block]:
     match detail:
-        case RequirementDetail():
+        case records.RequirementDetail():
             return _requirement(detail)
-        case SectionDetail():
+        case records.SectionDetail():
             return _section(detail)
-        case SpecificationDetail():
+        case records.SpecificationDetail():
             return _specification(detail)
     return _file(detail)
 
 
-def _requirement(detail: RequirementDetail) -> Iterator[Block]:
+def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
     yield TitleBlock(detail.identifier, tuple(filter(None, (detail.level, detail.status))))
     yield WordsBlock(detail.text)
     yield FactsBlock(
@@ -136,13 +127,15 @@ def _requirement(detail: RequirementDetail) -> Iterator[Block]:
     yield from _listed("Cited together with it", detail.cited_together)
 
 
-def _listed(title: str, rows: tuple[RequirementRow, ...], shown: tuple[Column, ...] = _COLUMNS) -> Iterator[Block]:
+def _listed(
+    title: str, rows: tuple[records.RequirementRow, ...], shown: tuple[Column, ...] = _COLUMNS
+) -> Iterator[Block]:
     if rows:
         yield TitleBlock(title, rank=2)
         yield ListBlock(Listing(shown, rows))
 
 
-def _citations(citations: Iterable[CitationWithCode]) -> Iterator[Block]:
+def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
     for kind, group in groupby(citations, lambda one: one.type):
         found = list(group)
         yield TitleBlock(f"{describe_type(kind)} ({len(found)})", rank=2)
@@ -157,7 +150,7 @@ def describe_type(kind: str) -> str:
     return _TYPES.get(kind, kind)
 
 
-def _said(one: CitationWithCode) -> list[tuple[str, str | None]]:
+def _said(one: records.CitationWithCode) -> list[tuple[str, str | None]]:
     tracked = one.tracking_issue
     if tracked and one.issue_url and one.issue_url != tracked:
         tracked = f"{tracked} ({one.issue_url})"
@@ -172,13 +165,13 @@ def _said(one: CitationWithCode) -> list[tuple[str, str | None]]:
     ]
 
 
-def _code(one: CitationWithCode) -> Iterator[Block]:
+def _code(one: records.CitationWithCode) -> Iterator[Block]:
     if one.context_lines:
         last = one.line_number + one.comment_text.count("\n")
         yield CodeBlock(one.file_path, one.context_start, one.context_lines, one.line_number, last)
 
 
-def _section(detail: SectionDetail) -> Iterator[Block]:
+def _section(detail: records.SectionDetail) -> Iterator[Block]:
     yield TitleBlock(detail.title, (detail.target,))
     yield FactsBlock(
         [
@@ -195,7 +188,7 @@ def _section(detail: SectionDetail) -> Iterator[Block]:
     yield from _citations(detail.citations)
 
 
-def _specification(detail: SpecificationDetail) -> Iterator[Block]:
+def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
     yield TitleBlock(detail.name, (detail.id,))
     yield FactsBlock(
         [
@@ -213,7 +206,7 @@ def _specification(detail: SpecificationDetail) -> Iterator[Block]:
         yield ListBlock(Listing(_SECTIONS, detail.sections))
 
 
-def _file(detail: FileDetail) -> Iterator[Block]:
+def _file(detail: records.FileDetail) -> Iterator[Block]:
     yield TitleBlock(detail.file_path, (format_count(len(detail.citations), "annotation"),))
     yield FactsBlock([("link", detail.url)])
     for one in detail.citations:
@@ -224,7 +217,7 @@ def _file(detail: FileDetail) -> Iterator[Block]:
             yield ListBlock(Listing(_COLUMNS, one.requirements))
 
 
-def _done(numbers: RequirementCounts) -> str:
+def _done(numbers: records.RequirementCounts) -> str:
     left = [
         f"{count} {words}"
         for count, words in (
@@ -240,7 +233,7 @@ def _done(numbers: RequirementCounts) -> str:
     return ", ".join([f"{_share(numbers) or '0/0'}{share}", *left])
 
 
-def _share(numbers: RequirementCounts) -> str:
+def _share(numbers: records.RequirementCounts) -> str:
     return f"{numbers.done}/{numbers.applicable}" if numbers.requirements else ""
 
 

@@ -9,41 +9,28 @@ import msgspec
 
 from duvet.model import Format, Kind, Level, Section
 from duvet.specs.locator import format_locator
+from duvet.trace import records
 from duvet.trace.coverage import segment_texts
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    IMPLICATION,
-    SPEC,
-    TEST,
-    TITLE_LINE,
-    TODO,
-    Coverage,
-    Finished,
-    Segment,
-    SegmentsByLine,
-    Tally,
-)
 
 Json = dict[str, Any]
 
 _REFERENCE_FLAGS = {
-    "spec": SPEC,
-    "citation": CITATION,
-    "implication": IMPLICATION,
-    "test": TEST,
-    "exception": EXCEPTION,
-    "todo": TODO,
+    "spec": records.SPEC,
+    "citation": records.CITATION,
+    "implication": records.IMPLICATION,
+    "test": records.TEST,
+    "exception": records.EXCEPTION,
+    "todo": records.TODO,
 }
-_ALL_FLAGS = SPEC | CITATION | IMPLICATION | TEST | EXCEPTION | TODO
+_ALL_FLAGS = records.SPEC | records.CITATION | records.IMPLICATION | records.TEST | records.EXCEPTION | records.TODO
 _LEVEL_SHIFT = 6
 
 
-def render_json_v1(report: Finished, out: BinaryIO) -> None:
+def render_json_v1(report: records.Finished, out: BinaryIO) -> None:
     out.write(msgspec.json.encode(build_json_v1(report)))
 
 
-def build_json_v1(report: Finished) -> Json:
+def build_json_v1(report: records.Finished) -> Json:
     """The report as plain data, with the keys in upstream's order."""
     ##= man/spec/trace.md#reports
     ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
@@ -62,7 +49,7 @@ def build_json_v1(report: Finished) -> Json:
     }
 
 
-def list_source_keys(report: Finished) -> list[str]:
+def list_source_keys(report: records.Finished) -> list[str]:
     """The key of each specification. One file read in two formats gets two keys, where upstream repeats one.
 
     One file under two paths that show alike has one key, whose last value counts, as in upstream's report.
@@ -77,14 +64,14 @@ def list_source_keys(report: Finished) -> list[str]:
     return names
 
 
-def _specification(coverage: Coverage) -> Json:
+def _specification(coverage: records.Coverage) -> Json:
     specification = coverage.specification
     found: Json = {"title": specification.title} if specification.title else {}
     found["format"] = "markdown" if specification.format is Format.MARKDOWN else "ietf"
     by_section: dict[int, list[int]] = {}
     for match in coverage.matches:
         # A requirement that only names the section's title stands in no line of it.
-        if match.flags & SPEC and match.pieces[0].line != TITLE_LINE:
+        if match.flags & records.SPEC and match.pieces[0].line != records.TITLE_LINE:
             by_section.setdefault(match.section, []).extend(id for id in match.ids if id in coverage.tallies)
     stated = {section: sorted(ids) for section, ids in by_section.items()}
     found["requirements"] = sorted(coverage.tallies)
@@ -95,12 +82,12 @@ def _specification(coverage: Coverage) -> Json:
     return found
 
 
-def _section(section: Section, lines: SegmentsByLine, stated: list[int] | None) -> Json:
+def _section(section: Section, lines: records.SegmentsByLine, stated: list[int] | None) -> Json:
     shown: Any = section.lines
     if lines:
         shown = list(section.lines)
         for index, segments in lines.items():
-            if index != TITLE_LINE:
+            if index != records.TITLE_LINE:
                 shown[index] = _segments(section, index, segments)
     found: Json = {"id": section.id, "title": section.title, "lines": shown}
     if stated:
@@ -108,7 +95,9 @@ def _section(section: Section, lines: SegmentsByLine, stated: list[int] | None) 
     return found
 
 
-def _segments(section: Section, line: int, segments: tuple[Segment, ...]) -> Sequence[tuple[tuple[int, ...], int, str]]:
+def _segments(
+    section: Section, line: int, segments: tuple[records.Segment, ...]
+) -> Sequence[tuple[tuple[int, ...], int, str]]:
     if len(segments) == 1:
         whole = segments[0]
         return ((whole.ids, whole.flags & _ALL_FLAGS | whole.level << _LEVEL_SHIFT, section.lines[line]),)
@@ -118,7 +107,7 @@ def _segments(section: Section, line: int, segments: tuple[Segment, ...]) -> Seq
     ]
 
 
-def _target_paths(report: Finished) -> list[str | None]:
+def _target_paths(report: records.Finished) -> list[str | None]:
     """Files are named as they were found, by annotation id; URLs stay as they are written."""
     paths: list[str | None] = [None] * len(report.trace.annotations)
     for coverage in report.trace.coverages:
@@ -155,7 +144,7 @@ class _Targets(dict[str, tuple[str, str | None]]):
         return parts
 
 
-def _annotations(report: Finished) -> list[_Annotation]:
+def _annotations(report: records.Finished) -> list[_Annotation]:
     targets = _Targets()
     return [
         _Annotation(
@@ -187,9 +176,9 @@ class _Status(msgspec.Struct, omit_defaults=True):
     related: tuple[int, ...] = ()
 
 
-def _status(tally: Tally) -> _Status:
-    incomplete = tally.total - tally.covered(EXCEPTION | IMPLICATION | CITATION | TEST)
-    flags = (CITATION, IMPLICATION, TEST, EXCEPTION, TODO)
+def _status(tally: records.Tally) -> _Status:
+    incomplete = tally.total - tally.covered(records.EXCEPTION | records.IMPLICATION | records.CITATION | records.TEST)
+    flags = (records.CITATION, records.IMPLICATION, records.TEST, records.EXCEPTION, records.TODO)
     citation, implication, test, exception, todo = (tally.covered(flag) for flag in flags)
     return _Status(tally.total, incomplete, citation, implication, test, exception, todo, tally.related)
 

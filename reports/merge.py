@@ -11,21 +11,7 @@ from msgspec.structs import replace
 from duvet import rules
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem, Severity
-from duvet.reports.json_v2 import (
-    ByteRange,
-    CiteRecord,
-    InlineSource,
-    LinkedSource,
-    NotApplicableRecord,
-    RepositoryRecord,
-    RequirementRecord,
-    SectionRecord,
-    SpecificationRecord,
-    V2Annotations,
-    V2Record,
-    V2Report,
-    V2Sources,
-)
+from duvet.reports import json_v2
 from duvet.text import quote_text
 
 
@@ -59,43 +45,43 @@ def _differing(noun: str, field: str = "source") -> _Rule:
     return _Rule(field, f"{noun} '{{id}}' with {field} differing from previously seen", broken=True)
 
 
-_RULES: dict[type[V2Record], tuple[_Rule, ...]] = {
-    RepositoryRecord: (_conflicting("repository", "blob_link", broken=True),),
-    InlineSource: (
+_RULES: dict[type[json_v2.V2Record], tuple[_Rule, ...]] = {
+    json_v2.RepositoryRecord: (_conflicting("repository", "blob_link", broken=True),),
+    json_v2.InlineSource: (
         _Rule("contents", "inline source '{id}' with contents conflicting with previously seen contents", broken=True),
         _conflicting("inline source", "file_name"),
     ),
-    LinkedSource: (
+    json_v2.LinkedSource: (
         _Rule("", "linked source '{id}' that differs from previously seen entry under the same id", broken=True),
     ),
-    SpecificationRecord: (
+    json_v2.SpecificationRecord: (
         _conflicting("specification annotation", "title", _in_quotes),
         _conflicting("specification annotation", "format"),
         _conflicting("specification annotation", "url", _in_quotes, may_be_absent=True),
         _differing("specification"),
     ),
-    SectionRecord: (
+    json_v2.SectionRecord: (
         _conflicting("section annotation", "short_name"),
         _conflicting("section annotation", "long_name", _in_quotes),
         _differing("section"),
     ),
-    RequirementRecord: (
+    json_v2.RequirementRecord: (
         _conflicting("requirement annotation", "level", str.capitalize),
         _differing("requirement"),
         _differing("requirement", "origin"),
     ),
-    CiteRecord: (
+    json_v2.CiteRecord: (
         _conflicting("cite annotation", "type", str.capitalize),
         _conflicting("cite annotation", "level", str.capitalize),
         _Rule("target", "cite annotation '{id}' with target conflicting with previously seen"),
         _differing("cite"),
     ),
     # All that two of one id can differ in is how much of the specification a package has cited.
-    NotApplicableRecord: (),
+    json_v2.NotApplicableRecord: (),
 }
 
 
-def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[MergeConflict]:
+def find_conflicts(id: str, earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[MergeConflict]:
     """A difference between two records of one id that can't be reconciled."""
     ##= man/spec/trace.md#reports
     ##% `duvet merge` MUST refuse reports that contradict each other, name the contradictions, and give the same result
@@ -107,28 +93,28 @@ def find_conflicts(id: str, earlier: V2Record, later: V2Record) -> Iterator[Merg
         yield MergeConflict(rule.words.format(id=id, old=rule.show(old), new=rule.show(new)), rule.broken)
 
 
-_Coverage = dict[str, tuple[ByteRange, ...]]
+_Coverage = dict[str, tuple[json_v2.ByteRange, ...]]
 _TEXTS = ("comment", "feature", "tracking_issue")
-T = TypeVar("T", bound=V2Record)
+T = TypeVar("T", bound=json_v2.V2Record)
 
 
-def find_drift(earlier: V2Record, later: V2Record) -> Iterator[str]:
+def find_drift(earlier: json_v2.V2Record, later: json_v2.V2Record) -> Iterator[str]:
     """The fields of a citation that differ and don't matter."""
-    if isinstance(earlier, CiteRecord):
+    if isinstance(earlier, json_v2.CiteRecord):
         yield from (name for name in (*_TEXTS, "tags") if getattr(earlier, name) != getattr(later, name))
 
 
 def join_records(earlier: T, later: T) -> T:
     """Both records in one; the earlier one where they conflict."""
     match earlier, later:
-        case SpecificationRecord(), SpecificationRecord():
+        case json_v2.SpecificationRecord(), json_v2.SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
-        case RequirementRecord(), RequirementRecord():
+        case json_v2.RequirementRecord(), json_v2.RequirementRecord():
             return replace(earlier, coverage=_united(earlier.coverage, later.coverage))
-        case CiteRecord(), CiteRecord():
+        case json_v2.CiteRecord(), json_v2.CiteRecord():
             texts = {name: _first(getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
             return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
-        case NotApplicableRecord(), NotApplicableRecord():
+        case json_v2.NotApplicableRecord(), json_v2.NotApplicableRecord():
             return replace(earlier, requirements=max(earlier.requirements, later.requirements))
     return earlier
 
@@ -146,7 +132,7 @@ def _sorted(coverage: _Coverage) -> _Coverage:
     return {cite: tuple(sorted(set(ranges))) for cite, ranges in sorted(coverage.items())}
 
 
-NamedReports = Sequence[tuple[str, V2Report]]  # Reports with the names of their files.
+NamedReports = Sequence[tuple[str, json_v2.V2Report]]  # Reports with the names of their files.
 
 
 class _Listener(NamedTuple):
@@ -164,7 +150,7 @@ class _Listener(NamedTuple):
         self.problems.append(rule.problem(message, self.name, hint=hint))
 
 
-def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
+def merge_reports(inputs: NamedReports) -> tuple[json_v2.V2Report, tuple[Problem, ...]]:
     """The report of all, and warnings; ProblemsError with every conflict where they don't agree."""
     if not inputs:
         raise DuvetError("merge requires at least one input report")
@@ -174,15 +160,15 @@ def merge_reports(inputs: NamedReports) -> tuple[V2Report, tuple[Problem, ...]]:
     for number, (name, report) in enumerate(inputs[1:], 1):
         listener = _Listener(number, name, problems)
         old, new = merged.annotations, report.annotations
-        merged = V2Report(
+        merged = json_v2.V2Report(
             tuple(sorted({*merged.issue_links, *report.issue_links})),
             _union(merged.repositories, report.repositories, listener),
-            V2Sources(
+            json_v2.V2Sources(
                 _union(merged.sources.inline, report.sources.inline, listener),
                 _union(merged.sources.linked, report.sources.linked, listener),
                 _extensions("sources", merged.sources.extensions, report.sources.extensions, listener),
             ),
-            V2Annotations(
+            json_v2.V2Annotations(
                 _union(old.specification, new.specification, listener),
                 _union(old.section, new.section, listener),
                 _union(old.requirement, new.requirement, listener),

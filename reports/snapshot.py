@@ -9,37 +9,26 @@ from typing import BinaryIO
 from duvet.model import Level
 from duvet.specs.locator import format_locator
 from duvet.text import WHITESPACE, escape_line_ends, split_bytes
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    IMPLICATION,
-    TEST,
-    TITLE_LINE,
-    TODO,
-    Coverage,
-    Finished,
-    NotApplicable,
-    Segment,
-)
+from duvet.trace import records
 
 _WORDS = (
-    (CITATION, "implementation"),
-    (IMPLICATION, "implication"),
-    (TEST, "test"),
-    (EXCEPTION, "exception"),
-    (TODO, "todo"),
+    (records.CITATION, "implementation"),
+    (records.IMPLICATION, "implication"),
+    (records.TEST, "test"),
+    (records.EXCEPTION, "exception"),
+    (records.TODO, "todo"),
 )
-_SHOWN = CITATION | IMPLICATION | TEST | EXCEPTION | TODO
+_SHOWN = records.CITATION | records.IMPLICATION | records.TEST | records.EXCEPTION | records.TODO
 _LEVEL_SHIFT = 8
 
 
-def render_snapshot(report: Finished, out: BinaryIO) -> None:
+def render_snapshot(report: records.Finished, out: BinaryIO) -> None:
     blocks = ["".join(_specification(coverage, report.root)) for coverage in report.trace.coverages]
     blocks += ["".join(_not_applicable(entry)) for entry in report.not_applicable]
     out.write("\n".join(blocks).encode())
 
 
-def _not_applicable(entry: NotApplicable) -> Iterator[str]:
+def _not_applicable(entry: records.NotApplicable) -> Iterator[str]:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
@@ -49,9 +38,11 @@ def _not_applicable(entry: NotApplicable) -> Iterator[str]:
     yield from (f"  {name}: {escape_line_ends(str(fact))}\n" for name, fact in facts.items() if fact)
 
 
-def _specification(coverage: Coverage, root: str) -> Iterator[str]:
+def _specification(coverage: records.Coverage, root: str) -> Iterator[str]:
     sections = coverage.specification.sections
-    referred = [(sections[index], lines) for index, lines in coverage.sections.items() if set(lines) - {TITLE_LINE}]
+    referred = [
+        (sections[index], lines) for index, lines in coverage.sections.items() if set(lines) - {records.TITLE_LINE}
+    ]
     if not referred:
         return
     title, name = coverage.specification.title, format_locator(coverage.specification.locator, root)
@@ -60,7 +51,7 @@ def _specification(coverage: Coverage, root: str) -> Iterator[str]:
         yield "\n" if number else ""
         yield f"  SECTION: [{section.title}](#{section.id})\n"
         for index, segments in lines.items():
-            if index == TITLE_LINE:
+            if index == records.TITLE_LINE:
                 continue
             text = section.lines[index]
             if len(segments) > 1:
@@ -69,7 +60,7 @@ def _specification(coverage: Coverage, root: str) -> Iterator[str]:
                 yield f"    TEXT[{status}]: {text.rstrip(WHITESPACE)}\n"
 
 
-def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str]:
+def _line(text: str, origin: int, segments: tuple[records.Segment, ...]) -> Iterator[str]:
     """Yield the covered parts of a line; neighbours with one status are joined, leading blanks indent the second."""
     kinds: list[tuple[int, int]] = []
     for segment in segments:
@@ -84,7 +75,7 @@ def _line(text: str, origin: int, segments: tuple[Segment, ...]) -> Iterator[str
             yield f"    TEXT[{_status(kind)}]: {indent}{shown}\n"
 
 
-def _kind(segment: Segment) -> int:
+def _kind(segment: records.Segment) -> int:
     """Encode a segment's citation types and level as one number; 0 means none."""
     return segment.flags & _SHOWN | segment.level << _LEVEL_SHIFT
 

@@ -127,8 +127,7 @@ class Column(Struct, frozen=True):
 class Listing(Struct, frozen=True):
     columns: tuple[Column, ...]
     rows: Sequence[Any]
-    heading: Callable[[Any], str] | None = None
-    """What stands above neighbouring rows for which it is the same."""
+    heading: Callable[[Any], str] | None = None  # What stands above neighbouring rows for which it is the same.
 
     @property
     def grouped(self) -> Sequence[Column]:

@@ -9,29 +9,17 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from duvet import rules
+from duvet.config import settings
 from duvet.config.document import DocumentError, ExpressionError, expand_template
-from duvet.config.settings import (
-    BUILT_IN_REQUIREMENTS,
-    DEFAULT_CONTENT,
-    DEFAULT_META,
-    EXTENDED_SCHEMA,
-    Config,
-    Report,
-    SourceRule,
-    SpecificationRule,
-    Table,
-    TemplateText,
-    doc,
-)
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import ProblemsError, UnreadableError
 from duvet.model import Format, Kind
 from duvet.tree.files import Tree
 
 PatternSetting = str | Annotated[tuple[str, ...], Meta(min_length=1)]
-Included = Annotated[PatternSetting, doc("Which files, as one pattern of paths or several")]
+Included = Annotated[PatternSetting, settings.doc("Which files, as one pattern of paths or several")]
 Excluded = Annotated[
-    str | tuple[str, ...], doc("Which of these files to leave out, or folders with all that is in them")
+    str | tuple[str, ...], settings.doc("Which of these files to leave out, or folders with all that is in them")
 ]
 
 
@@ -56,7 +44,7 @@ class SchemaName(ConfigChoice):
     V0_4_0_HASH = "https://awslabs.github.io/duvet/config/v0.4.0.json#", False
     V0_4 = "https://awslabs.github.io/duvet/config/v0.4.json", False
     V0_4_HASH = "https://awslabs.github.io/duvet/config/v0.4.json#", False
-    EXTENDED = EXTENDED_SCHEMA, True
+    EXTENDED = settings.EXTENDED_SCHEMA, True
 
 
 class SourceType(ConfigChoice):
@@ -83,24 +71,26 @@ class FormatName(ConfigChoice):
     MD = "md", Format.MARKDOWN
 
 
-class StyleTable(Table, frozen=True, kw_only=True):
+class StyleTable(settings.Table, frozen=True, kw_only=True):
     """What comments begin with."""
 
-    meta: Annotated[str | None, doc("What begins a line that names a target; `//=` by default")] = None
-    content: Annotated[str | None, doc("What begins a line that quotes it; `//#` by default")] = None
+    meta: Annotated[str | None, settings.doc("What begins a line that names a target; `//=` by default")] = None
+    content: Annotated[str | None, settings.doc("What begins a line that quotes it; `//#` by default")] = None
 
 
-class SourceTable(Table, frozen=True, kw_only=True):
+class SourceTable(settings.Table, frozen=True, kw_only=True):
     """Source files, in either schema."""
 
-    pattern: Annotated[str | tuple[str, ...] | None, doc("Which files, as one pattern or several")] = None
-    comment_style: Annotated[StyleTable, doc("What comments begin with")] = StyleTable()
-    type: Annotated[SourceType, doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
-    blob_link: Annotated[TemplateText | None, doc("The URL below which these sources can be read")] = None
+    pattern: Annotated[str | tuple[str, ...] | None, settings.doc("Which files, as one pattern or several")] = None
+    comment_style: Annotated[StyleTable, settings.doc("What comments begin with")] = StyleTable()
+    type: Annotated[SourceType, settings.doc("The type of comments that name none")] = SourceType.IMPLEMENTATION
+    blob_link: Annotated[
+        settings.TemplateText | None, settings.doc("The URL below which these sources can be read")
+    ] = None
 
     def style(self) -> tuple[str, str]:
         """Return the prefixes of comments if the table has none."""
-        return DEFAULT_META, DEFAULT_CONTENT
+        return settings.DEFAULT_META, settings.DEFAULT_CONTENT
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         """Return this table with its defaults and variables filled in."""
@@ -112,9 +102,9 @@ class SourceTable(Table, frozen=True, kw_only=True):
         )
         return replace(self, comment_style=style, blob_link=_expanded(self.blob_link, environ))
 
-    def rule(self) -> SourceRule:
+    def rule(self) -> settings.SourceRule:
         """Return the resolved settings; the table has to be settled."""
-        return SourceRule(
+        return settings.SourceRule(
             patterns=make_pattern_tuple(self.pattern),
             meta=self.comment_style.meta or "",
             content=self.comment_style.content or "",
@@ -126,33 +116,33 @@ class SourceTable(Table, frozen=True, kw_only=True):
 class UpstreamSource(SourceTable, frozen=True, kw_only=True):
     """Source files, and how their comments are marked."""
 
-    pattern: Annotated[str, doc("Which files: a pattern of paths")]
+    pattern: Annotated[str, settings.doc("Which files: a pattern of paths")]
 
 
-class RequirementTable(Table, frozen=True, kw_only=True):
+class RequirementTable(settings.Table, frozen=True, kw_only=True):
     """Requirement files beside the built-in ones."""
 
-    pattern: Annotated[str, doc("Which files: a pattern of paths")]
+    pattern: Annotated[str, settings.doc("Which files: a pattern of paths")]
 
 
-class SpecificationTable(Table, frozen=True, kw_only=True):
+class SpecificationTable(settings.Table, frozen=True, kw_only=True):
     """A specification whose requirements are extracted."""
 
-    source: Annotated[str, doc("A URL, or a path in the project")] = ""
-    format: Annotated[FormatName | None, doc("How it is written; found out by default")] = None
+    source: Annotated[str, settings.doc("A URL, or a path in the project")] = ""
+    format: Annotated[FormatName | None, settings.doc("How it is written; found out by default")] = None
 
-    def rule(self) -> SpecificationRule:
-        return SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
+    def rule(self) -> settings.SpecificationRule:
+        return settings.SpecificationRule(self.source, Format.AUTO if self.format is None else self.format.means)
 
 
-class ConfigTable(Table, frozen=True, kw_only=True):
+class ConfigTable(settings.Table, frozen=True, kw_only=True):
     """A whole configuration, in either schema."""
 
-    source: Annotated[tuple[SourceTable, ...], doc("Source files to scan")] = ()
-    requirement: Annotated[tuple[RequirementTable, ...], doc("Requirement files to read")] = ()
-    report: Annotated[Report, doc("Reports to write")] = Report()
-    specification: Annotated[tuple[SpecificationTable, ...], doc("Specifications to trace")] = ()
-    schema: Annotated[SchemaName, doc("The schema of this file")] = field(name="$schema")
+    source: Annotated[tuple[SourceTable, ...], settings.doc("Source files to scan")] = ()
+    requirement: Annotated[tuple[RequirementTable, ...], settings.doc("Requirement files to read")] = ()
+    report: Annotated[settings.Report, settings.doc("Reports to write")] = settings.Report()
+    specification: Annotated[tuple[SpecificationTable, ...], settings.doc("Specifications to trace")] = ()
+    schema: Annotated[SchemaName, settings.doc("The schema of this file")] = field(name="$schema")
 
     def settled(self, environ: Mapping[str, str]) -> Self:
         """Return this configuration with its defaults and variables filled in."""
@@ -167,14 +157,15 @@ class ConfigTable(Table, frozen=True, kw_only=True):
             report=replace(self.report, html=replace(html, **links)),
         )
 
-    def resolve(self, path: str, toml: TomlDocument) -> Config:
+    def resolve(self, path: str, toml: TomlDocument) -> settings.Config:
         """Return the configuration of this table, which has to be settled."""
-        return Config(
+        return settings.Config(
             path=path,
             schema=self.schema.value,
             extended=self.schema.means,
             sources=tuple(source.rule() for source in self.source),
-            requirements=BUILT_IN_REQUIREMENTS + tuple(requirement.pattern for requirement in self.requirement),
+            requirements=settings.BUILT_IN_REQUIREMENTS
+            + tuple(requirement.pattern for requirement in self.requirement),
             specifications=tuple(specification.rule() for specification in self.specification),
             report=self.report,
             toml=toml,
@@ -189,7 +180,7 @@ def restrict_schema_names(*, extended: bool) -> Meta:
 class UpstreamConfig(ConfigTable, frozen=True, kw_only=True):
     """The configuration of duvet."""
 
-    source: Annotated[tuple[UpstreamSource, ...], doc("Source files to scan")] = ()
+    source: Annotated[tuple[UpstreamSource, ...], settings.doc("Source files to scan")] = ()
     schema: Annotated[SchemaName, restrict_schema_names(extended=False)] = field(name="$schema")
 
 
@@ -244,7 +235,7 @@ def find_parent_project(tree: Tree) -> str:
 RecordType = TypeVar("RecordType", bound=Struct)
 
 
-def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> Config:
+def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.Config:
     """Parse a configuration file, or raise ProblemsError with all of its problems."""
     try:
         toml = parse_toml_bytes(data, path)

@@ -8,16 +8,7 @@ from typing import Annotated, Any, Self
 from msgspec import Meta, field
 from msgspec.structs import asdict
 
-from duvet.config.duvet_tables import (
-    SERVER_DESCRIPTION,
-    SERVER_NAME,
-    SERVER_TITLE,
-    SERVER_VERSION,
-    PageSize,
-    PagesTable,
-    ProtocolVersionSetting,
-    ServerTable,
-)
+from duvet.config import duvet_tables
 from duvet.config.project_file import Excluded, PatternSetting, make_pattern_tuple
 from duvet.config.settings import (
     EDITOR_FIELDS,
@@ -38,8 +29,7 @@ PATTERN_END = r"$(?!\n)"
 
 _NAME = "a name: a letter, and up to 63 letters, digits, `-` and `_` after it"
 NAME_PATTERN = rf"^[A-Za-z][A-Za-z0-9_-]{{0,63}}{PATTERN_END}"
-Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]
-"""A name in this file."""
+Name = Annotated[str, Meta(pattern=NAME_PATTERN, extra={"wanted": _NAME})]  # A name in this file.
 
 Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -73,12 +63,12 @@ class LogFormat(StrEnum):
 class ServerSection(ServiceSection, frozen=True, kw_only=True):
     """The server: what it says of itself, and where it listens."""
 
-    name: Annotated[ExpandedText, SERVER_NAME] = _DEFAULT.name
-    title: Annotated[ExpandedText, SERVER_TITLE] = _DEFAULT.title
-    version: Annotated[ExpandedText, SERVER_VERSION] = _DEFAULT.version
-    description: Annotated[ExpandedText, SERVER_DESCRIPTION] = _DEFAULT.description
-    protocol_version: ProtocolVersionSetting = None
-    page_size: PageSize = _DEFAULT.page_size
+    name: Annotated[ExpandedText, duvet_tables.SERVER_NAME] = _DEFAULT.name
+    title: Annotated[ExpandedText, duvet_tables.SERVER_TITLE] = _DEFAULT.title
+    version: Annotated[ExpandedText, duvet_tables.SERVER_VERSION] = _DEFAULT.version
+    description: Annotated[ExpandedText, duvet_tables.SERVER_DESCRIPTION] = _DEFAULT.description
+    protocol_version: duvet_tables.ProtocolVersionSetting = None
+    page_size: duvet_tables.PageSize = _DEFAULT.page_size
     mode: Annotated[Mode, doc("How clients reach the server")] = Mode.STDIO
     host: Annotated[ExpandedText, doc("With `http`, the address to listen at")] = "127.0.0.1"
     port: Annotated[int, doc("With `http`, the port to listen at", ge=1, le=65_535)] = 8931
@@ -96,7 +86,7 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
     ] = 3.0
 
     @classmethod
-    def from_project(cls, table: ServerTable) -> Self:
+    def from_project(cls, table: duvet_tables.ServerTable) -> Self:
         """Return the table `server` of the project's configuration as one of the service's."""
         shared = ("name", "title", "version", "description", "protocol_version", "page_size")
         return cls(**{name: getattr(table, name) for name in shared})
@@ -105,12 +95,8 @@ class ServerSection(ServiceSection, frozen=True, kw_only=True):
         """Return the resolved settings, with the packs that are switched on."""
         version = self.protocol_version
         return ServerRule(
-            name=self.name,
-            title=self.title,
-            version=self.version,
-            description=self.description,
+            **{name: getattr(self, name) for name in ("name", "title", "version", "description", "page_size")},
             protocol_version=None if version is None else version.value,
-            page_size=self.page_size,
             packs=packs,
         )
 
@@ -178,7 +164,7 @@ class PackSection(ServiceSection, frozen=True, kw_only=True):
     )
 
 
-class PagesSection(PagesTable, frozen=True, kw_only=True):
+class PagesSection(duvet_tables.PagesTable, frozen=True, kw_only=True):
     """Pages: notes in Markdown that link to one another and to requirements."""
 
 

@@ -17,14 +17,12 @@ BUILT_IN_REQUIREMENTS = (".duvet/requirements/**/*.toml", ".duvet/todos/**/*.tom
 
 DEFAULT_META, DEFAULT_CONTENT = "//=", "//#"
 
-EXTENDED_SCHEMA = "duvet-cli/config/v1"
-"""The name of our own schema."""
+EXTENDED_SCHEMA = "duvet-cli/config/v1"  # The name of our own schema.
 
 TemplateText = Annotated[str, Meta(extra={"template": True})]
 """Text in which `${{ NAME }}` stands for an environment variable."""
 
-NonBlankText = Annotated[str, Meta(pattern=r"\S")]
-"""Text that is not blank."""
+NonBlankText = Annotated[str, Meta(pattern=r"\S")]  # Text that is not blank.
 
 ExpandedText = Annotated[NonBlankText, Meta(extra={"expands": True})]
 """Text in which `$NAME` and `${NAME}` stand for environment variables, and `$$` for a dollar."""
@@ -41,8 +39,7 @@ class SourceRule(Struct, frozen=True):
     patterns: tuple[str, ...]
     meta: str = DEFAULT_META
     content: str = DEFAULT_CONTENT
-    kind: Kind = Kind.CITATION
-    """The type of a comment that names none."""
+    kind: Kind = Kind.CITATION  # The type of a comment that names none.
     blob_link: str | None = None
     exclude: tuple[str, ...] = ()
     gitignore: bool = False
@@ -52,21 +49,18 @@ class SourceRule(Struct, frozen=True):
 class SpecificationRule(Struct, frozen=True):
     """A specification whose requirements are extracted."""
 
-    source: str
-    """A URL, or a path in the project."""
+    source: str  # A URL, or a path in the project.
     format: Format = Format.AUTO
 
 
 class NotApplicableRule(Struct, frozen=True):
     """Requirements that don't apply to the project."""
 
-    target: str
-    """A specification, or one of its sections."""
+    target: str  # A specification, or one of its sections.
     reason: str
     quote: str = ""
     owner: str = ""
-    expiry: date | None = None
-    """The last day on which the rule is valid."""
+    expiry: date | None = None  # The last day on which the rule is valid.
 
 
 class NotesRule(Struct, frozen=True, kw_only=True):
@@ -85,16 +79,11 @@ class IngestRule(Struct, frozen=True, kw_only=True):
 
     include: tuple[str, ...] = ("**",)
     exclude: tuple[str, ...] = ()
-    max_file_bytes: int = 1 << 20
-    """Of larger files, only the name is indexed."""
-    symbols: bool | None = None
-    """Whether to index declarations in code; None if the extra is installed."""
-    semantic: bool | None = None
-    """Whether to compute vectors; None if the extra is installed."""
-    profile: str = ""
-    """The name of runs without another one; empty for the default."""
-    stale_days: int = 30
-    """Documents are old after this many days without a change."""
+    max_file_bytes: int = 1 << 20  # Of larger files, only the name is indexed.
+    symbols: bool | None = None  # Whether to index declarations in code; None if the extra is installed.
+    semantic: bool | None = None  # Whether to compute vectors; None if the extra is installed.
+    profile: str = ""  # The name of runs without another one; empty for the default.
+    stale_days: int = 30  # Documents are old after this many days without a change.
     editor_uri: str | None = None
     """A URI that opens a place in an editor, with fields such as `{abs_path}` and `{line_start}`."""
 
@@ -113,12 +102,9 @@ class StoreSection(ServiceSection, frozen=True, kw_only=True):
 class SearchRule(Struct, frozen=True, kw_only=True):
     """The ranking of search results in the index."""
 
-    profile: str = "default"
-    """The name of the set of weights."""
-    weights: Mapping[str, float] = {}
-    """Weights other than those of the profile."""
-    feedback: bool = False
-    """Whether votes on earlier results count."""
+    profile: str = "default"  # The name of the set of weights.
+    weights: Mapping[str, float] = {}  # Weights other than those of the profile.
+    feedback: bool = False  # Whether votes on earlier results count.
 
 
 class PageRule(Struct, frozen=True, kw_only=True):
@@ -126,8 +112,7 @@ class PageRule(Struct, frozen=True, kw_only=True):
 
     title: str = ""
     logo: str = ""
-    whole_text: bool = False
-    """Whether to include text that nothing cites."""
+    whole_text: bool = False  # Whether to include text that nothing cites.
     snippet_lines: int = 6
     embeds_json: bool = False
 
@@ -141,10 +126,8 @@ class ServerRule(Struct, frozen=True, kw_only=True):
     description: str = "Links the requirements of specifications to the code that implements and tests them"
     protocol_version: str | None = None
     """The one version to answer a handshake with; None if it is negotiated."""
-    page_size: int = 50
-    """The default number of entries in a list; 0 is all."""
-    packs: tuple[str, ...] = ("trace",)
-    """The packs that are switched on."""
+    page_size: int = 50  # The default number of entries in a list; 0 is all.
+    packs: tuple[str, ...] = ("trace",)  # The packs that are switched on.
 
 
 class Table(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="kebab"):
@@ -200,12 +183,10 @@ class Config(Struct, frozen=True):
     schema: str
     extended: bool
     sources: tuple[SourceRule, ...]
-    requirements: tuple[str, ...]
-    """Patterns of requirement files, the built-in ones first."""
+    requirements: tuple[str, ...]  # Patterns of requirement files, the built-in ones first.
     specifications: tuple[SpecificationRule, ...]
     report: Report
-    toml: TomlDocument
-    """The file, with the places of its values."""
+    toml: TomlDocument  # The file, with the places of its values.
     not_applicable: tuple[NotApplicableRule, ...] = ()
     page: PageRule = PageRule()
     notes: tuple[NotesRule, ...] | None = None
@@ -249,16 +230,11 @@ class Config(Struct, frozen=True):
 class UploadRule(Struct, frozen=True, kw_only=True):
     """Settings of uploads."""
 
-    root: str = ""
-    """The folder that uploads stay in; empty means the project."""
-    root_said_by: str = ""
-    """The key or variable that sets the root."""
-    docs_subdir: str = "docs"
-    """The default folder in the root."""
-    overwrite: bool = False
-    """Whether uploads replace files by default."""
-    ingest: bool = False
-    """Whether uploads are indexed at once by default."""
+    root: str = ""  # The folder that uploads stay in; empty means the project.
+    root_said_by: str = ""  # The key or variable that sets the root.
+    docs_subdir: str = "docs"  # The default folder in the root.
+    overwrite: bool = False  # Whether uploads replace files by default.
+    ingest: bool = False  # Whether uploads are indexed at once by default.
     max_bytes: int = 1 << 24
 
 

@@ -47,8 +47,7 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from duvet.knowledge.pages.catalogue import PageCollection
 
-ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]
-"""The path of each file, and the function that renders it."""
+ReportFiles = Iterator[tuple[str, Callable[[], bytes]]]  # The path of each file, and the function that renders it.
 
 
 def run_report(project: Project, request: ReportRequest) -> ReportResult:

@@ -18,18 +18,8 @@ from duvet.config.settings import Config, NotesRule, SourceRule
 from duvet.errors import DuvetError, UnreadableError
 from duvet.model import Annotation, Problem, Specification
 from duvet.progress import Progress
+from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
-from duvet.sources.scan import (
-    ProblemReporter,
-    RuleOrigin,
-    ScannedFile,
-    SourceFile,
-    find_matching_files,
-    find_sources,
-    make_unreadable_problem,
-    order_annotations,
-    scan_file,
-)
 from duvet.specs.extraction import Extraction, extract_configured
 from duvet.specs.library import DownloadOutcome, Library, Policy
 from duvet.specs.locator import locate_specification
@@ -83,17 +73,18 @@ class InputPatterns(Struct, frozen=True):
         config = self.config
         # Problems with patterns have places in the configuration.
         places = (config.path, config.toml.text) if config else ("", "")
-        rules = [(rule, RuleOrigin()) for rule in self.sources]
+        rules = [(rule, scan.RuleOrigin()) for rule in self.sources]
         if config is not None:
             origins = (
-                RuleOrigin(config.path, partial(config.source_place, index)) for index in range(len(config.sources))
+                scan.RuleOrigin(config.path, partial(config.source_place, index))
+                for index in range(len(config.sources))
             )
             rules = [*zip(config.sources, origins, strict=True), *rules]
 
         def list_sources() -> SourceListing:
             problems: list[Problem] = []
             groups: dict[tuple[SourceStyle, ...], list[str]] = {}
-            for file in find_sources(rules, tree, self.root, problems.append):
+            for file in scan.find_sources(rules, tree, self.root, problems.append):
                 groups.setdefault(file.styles, []).append(file.path)
             return SourceListing(list(groups.items()), problems)
 
@@ -102,9 +93,9 @@ class InputPatterns(Struct, frozen=True):
             view = MemoryTree(self.extracted, tree)
             found: list[str] = []
             if config is not None:
-                origin = RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
-                found += find_matching_files("pattern", config.requirements, view, problems.append, origin)
-            found += find_matching_files("pattern", self.requirements, view, problems.append, RuleOrigin())
+                origin = scan.RuleOrigin(config.path, lambda key, index: config.requirement_place(index))
+                found += scan.find_matching_files("pattern", config.requirements, view, problems.append, origin)
+            found += scan.find_matching_files("pattern", self.requirements, view, problems.append, scan.RuleOrigin())
             return MatchedPaths(list(dict.fromkeys(found)), problems)
 
         key: object = (self.root, [rule for rule, _ in rules], *places)
@@ -119,7 +110,7 @@ class InputReader:
     """Reads the inputs; unchanged files come from the cache."""
 
     def __init__(
-        self, tree: Tree, memory: Cache, extraction: Extraction, report: ProblemReporter, progress: Progress
+        self, tree: Tree, memory: Cache, extraction: Extraction, report: scan.ProblemReporter, progress: Progress
     ) -> None:
         self.tree = tree
         self.memory = memory
@@ -136,23 +127,25 @@ class InputReader:
         for path in inputs.requirements:
             self._add(path, extracted.get(path, []))
         unread = [path for path in inputs.requirements if path not in extracted]
-        self._read(unread, "requirements", lambda path: ScannedFile(*read_requirement_file(path, self.tree.read(path))))
-        found = order_annotations(self.by_path)
+        self._read(
+            unread, "requirements", lambda path: scan.ScannedFile(*read_requirement_file(path, self.tree.read(path)))
+        )
+        found = scan.order_annotations(self.by_path)
         self.progress.end(f"Parsed {len(found)} annotations")
         return found
 
-    def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> ScannedFile:
-        return scan_file(SourceFile(path, styles), self.tree)
+    def _scan(self, styles: tuple[SourceStyle, ...], path: str) -> scan.ScannedFile:
+        return scan.scan_file(scan.SourceFile(path, styles), self.tree)
 
-    def _read(self, paths: Iterable[str], key: object, read: Callable[[str], ScannedFile]) -> None:
-        def read_or_report(path: str) -> ScannedFile | None:
+    def _read(self, paths: Iterable[str], key: object, read: Callable[[str], scan.ScannedFile]) -> None:
+        def read_or_report(path: str) -> scan.ScannedFile | None:
             try:
                 return read(path)
             except DuvetError as error:
-                self.report(make_unreadable_problem(error))
+                self.report(scan.make_unreadable_problem(error))
                 return None
 
-        for path, scanned in self.memory.parse_files("annotations", ScannedFile, paths, key, read_or_report):
+        for path, scanned in self.memory.parse_files("annotations", scan.ScannedFile, paths, key, read_or_report):
             for problem in scanned.problems:
                 self.report(problem)
             self._add(path, scanned.annotations)
@@ -171,8 +164,7 @@ class Options(Struct, frozen=True):
     config_path: str | None = None
     sources: tuple[SourceRule, ...] = ()
     requirements: tuple[str, ...] = ()  # Patterns of further requirement files.
-    spec_path: str | None = None
-    """The parent of the folder for downloads in projects without a configuration."""
+    spec_path: str | None = None  # The parent of the folder for downloads in projects without a configuration.
     policy: Policy = Policy()
     notes: tuple[NotesRule, ...] | None = None
 

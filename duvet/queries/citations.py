@@ -10,14 +10,7 @@ from msgspec import Struct
 
 from duvet.config.settings import SourceRule
 from duvet.model import Kind
-from duvet.queries.records import (
-    CitationDetail,
-    CitationWithCode,
-    FileDetail,
-    make_blob_url,
-    make_issue_url,
-    make_requirement_rows,
-)
+from duvet.queries import records
 from duvet.sources.editor import CommentPair, find_comment_pair
 from duvet.trace.catalogue import Catalogue, CitationCard
 from duvet.trace.locations import ProjectFiles, make_snippet
@@ -40,18 +33,18 @@ class CitationReader:
         self.around = around
         self._text = lru_cache(maxsize=None)(files.text)
 
-    def by_type(self, numbers: Iterable[int]) -> tuple[CitationWithCode, ...]:
+    def by_type(self, numbers: Iterable[int]) -> tuple[records.CitationWithCode, ...]:
         ordered = sorted(set(numbers), key=lambda number: (_ORDER.index(self._card(number).kind), number))
-        return tuple(CitationWithCode(**self._fields(number)) for number in ordered)
+        return tuple(records.CitationWithCode(**self._fields(number)) for number in ordered)
 
-    def detail(self, number: int) -> CitationDetail:
-        rows = make_requirement_rows(self.catalogue, self._card(number).requirements)
-        return CitationDetail(**self._fields(number), requirements=rows)
+    def detail(self, number: int) -> records.CitationDetail:
+        rows = records.make_requirement_rows(self.catalogue, self._card(number).requirements)
+        return records.CitationDetail(**self._fields(number), requirements=rows)
 
-    def file(self, numbers: Iterable[int]) -> FileDetail:
+    def file(self, numbers: Iterable[int]) -> records.FileDetail:
         ordered = sorted(numbers, key=lambda number: (self._card(number).line, number))
         first = self._card(ordered[0])
-        return FileDetail(
+        return records.FileDetail(
             file_path=first.path, url=self._blob_url(first), citations=tuple(self.detail(number) for number in ordered)
         )
 
@@ -59,7 +52,7 @@ class CitationReader:
         return self.catalogue.citations[number]
 
     def _blob_url(self, card: CitationCard) -> str | None:
-        return make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
+        return records.make_blob_url(card.blob_link or self.catalogue.blob_link, card.path) or None
 
     def _fields(self, number: int) -> dict[str, Any]:
         card = self._card(number)
@@ -95,7 +88,7 @@ class CitationReader:
             "context_start": snippet.start,
             "context_lines": snippet.lines,
             "url": f"{url}#L{card.line}" if url else None,
-            "issue_url": make_issue_url(catalogue.issue_link, card.tracking_issue) or None
+            "issue_url": records.make_issue_url(catalogue.issue_link, card.tracking_issue) or None
             if card.tracking_issue
             else None,
         }

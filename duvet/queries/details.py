@@ -7,20 +7,8 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from duvet.model import Specification
+from duvet.queries import records
 from duvet.queries.citations import CitationReader
-from duvet.queries.records import (
-    Detail,
-    RequirementDetail,
-    SectionDetail,
-    SectionRow,
-    SpecificationDetail,
-    count_by_level,
-    count_requirements,
-    format_section_text,
-    make_published_url,
-    make_requirement_rows,
-    make_row_fields,
-)
 from duvet.queries.references import FileRef, RequirementRef, ResolvedReference, SectionRef, SpecRef
 from duvet.trace.catalogue import Catalogue, RequirementCard, SpecificationCard
 
@@ -35,7 +23,7 @@ class DetailMaterial(Struct, frozen=True):
     load: Callable[[SpecificationCard], Specification]
 
 
-def make_detail(material: DetailMaterial, reference: ResolvedReference) -> Detail:
+def make_detail(material: DetailMaterial, reference: ResolvedReference) -> records.Detail:
     match reference:
         case RequirementRef(indexes):
             return _make_requirement(material, indexes)
@@ -48,7 +36,7 @@ def make_detail(material: DetailMaterial, reference: ResolvedReference) -> Detai
     return material.citations.file(reference.indexes)
 
 
-def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> RequirementDetail:
+def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> records.RequirementDetail:
     catalogue = material.catalogue
     requirements = catalogue.requirements
     ##= man/spec/show.md#details
@@ -63,17 +51,17 @@ def _make_requirement(material: DetailMaterial, indexes: Sequence[int]) -> Requi
     ##= man/spec/show.md#details
     ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
     ##% with its place, its problems and the code around it.
-    return RequirementDetail(
-        **make_row_fields(catalogue, card),
+    return records.RequirementDetail(
+        **records.make_row_fields(catalogue, card),
         id=card.id,
         specification_name=specification.name,
         status_reason=card.state.meaning,
         excuse=catalogue.excuses.get(worst),
-        url=make_published_url(specification.url, card.section) or None,
-        places=make_requirement_rows(catalogue, indexes),
+        url=records.make_published_url(specification.url, card.section) or None,
+        places=records.make_requirement_rows(catalogue, indexes),
         citations=material.citations.by_type(cited),
-        neighbours=make_requirement_rows(catalogue, neighbours),
-        cited_together=make_requirement_rows(catalogue, sorted(together.difference(indexes))),
+        neighbours=records.make_requirement_rows(catalogue, neighbours),
+        cited_together=records.make_requirement_rows(catalogue, sorted(together.difference(indexes))),
     )
 
 
@@ -81,7 +69,7 @@ def _spot(card: RequirementCard) -> tuple[int, str]:
     return (card.specification, card.section)
 
 
-def _make_section(material: DetailMaterial, index: int, id: str) -> SectionDetail:
+def _make_section(material: DetailMaterial, index: int, id: str) -> records.SectionDetail:
     catalogue = material.catalogue
     specification = catalogue.specifications[index]
     indexes = [number for number, card in enumerate(catalogue.requirements) if _spot(card) == (index, id)]
@@ -92,30 +80,30 @@ def _make_section(material: DetailMaterial, index: int, id: str) -> SectionDetai
         for number, card in enumerate(catalogue.citations)
         if (card.specification, card.section) == (index, id) and not card.requirements
     ]
-    return SectionDetail(
+    return records.SectionDetail(
         id=id,
         title=section.title,
-        content=format_section_text(section),
+        content=records.format_section_text(section),
         full_path=specification.section_path(id),
         specification=specification.id,
         specification_name=specification.name,
         target=f"{specification.locator}#{id}",
         file_path=specification.path,
         line_number=loaded.data.count(b"\n", 0, section.heading[0]) + 1,
-        url=make_published_url(specification.url, id) or None,
-        numbers=count_requirements(catalogue.requirements[number] for number in indexes),
-        requirements=make_requirement_rows(catalogue, indexes),
+        url=records.make_published_url(specification.url, id) or None,
+        numbers=records.count_requirements(catalogue.requirements[number] for number in indexes),
+        requirements=records.make_requirement_rows(catalogue, indexes),
         citations=material.citations.by_type(others),
     )
 
 
-def _make_specification(catalogue: Catalogue, index: int) -> SpecificationDetail:
+def _make_specification(catalogue: Catalogue, index: int) -> records.SpecificationDetail:
     specification = catalogue.specifications[index]
     cards = [card for card in catalogue.requirements if card.specification == index]
     by_section: dict[str, list[RequirementCard]] = {section.id: [] for section in specification.sections}
     for card in cards:
         by_section[card.section].append(card)
-    return SpecificationDetail(
+    return records.SpecificationDetail(
         id=specification.id,
         name=specification.name,
         url=specification.url,
@@ -123,14 +111,14 @@ def _make_specification(catalogue: Catalogue, index: int) -> SpecificationDetail
         full_path=specification.full_path,
         target=specification.locator,
         file_path=specification.path,
-        numbers=count_requirements(cards),
-        levels=count_by_level(cards),
+        numbers=records.count_requirements(cards),
+        levels=records.count_by_level(cards),
         sections=tuple(
-            SectionRow(
+            records.SectionRow(
                 id=id,
                 title=specification.titles[id],
                 full_path=specification.section_path(id),
-                numbers=count_requirements(own),
+                numbers=records.count_requirements(own),
             )
             for id, own in by_section.items()
         ),

@@ -9,25 +9,8 @@ from msgspec import Struct
 
 from duvet.errors import NotFoundError
 from duvet.text import quote_text, shorten_text, suggest_nearest
+from duvet.trace import locations
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import (
-    FileLine,
-    ProjectFiles,
-    ResourcePath,
-    find_annotation_lines,
-    find_annotations_in_file,
-    find_covering_annotations,
-    find_nearest_lines,
-    find_section,
-    list_citation_spellings,
-    list_possible_paths,
-    list_specification_names,
-    make_section_error,
-    match_whole_specifications,
-    parse_file_line,
-    parse_resource,
-    require_specification,
-)
 
 _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")
 _ID = re.compile(r"[0-9a-fA-F]{1,64}\Z")
@@ -67,7 +50,9 @@ class FileRef(Struct, frozen=True):
 ResolvedReference = RequirementRef | SectionRef | SpecRef | CitationRef | FileRef
 
 
-def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles | None = None) -> ResolvedReference:
+def resolve_reference(
+    catalogue: Catalogue, reference: str, files: locations.ProjectFiles | None = None
+) -> ResolvedReference:
     """Resolve a prefix of an id, a path of a resource, `spec#section`, a specification, `file:line` or a file.
 
     Raises a NotFoundError with suggestions for an unknown or ambiguous one. Absolute paths, and lines of code below an
@@ -76,24 +61,24 @@ def resolve_reference(catalogue: Catalogue, reference: str, files: ProjectFiles 
     ##= man/spec/show.md#references
     ##% duvet MUST prefer an exact name of a specification, section or file to an id or to another spelling of a name.
     name = reference.strip()
-    resource = parse_resource(name)
+    resource = locations.parse_resource(name)
     if resource is not None and not resource.is_collection:
         return resolve_resource(catalogue, resource)
-    if specifications := match_whole_specifications(catalogue, name):
+    if specifications := locations.match_whole_specifications(catalogue, name):
         return SpecRef(specifications[0])
     found = resolve_place(catalogue, name, files) or _resolve_target(catalogue, name)
     if found is not None:
         return found
     if _ID.match(name):
         return RequirementRef(find_requirements_by_id(catalogue, name))
-    place = parse_file_line(name)
+    place = locations.parse_file_line(name)
     file_path = place.path if place else name
-    if files and any(map(files.has, list_possible_paths(file_path, files.root))):
+    if files and any(map(files.has, locations.list_possible_paths(file_path, files.root))):
         raise NotFoundError(f"there is no annotation in {quote_text(file_path)}")
     # Only for what looks like an id: words resemble some of thousands of ids by chance.
     ids = {id[: len(file_path)]: id[:SHORT_ID_DIGITS] for id in catalogue.ids} if _LIKE_ID.match(file_path) else {}
     paths = {card.path: card.path for card in catalogue.citations}
-    hint = suggest_nearest(file_path, ids | list_specification_names(catalogue) | paths)
+    hint = suggest_nearest(file_path, ids | locations.list_specification_names(catalogue) | paths)
     raise NotFoundError(
         f"nothing is called {quote_text(name)}",
         hint=hint or "give the beginning of an id, spec#section, a specification, file:line or a file",
@@ -135,9 +120,9 @@ def _list_candidates(intro: str, lines: list[str]) -> str:
     return "\n".join([intro, *lines[:_MAX_CANDIDATES], *more])
 
 
-def resolve_resource(catalogue: Catalogue, resource: ResourcePath) -> ResolvedReference:
+def resolve_resource(catalogue: Catalogue, resource: locations.ResourcePath) -> ResolvedReference:
     """Resolve the path of a resource; raises a NotFoundError with suggestions."""
-    (specification, *_) = require_specification(catalogue, resource.specification or "")
+    (specification, *_) = locations.require_specification(catalogue, resource.specification or "")
     if resource.section is None:
         return SpecRef(specification)
     section = _require_section(catalogue, specification, resource.section)
@@ -155,7 +140,7 @@ def resolve_resource(catalogue: Catalogue, resource: ResourcePath) -> ResolvedRe
     if resource.citation is None:
         return RequirementRef(indexes)
     cited = {number for index in indexes for number in catalogue.requirements[index].citations}
-    ids = list_citation_spellings(resource.citation)
+    ids = locations.list_citation_spellings(resource.citation)
     numbers = tuple(number for number in sorted(cited) if catalogue.citations[number].id in ids)
     if not numbers:
         known = ", ".join(catalogue.citations[number].id for number in sorted(cited)[:_MAX_CANDIDATES])
@@ -166,9 +151,9 @@ def resolve_resource(catalogue: Catalogue, resource: ResourcePath) -> ResolvedRe
 
 def _require_section(catalogue: Catalogue, specification: int, name: str) -> SectionRef:
     card = catalogue.specifications[specification]
-    id = find_section(card, name)
+    id = locations.find_section(card, name)
     if id is None:
-        raise make_section_error([card], name)
+        raise locations.make_section_error([card], name)
     return SectionRef(specification, id)
 
 
@@ -176,9 +161,9 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | None:
     """Return the section of a target, or the only section of any specification with this name."""
     spec, hash_sign, section = name.partition("#")
     if spec and hash_sign:
-        (specification, *_) = require_specification(catalogue, spec)
+        (specification, *_) = locations.require_specification(catalogue, spec)
         return _require_section(catalogue, specification, section)
-    named = [(index, find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
+    named = [(index, locations.find_section(card, name)) for index, card in enumerate(catalogue.specifications)]
     sections = [SectionRef(index, id) for index, id in named if id is not None]
     if len(sections) > 1 and not any(id.startswith(name.lower()) for id in catalogue.ids):
         targets = [f"{catalogue.specifications[one.specification].id}#{one.section}" for one in sections]
@@ -187,24 +172,26 @@ def _resolve_target(catalogue: Catalogue, name: str) -> SectionRef | None:
     return sections[0] if len(sections) == 1 else None
 
 
-def resolve_place(catalogue: Catalogue, name: str, files: ProjectFiles | None = None) -> ResolvedReference | None:
+def resolve_place(
+    catalogue: Catalogue, name: str, files: locations.ProjectFiles | None = None
+) -> ResolvedReference | None:
     """Resolve `file:line` or a file; raises a NotFoundError if a known file has nothing at the line."""
     root = files.root if files else ""
-    paths = list_possible_paths(name, root)
-    inside = find_annotations_in_file(catalogue, paths)
+    paths = locations.list_possible_paths(name, root)
+    inside = locations.find_annotations_in_file(catalogue, paths)
     if inside:
         return FileRef(catalogue.citations[inside[0]].path, inside)
-    place = parse_file_line(name)
+    place = locations.parse_file_line(name)
     if place is None:
         return None
-    paths = list_possible_paths(place.path, root)
+    paths = locations.list_possible_paths(place.path, root)
     return _find_citation(catalogue, paths, place.line, files) or _find_requirement(catalogue, paths, place)
 
 
 def _find_citation(
-    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: ProjectFiles | None
+    catalogue: Catalogue, paths: tuple[str, ...], line: int, files: locations.ProjectFiles | None
 ) -> CitationRef | None:
-    inside = find_annotations_in_file(catalogue, paths)
+    inside = locations.find_annotations_in_file(catalogue, paths)
     if not inside:
         return None
     path = catalogue.citations[inside[0]].path
@@ -215,7 +202,9 @@ def _find_citation(
         numbers = tuple(number for number in inside if catalogue.citations[number].line == last)
     else:
         text = files.text(path)
-        numbers = find_covering_annotations(find_annotation_lines(catalogue, inside, text), text, line)
+        numbers = locations.find_covering_annotations(
+            locations.find_annotation_lines(catalogue, inside, text), text, line
+        )
     if numbers:
         return CitationRef(numbers)
     ##= man/spec/show.md#references
@@ -224,10 +213,10 @@ def _find_citation(
 
 
 def _list_nearest(path: str, lines: Sequence[int], line: int) -> str:
-    return f"near are {', '.join(f'{path}:{near}' for near in find_nearest_lines(lines, line))}"
+    return f"near are {', '.join(f'{path}:{near}' for near in locations.find_nearest_lines(lines, line))}"
 
 
-def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: FileLine) -> RequirementRef | None:
+def _find_requirement(catalogue: Catalogue, paths: tuple[str, ...], place: locations.FileLine) -> RequirementRef | None:
     """Return the requirement that begins on a line of a specification."""
     inside = [
         index for index, card in enumerate(catalogue.requirements) if catalogue.specification_of(card).path in paths

@@ -11,19 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
+from duvet.queries import references
 from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares, fuse_rankings
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
-from duvet.queries.references import (
-    CitationRef,
-    FileRef,
-    RequirementRef,
-    ResolvedReference,
-    SectionRef,
-    SpecRef,
-    resolve_place,
-    resolve_reference,
-)
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, find_section, find_sections, match_whole_specifications
 from duvet.tree.cache import Cache
@@ -56,8 +47,7 @@ class HitRow(RequirementRow, frozen=True, kw_only=True):
 class SearchHits(Struct, frozen=True):
     """The requirements that were found, without their rows."""
 
-    indexes: Sequence[int]
-    """The requirements that the query names, then those that its words find, best first."""
+    indexes: Sequence[int]  # The requirements that the query names, then those that its words find, best first.
     scores: Mapping[int, float]
     marks: Callable[[Sequence[int]], Mapping[int, MatchSpans]]  # Returns the matching parts of requirements.
     is_loose: bool = False  # No requirement has all words, and these have some.
@@ -178,36 +168,38 @@ def find_named_requirements(catalogue: Catalogue, query: str, files: ProjectFile
     return sorted({index for one in _resolve_all(catalogue, name, files) for index in _list_below(catalogue, one)})
 
 
-def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) -> Iterator[ResolvedReference]:
+def _resolve_all(catalogue: Catalogue, name: str, files: ProjectFiles | None) -> Iterator[references.ResolvedReference]:
     if not name:
         return
     if _ID.match(name):
         digits = name.lower()
-        yield RequirementRef(tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)]))
+        yield references.RequirementRef(
+            tuple([index for index, id in enumerate(catalogue.ids) if id.startswith(digits)])
+        )
     # Only for these: most queries name nothing, and the suggestions of the error take long.
     if "#" in name or "/specifications/" in name:
         with suppress(NotFoundError):
-            yield resolve_reference(catalogue, name)
-    yield from map(SpecRef, match_whole_specifications(catalogue, name))
+            yield references.resolve_reference(catalogue, name)
+    yield from map(references.SpecRef, match_whole_specifications(catalogue, name))
     for index, card in enumerate(catalogue.specifications):
         section = find_section(card, name)
         if section is not None:
-            yield SectionRef(index, section)
+            yield references.SectionRef(index, section)
     with suppress(NotFoundError):
-        place = resolve_place(catalogue, name, files)
+        place = references.resolve_place(catalogue, name, files)
         if place is not None:
             yield place
 
 
-def _list_below(catalogue: Catalogue, found: ResolvedReference) -> Iterable[int]:
+def _list_below(catalogue: Catalogue, found: references.ResolvedReference) -> Iterable[int]:
     match found:
-        case RequirementRef(indexes):
+        case references.RequirementRef(indexes):
             return indexes
-        case CitationRef(indexes) | FileRef(_, indexes):
+        case references.CitationRef(indexes) | references.FileRef(_, indexes):
             return (index for number in indexes for index in catalogue.citations[number].requirements)
-        case SpecRef(specification):
+        case references.SpecRef(specification):
             sections: Iterable[str] = catalogue.specifications[specification].titles
-        case SectionRef(specification, section):
+        case references.SectionRef(specification, section):
             ##= man/spec/queries.md#filters
             ##% A filter for a numbered section MUST include the sections below it.
             sections = find_sections(catalogue.specifications[specification], section)
@@ -223,7 +215,7 @@ def suggest_similar(catalogue: Catalogue, query: str, files: ProjectFiles) -> st
     """Suggest names that are similar to a query of one word; empty without any."""
     if len(query.split()) == 1:
         try:
-            resolve_reference(catalogue, query, files)
+            references.resolve_reference(catalogue, query, files)
         except NotFoundError as error:
             if is_reference(query):
                 return "; ".join(filter(None, [error.message, error.hint]))

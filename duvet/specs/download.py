@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 MAX_PARALLEL_DOWNLOADS = 8
 _PAUSE = 0.05  # The seconds between two progress messages about one download.
 
-
 SizeListener = Callable[[int], None]
 """Called with the number of bytes received; an exception that it raises ends the download."""
 

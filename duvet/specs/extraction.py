@@ -16,14 +16,9 @@ from duvet import rules
 from duvet.config.settings import Config
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Annotation, ExtractedSentence, Level, Locator, Place, Problem, Section, Severity, Specification
+from duvet.specs import requirement_files
 from duvet.specs.library import Library
 from duvet.specs.locator import format_locator, locate_specification, strip_extension
-from duvet.specs.requirement_files import (
-    make_requirement_file,
-    read_requirement_file,
-    render_rust_file,
-    render_toml_file,
-)
 from duvet.text import WHITESPACE, find_line_index, format_count, group_equal_texts, line_starts, path_parts, quote_text
 from duvet.tree.files import Tree, is_folder
 
@@ -317,7 +312,9 @@ def _extract(config: Config, library: Library, specification: Specification, roo
         for section, found in list_extracted_sections(specification):
             file = requirements_file(folder, section.id)
             target = f"{name}#{section.id}"
-            own.files[file], own.annotations[file] = make_requirement_file(file, target, section, found)
+            own.files[file], own.annotations[file] = requirement_files.make_requirement_file(
+                file, target, section, found
+            )
         return own
 
     how = f"{name}\n{folder}\n{specification.locator.format.name}"
@@ -332,7 +329,7 @@ def _extract(config: Config, library: Library, specification: Specification, roo
     return lost
 
 
-WRITERS_BY_EXTENSION = {"toml": render_toml_file, "rs": render_rust_file}
+WRITERS_BY_EXTENSION = {"toml": requirement_files.render_toml_file, "rs": requirement_files.render_rust_file}
 
 
 def extract_specification(
@@ -396,7 +393,7 @@ def _is_generated(folder: str, path: str, target: str, tree: Tree) -> bool:
         return False
     if not _match(data):
         return False
-    annotations, _ = read_requirement_file(path, data)
+    annotations, _ = requirement_files.read_requirement_file(path, data)
     sections = {one.target.removeprefix(target) for one in annotations if one.target.startswith(target)}
     return [requirements_file(folder, section) for section in sections] == [path]
 

@@ -121,33 +121,13 @@ _BLANK, _TEXT, _PAGE, _RUNNING, _HEADING = b"btprh"
 _KINDS = bytes.maketrans(b"\0\1", b"bt")
 
 _NAMED = (
-    "Abstract",
-    "Acknowledgement",
-    "Acknowledgements",
-    "Acknowledgments",
-    "Appendix",
-    "AUTHORS' ADDRESSES",
-    "Author's Address",
-    "Authors' Addresses",
-    "Contributors",
-    "Copyright Notice",
-    "Editors' Addresses",
-    "Full Copyright Statement",
-    "IANA Considerations",
-    "Index",
-    "Informative References",
-    "Intellectual Property",
-    "Intellectual Property Statement",
-    "Normative References",
-    "References",
-    "REFERENCES",
-    "Security Considerations",
-    "Status of this Memo",
-    "Status of This Memo",
-    "Table of Contents",
-    "Working Group Information",
+    "Abstract; Acknowledgement; Acknowledgements; Acknowledgments; Appendix; AUTHORS' ADDRESSES; Author's Address; "
+    "Authors' Addresses; Contributors; Copyright Notice; Editors' Addresses; Full Copyright Statement; "
+    "IANA Considerations; Index; Informative References; Intellectual Property; Intellectual Property Statement; "
+    "Normative References; References; REFERENCES; Security Considerations; Status of this Memo; "
+    "Status of This Memo; Table of Contents; Working Group Information"
 )
-_NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED}
+_NAMED_IDS = {title: f"name-{make_anchor(title)}" for title in _NAMED.split("; ")}
 
 _BREAKS = (b"b", b"p")
 _ALONE = b"bb"  # The lines around a title without a number.

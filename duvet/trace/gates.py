@@ -15,33 +15,19 @@ from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.locator import canonical_url, resolve_specification
 from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
+from duvet.trace import records
 from duvet.trace.catalogue import Catalogue, make_specification_card
 from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    EXCUSED,
-    IMPLICATION,
-    TEST,
-    Coverage,
-    Match,
-    NotApplicable,
-    Requirement,
-    SettledRequirements,
-    State,
-    Status,
-    Trace,
-)
 from duvet.tree.cache import Cache
 from duvet.tree.files import Tree
 
-_IMPLEMENTED = CITATION | EXCEPTION | IMPLICATION
-_TESTED = TEST | EXCEPTION | IMPLICATION
-_NEEDS_NO_TEST = TEST | EXCUSED | IMPLICATION
+_IMPLEMENTED = records.CITATION | records.EXCEPTION | records.IMPLICATION
+_TESTED = records.TEST | records.EXCEPTION | records.IMPLICATION
+_NEEDS_NO_TEST = records.TEST | records.EXCUSED | records.IMPLICATION
 
 
 def check_gates(
-    trace: Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
+    trace: records.Trace, *, citations: bool, tests: bool, freed: frozenset[int] = frozenset()
 ) -> tuple[Problem, ...]:
     """The problems of a gate. As in awslabs duvet, a line is covered if any part of it is.
 
@@ -63,14 +49,14 @@ def check_gates(
     return tuple(problems)
 
 
-def _lines(matches: Iterable[Match], flags: int) -> set[tuple[int, int]]:
+def _lines(matches: Iterable[records.Match], flags: int) -> set[tuple[int, int]]:
     return {(match.section, piece.line) for match in matches if match.flags & flags for piece in match.pieces}
 
 
 def _offenders(
-    trace: Trace,
-    coverage: Coverage,
-    matches: Iterable[Match],
+    trace: records.Trace,
+    coverage: records.Coverage,
+    matches: Iterable[records.Match],
     lines: set[tuple[int, int]],
     rule: rules.Rule,
     message: str,
@@ -91,46 +77,48 @@ def _offenders(
             )
 
 
-def find_freed_annotations(requirements: Iterable[Requirement]) -> frozenset[int]:
+def find_freed_annotations(requirements: Iterable[records.Requirement]) -> frozenset[int]:
     """The annotations that refer only to requirements that are not applicable."""
     freed: set[int] = set()
     owed: set[int] = set()
     for one in requirements:
-        (freed if one.state is State.NOT_APPLICABLE else owed).update(one.ids, one.related)
+        (freed if one.state is records.State.NOT_APPLICABLE else owed).update(one.ids, one.related)
     return frozenset(freed - owed)
 
 
-def find_unimplemented(requirements: Iterable[Requirement]) -> Iterator[Problem]:
+def find_unimplemented(requirements: Iterable[records.Requirement]) -> Iterator[Problem]:
     """A problem for each requirement without code for all of it."""
     ##= man/spec/gates.md#gates-for-targets
     ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
     ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
-    lacking = (one for one in requirements if one.status <= Status.IN_PROGRESS)
+    lacking = (one for one in requirements if one.status <= records.Status.IN_PROGRESS)
     return _make_problems(
         lacking, rules.GATE_NOT_CITED, lambda one: f"this requirement is not implemented: {one.state.words}"
     )
 
 
-def find_untested(requirements: Iterable[Requirement], coverages: Iterable[Coverage]) -> Iterator[Problem]:
+def find_untested(
+    requirements: Iterable[records.Requirement], coverages: Iterable[records.Coverage]
+) -> Iterator[Problem]:
     """A problem for each requirement that needs tests for all of it."""
     tallies = {id: tally for coverage in coverages for id, tally in coverage.tallies.items()}
 
-    def describe(one: Requirement) -> str:
-        if one.state is State.MISSING_IMPLEMENTATION:
+    def describe(one: records.Requirement) -> str:
+        if one.state is records.State.MISSING_IMPLEMENTATION:
             return "a part of this requirement is not tested"
         return f"this requirement is not tested: {one.state.words}"
 
-    def is_tested(one: Requirement) -> bool:
+    def is_tested(one: records.Requirement) -> bool:
         # The state is that of the least covered part: others may be implemented, and not tested.
         parts = (flags for match in one.matches for flags in tallies[match.stating[0]].bytes_by_flags)
-        return one.state is State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
+        return one.state is records.State.MISSING_IMPLEMENTATION and all(flags & _NEEDS_NO_TEST for flags in parts)
 
-    lacking = (one for one in requirements if one.status < Status.DONE and not is_tested(one))
+    lacking = (one for one in requirements if one.status < records.Status.DONE and not is_tested(one))
     return _make_problems(lacking, rules.GATE_NOT_TESTED, describe)
 
 
 def _make_problems(
-    requirements: Iterable[Requirement], rule: rules.Rule, message: Callable[[Requirement], str]
+    requirements: Iterable[records.Requirement], rule: rules.Rule, message: Callable[[records.Requirement], str]
 ) -> Iterator[Problem]:
     lines = LineNumbers()
     for one in requirements:
@@ -149,7 +137,7 @@ class RequirementsByTarget:
     def __init__(
         self,
         specifications: Iterable[Specification],
-        requirements: Sequence[Requirement],
+        requirements: Sequence[records.Requirement],
         tree: Tree,
         base: str,
         unavailable: Collection[str] = (),
@@ -206,10 +194,10 @@ class RequirementsByTarget:
 
 def resolve_not_applicable(
     config: Config, scopes: RequirementsByTarget, today: date | None, memory: Cache
-) -> SettledRequirements:
+) -> records.SettledRequirements:
     """Mark the requirements that are not applicable; without a date for today, no entry expires."""
     problems: list[Problem] = []
-    entries: list[NotApplicable] = []
+    entries: list[records.NotApplicable] = []
     freed: dict[int, int] = {}
     for index, rule in enumerate(config.not_applicable):
         found = _Entry(config, index, rule, scopes, problems).requirements()
@@ -226,15 +214,15 @@ def resolve_not_applicable(
             problems.append(rules.NOT_APPLICABLE_EXPIRED.problem(message, config.path, place, hint=hint))
         else:
             freed.update((one, index) for one in found if one not in freed)
-        entries.append(NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
+        entries.append(records.NotApplicable(**asdict(rule), requirements=len(found), has_expired=has_expired))
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
     ##% count them neither as done nor as applicable.
     settled = [
-        replace(one, state=State.NOT_APPLICABLE) if index in freed else one
+        replace(one, state=records.State.NOT_APPLICABLE) if index in freed else one
         for index, one in enumerate(scopes.requirements)
     ]
-    return SettledRequirements(tuple(settled), tuple(entries), tuple(problems), freed)
+    return records.SettledRequirements(tuple(settled), tuple(entries), tuple(problems), freed)
 
 
 class _Entry(NamedTuple):

@@ -293,8 +293,7 @@ class SettledRequirements(Struct, frozen=True):
     requirements: tuple[Requirement, ...]
     entries: tuple[NotApplicable, ...] = ()
     problems: tuple[Problem, ...] = ()
-    freed: Mapping[int, int] = {}
-    """The index of the entry by the index of a requirement that is not applicable."""
+    freed: Mapping[int, int] = {}  # The index of the entry by the index of a requirement that is not applicable.
 
     @property
     def excuses(self) -> dict[int, NotApplicable]:

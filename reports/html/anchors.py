@@ -47,8 +47,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
     """Everything that the report shows: the finished trace and the data around it."""
 
     finished: Finished
-    catalogue: Catalogue
-    """The same trace as cards: its requirements are those of `finished`, in the same order."""
+    catalogue: Catalogue  # The same trace as cards: its requirements are those of `finished`, in the same order.
     problems: tuple[Problem, ...] = ()
     title: str = ""  # Nothing where the configuration gives none.
     logo: str = ""

@@ -13,16 +13,7 @@ from msgspec import Struct
 
 from duvet.model import Annotation, Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link
-from duvet.reports.html.anchors import (
-    CITED_LOOK,
-    STATE_LOOKS,
-    ReportData,
-    ReportPlaces,
-    SectionLabels,
-    assign_places,
-    escape_html,
-    name_level,
-)
+from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter, SourceWriter
 from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
@@ -43,7 +34,7 @@ class HeaderView(Struct, frozen=True):
     has_errors: bool
 
 
-def make_header_view(page: ReportData) -> HeaderView:
+def make_header_view(page: anchors.ReportData) -> HeaderView:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     facts = {"commit": page.commit[:12], "duvet": page.version, "configuration": page.config_path}
@@ -55,7 +46,7 @@ def make_header_view(page: ReportData) -> HeaderView:
     )
 
 
-def make_report_title(page: ReportData) -> str:
+def make_report_title(page: anchors.ReportData) -> str:
     """Return the configured title, or one made from links and specifications; never the project's path."""
     ##= man/spec/page.md#overview
     ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
@@ -89,7 +80,7 @@ def escape_json_island(data: bytes) -> Markup:
     return Markup(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def make_script_settings(page: ReportData) -> Markup:
+def make_script_settings(page: anchors.ReportData) -> Markup:
     styles = [
         {
             "label": one.label,
@@ -107,7 +98,7 @@ def make_script_settings(page: ReportData) -> Markup:
 
 
 def write_requirement_rows(
-    page: ReportData, places: ReportPlaces, references: ReferenceWriter, names: SectionLabels
+    page: anchors.ReportData, places: anchors.ReportPlaces, references: ReferenceWriter, names: anchors.SectionLabels
 ) -> Markup:
     """The requirements, those that are furthest from done first, then those that bind most."""
     ##= man/spec/page.md#requirements-and-citations
@@ -117,13 +108,13 @@ def write_requirement_rows(
     written: list[str] = []
     for index in sorted(range(len(cards)), key=lambda index: (cards[index].state, -cards[index].level)):
         card = cards[index]
-        look = STATE_LOOKS[card.state]
+        look = anchors.STATE_LOOKS[card.state]
         cited = [references.citations[number] for number in card.citations]
         kinds = [one.kind for one in cited]
         written.append(
             f'<tr class={look.mark}><td><a href="{places.requirements[index].link}">{look.badge}</a>'
-            f"<td>{name_level(card.level)}<td>{names.section(card.specification, card.section)}"
-            f"<td>{escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
+            f"<td>{anchors.name_level(card.level)}<td>{names.section(card.specification, card.section)}"
+            f"<td>{anchors.escape_html(card.text)}<td class=n>{kinds.count(Kind.CITATION) + kinds.count(Kind.IMPLICATION)}"
             f"<td class=n>{kinds.count(Kind.TEST)}<td>{_notes(cited)}\n"
         )
     return Markup("".join(written))
@@ -135,7 +126,9 @@ def _notes(annotations: list[Annotation]) -> str:
         if one.feature or one.tracking_issue or one.tags:
             named = [("f", one.feature), ("i", one.tracking_issue), *[("t", tag) for tag in one.tags]]
             found.update(
-                (f"<i class={kind}>{escape_html(escape_line_ends(name))}</i>", None) for kind, name in named if name
+                (f"<i class={kind}>{anchors.escape_html(escape_line_ends(name))}</i>", None)
+                for kind, name in named
+                if name
             )
     return " ".join(found)
 
@@ -183,7 +176,7 @@ _FORBIDDEN_BEGINNINGS = (0xC2, 0xEF, 0xF0, 0xF1, 0xF2, 0xF3, 0xF4)
 """Most text has none of these bytes, and looking for one is quick."""
 
 
-def render_html(page: ReportData, out: BinaryIO) -> None:
+def render_html(page: anchors.ReportData, out: BinaryIO) -> None:
     """Write the page, piece by piece."""
     out.writelines(map(_encoded, environment().get_template("page/page.html.j2").generate(_shown(page))))
 
@@ -197,10 +190,10 @@ def _encoded(piece: str) -> bytes:
     return data
 
 
-def _shown(page: ReportData) -> dict[str, object]:
+def _shown(page: anchors.ReportData) -> dict[str, object]:
     counted = compute_totals(page.finished.requirements)
     sums = {total.specification.id: total for total in counted if total.specification and total.level is None}
-    references, places, names = ReferenceWriter(page), assign_places(page), SectionLabels(page)
+    references, places, names = ReferenceWriter(page), anchors.assign_places(page), anchors.SectionLabels(page)
     notes = None
     if page.notes is not None:
         from duvet.reports.html.notes import PageWriter
@@ -213,7 +206,7 @@ def _shown(page: ReportData) -> dict[str, object]:
         "header": make_header_view(page),
         "overview": make_overview_view(page, counted, places, names),
         "links": {id: make_fragment_link(anchor) for id, anchor in places.specifications.items()},
-        "cited": CITED_LOOK,
+        "cited": anchors.CITED_LOOK,
         "problems": [make_problem_view(problem, references) for problem in page.problems],
         "problems_are_later": len(page.problems) > _MOST_PROBLEMS,
         "articles": ArticleWriter(page, places, references, sums, notes).written,

@@ -12,16 +12,7 @@ from msgspec import Struct
 from duvet.model import Section, Specification
 from duvet.queries.priority import describe_shortfall
 from duvet.queries.records import make_published_url
-from duvet.reports.html.anchors import (
-    CITED_LOOK,
-    STATE_LOOKS,
-    ReportData,
-    ReportPlaces,
-    SectionPlace,
-    escape_attribute,
-    escape_html,
-    format_section_title,
-)
+from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.summary import describe_exemption
 from duvet.text import WHITESPACE, format_count, shorten_text
@@ -63,10 +54,10 @@ class SectionMarker:
             if index == TITLE_LINE:
                 continue
             if done < index:
-                written.append(escape_html("\n".join(text[done:index])))
+                written.append(anchors.escape_html("\n".join(text[done:index])))
             written.append(self._line(index, segments))
             done = index + 1
-        written.append(escape_html("\n".join(text[done:])))
+        written.append(anchors.escape_html("\n".join(text[done:])))
         return "\n".join(written).rstrip(WHITESPACE)
 
     def _line(self, index: int, segments: tuple[Segment, ...]) -> str:
@@ -75,20 +66,20 @@ class SectionMarker:
         for segment, raw in zip(segments, segment_texts(self.section, index, segments), strict=True):
             if segment.flags:
                 self.marks += 1
-                written += self._fragment(segment, escape_html(raw), sign=len(self._linked) == known)
+                written += self._fragment(segment, anchors.escape_html(raw), sign=len(self._linked) == known)
             else:
-                written += escape_html(raw)
+                written += anchors.escape_html(raw)
         return written
 
     def _fragment(self, segment: Segment, text: str, *, sign: bool) -> str:
         """Write a fragment; where a requirement begins it is a link, and the first one on a line shows its sign."""
         found = self._owners(segment.ids)
         if not found:
-            return f"<mark class={CITED_LOOK.mark}>{text}</mark>"
+            return f"<mark class={anchors.CITED_LOOK.mark}>{text}</mark>"
         # In a partly covered requirement, each part has its own style.
         state = found[0].state
         own = _own_state(segment.flags) if state is State.PARTIAL else state
-        mark = STATE_LOOKS[own if own <= State.TO_DO else state].mark
+        mark = anchors.STATE_LOOKS[own if own <= State.TO_DO else state].mark
         begun = [owner for owner in found if owner not in self._linked]
         if begun:
             self._last = begun[0]
@@ -116,8 +107,7 @@ def _own_state(flags: int) -> State:
 
 
 _WORDS = 56  # The text is above the list.
-_MOST_ELEMENTS = 12_000
-"""So many the articles have at first; what is more a browser makes when it is asked for."""
+_MOST_ELEMENTS = 12_000  # So many the articles have at first; what is more a browser makes when it is asked for.
 _MOST_IN_ALL = 19_000  # With what is around the articles.
 _HEAD = 10  # So many an article has at the most without its sections.
 
@@ -145,8 +135,8 @@ class ArticleWriter:
 
     def __init__(
         self,
-        page: ReportData,
-        places: ReportPlaces,
+        page: anchors.ReportData,
+        places: anchors.ReportPlaces,
         references: ReferenceWriter,
         sums: dict[str, Total],
         notes: PageWriter | None = None,
@@ -194,32 +184,32 @@ class ArticleWriter:
             is_later,
         )
 
-    def _content(self, specification: Specification, index: int, place: SectionPlace) -> ContentsEntry:
+    def _content(self, specification: Specification, index: int, place: anchors.SectionPlace) -> ContentsEntry:
         cards = self.page.catalogue.requirements
         gaps = sum(cards[number].status is not Status.DONE for number in place.requirements)
         return ContentsEntry(
-            Markup(place.spot.link), format_section_title(specification, index), gaps, len(place.requirements)
+            Markup(place.spot.link), anchors.format_section_title(specification, index), gaps, len(place.requirements)
         )
 
-    def _section(self, coverage: Coverage, index: int, place: SectionPlace) -> tuple[str, int]:
+    def _section(self, coverage: Coverage, index: int, place: anchors.SectionPlace) -> tuple[str, int]:
         """Return a section's HTML and the most elements that it can have."""
         section = coverage.specification.sections[index]
         marking = SectionMarker(section, self._owners(place))
         text = marking.text(coverage.sections.get(index, {}))
         out = make_published_url(coverage.specification.url, section.id)
         anchor, link = place.spot
-        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{escape_attribute(section.id)}"'
+        real_id = "" if place.name.endswith(f"/{section.id}") else f' data-id="{anchors.escape_attribute(section.id)}"'
         height = len(section.lines) + 2 * len(place.requirements)
-        outside = f' <a class=out href="{escape_attribute(out)}">published</a>' if out else ""
+        outside = f' <a class=out href="{anchors.escape_attribute(out)}">published</a>' if out else ""
         shown = f"<pre>{text}</pre>\n" if text else ""
         written = (
             f'<section class=part id="{anchor}"{real_id} style="--lines:{height}">\n'
-            f'<h3><a href="{link}">{escape_html(format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
+            f'<h3><a href="{link}">{anchors.escape_html(anchors.format_section_title(coverage.specification, index))}</a>{outside}</h3>\n'
             f"{shown}{self._items(place)}</section>\n"
         )
         return written, marking.marks + 6 + 4 * len(place.requirements) + (4 if place.others else 0)
 
-    def _owners(self, place: SectionPlace) -> dict[int, TextOwner]:
+    def _owners(self, place: anchors.SectionPlace) -> dict[int, TextOwner]:
         owners: dict[int, TextOwner] = {}
         for number in place.requirements:
             requirement = self.page.finished.requirements[number]
@@ -228,7 +218,7 @@ class ArticleWriter:
             owners.update(dict.fromkeys(requirement.ids, owner))
         return owners
 
-    def _items(self, section: SectionPlace) -> str:
+    def _items(self, section: anchors.SectionPlace) -> str:
         written = ""
         if section.requirements:
             written = f"<ul class=requirements>\n{''.join(map(self._requirement, section.requirements))}</ul>\n"
@@ -239,10 +229,10 @@ class ArticleWriter:
         ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks,
         ##% in its section and in a table that starts with the least finished.
         card = self.page.catalogue.requirements[index]
-        look = STATE_LOOKS[card.state]
+        look = anchors.STATE_LOOKS[card.state]
         anchor, link = self.places.requirements[index]
         level = f" {card.level.name}" if card.level else ""
-        words = escape_html(shorten_text(card.text, _WORDS))
+        words = anchors.escape_html(shorten_text(card.text, _WORDS))
         begun = f'<li id="{anchor}" class={look.mark}><a href="{link}">{look.badge}</a>{level} {words}'
         held = self._lacks(index) + (self.notes.explained(index) if self.notes else "")
         if not card.citations:
@@ -252,16 +242,16 @@ class ArticleWriter:
 
     def _lacks(self, index: int) -> str:
         if index in self.page.catalogue.excuses:
-            return f"<p class=lacks>{escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
+            return f"<p class=lacks>{anchors.escape_html(describe_exemption(self.page.catalogue.excuses[index]))}</p>"
         card = self.page.catalogue.requirements[index]
         words = describe_shortfall(card.state, [self.references.citations[number].kind for number in card.citations])
         return f"<p class=lacks>{words}</p>" if words else ""
 
-    def _others(self, section: SectionPlace) -> str:
+    def _others(self, section: anchors.SectionPlace) -> str:
         anchor, link = section.cited
         counts = f"{format_count(len(section.others), 'reference')} to text that is no requirement"
         return (
-            f'<ul class=cited><li id="{anchor}" class={CITED_LOOK.mark}><a href="{link}">{CITED_LOOK.badge}</a> {counts}'
+            f'<ul class=cited><li id="{anchor}" class={anchors.CITED_LOOK.mark}><a href="{link}">{anchors.CITED_LOOK.badge}</a> {counts}'
             f"<noscript>{self.references.lists(section.others)}</noscript>\n</ul>\n"
         )
 
