@@ -8,7 +8,7 @@ import click
 
 from duvet.console.application import make_tool_application
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_tools
+from duvet.console.completion_values import complete_tools
 from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.streams import print_remark, write_stdout
 from duvet.console.tool_call import (

@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_references, file_option
-from duvet.console.options import KIND_TYPE, TEXT_TYPE, add_trace_options
+from duvet.console.completion_values import complete_references, file_option
+from duvet.console.filters import KIND_TYPE
+from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
 from duvet.console.project import open_cache, open_project_quietly
 from duvet.console.streams import write_stdout

@@ -8,7 +8,7 @@ import click
 
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.completion import file_option
+from duvet.console.completion_values import file_option
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json

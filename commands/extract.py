@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_files, folder_option
+from duvet.console.completion_values import complete_files, folder_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import open_project

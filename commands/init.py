@@ -8,7 +8,7 @@ import click
 
 from duvet.config.languages import GITIGNORE, STARTERS, detect_languages, render_starting_config
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.completion import file_option
+from duvet.console.completion_values import file_option
 from duvet.console.options import TEXT_TYPE
 from duvet.console.progress import ProgressLines
 from duvet.console.streams import write_output

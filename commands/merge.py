@@ -7,7 +7,7 @@ import sys
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import file_option
+from duvet.console.completion_values import file_option
 from duvet.console.problems import print_problems
 from duvet.console.streams import write_output
 from duvet.reports.json_v2_records import encode_v2_report, read_reports

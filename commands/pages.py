@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import file_option
+from duvet.console.completion_values import file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail, print_list
 from duvet.console.problems import ProblemOutput, make_problem_output

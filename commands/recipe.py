@@ -12,23 +12,23 @@ from msgspec.structs import replace
 from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
 from duvet.console.command import Subcommand, current_settings, wants_bar
-from duvet.console.completion import complete_recipes, file_option
+from duvet.console.completion_values import complete_recipes, file_option
 from duvet.console.options import PACKS_KEY, TEXT_TYPE, add_service_options, add_trace_options
 from duvet.console.output import is_on_terminal, print_detail, print_list
 from duvet.console.problems import make_problem_output, print_problems
 from duvet.console.streams import FAILED, OK, is_standard_output, print_remark, write_stdout
-from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, print_run, read_json_argument
+from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import print_run
 from duvet.errors import DuvetError, ProblemsError
 from duvet.model import Problem
 from duvet.reports.cells import escape_cell
 from duvet.reports.detail import Block, FactsBlock, ListBlock, TitleBlock
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application, is_forwarded
-from duvet.text import format_count, quote_text, shorten_text
+from duvet.text import format_count, quote_text, shorten_text, suggest_nearest
 from duvet.tools.knowledge.maintenance import make_recipe_output
-from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
-from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
 from duvet.workflows.recipe import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from duvet.console.command import Subcommand, current_settings, wants_cache
-from duvet.console.completion import file_option, folder_option
+from duvet.console.completion_values import file_option, folder_option
 from duvet.console.options import (
     TEXT_TYPE,
     add_gate,

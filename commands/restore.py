@@ -10,7 +10,7 @@ from typing import BinaryIO
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_files
+from duvet.console.completion_values import complete_files
 from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
 from duvet.console.options import add_service_option
 from duvet.console.problems import print_problems

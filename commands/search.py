@@ -9,15 +9,15 @@ import click
 from msgspec.structs import replace
 
 from duvet.console.command import Subcommand
-from duvet.console.options import (
+from duvet.console.filters import (
     add_kind_option,
     add_level_option,
     add_section_option,
     add_spec_option,
     add_status_option,
-    add_trace_options,
     split_filter,
 )
+from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
 from duvet.console.streams import FAILED, OK, print_remark

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_references
+from duvet.console.completion_values import complete_references
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.output import print_detail
 from duvet.console.project import load_catalogue, load_specification, open_project_files, print_error_notice

@@ -8,7 +8,8 @@ import click
 
 from duvet import rules
 from duvet.console.command import Subcommand
-from duvet.console.options import GATE_LEVELS, add_filters, add_trace_options, split_filter
+from duvet.console.filters import add_filters, split_filter
+from duvet.console.options import GATE_LEVELS, add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.problems import print_annotations
 from duvet.console.project import print_error_notice, require_catalogue

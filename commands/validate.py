@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from duvet.console.command import Subcommand
-from duvet.console.completion import complete_files, complete_rule_codes, file_option
+from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -239,7 +239,7 @@ def find_rule_page(name: str) -> str:
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     from duvet.templates.rule_pages import load_rule_page
-    from duvet.trace.locations import suggest_nearest
+    from duvet.text import suggest_nearest
 
     key = name.strip().casefold()
     for rule in list_rules().values():

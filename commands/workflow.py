@@ -15,13 +15,13 @@ from duvet.console.options import TEXT_TYPE, add_service_options, add_trace_opti
 from duvet.console.output import print_list
 from duvet.console.problems import has_errors, print_problems
 from duvet.console.streams import print_remark, write_stdout
-from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, print_run, read_json_argument
+from duvet.console.tool_call import invoke_tool, make_shell_error, parse_arguments, read_json_argument
+from duvet.console.workflow_run import print_run
 from duvet.errors import NotFoundError, ProblemsError
 from duvet.reports.tables import Column, Listing, encode_json
 from duvet.server.application import Application
-from duvet.text import format_count, quote_text
+from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tools.tool import RUNS_SERVICE, SHELL_SOURCE, Tool, ToolError
-from duvet.trace.locations import suggest_nearest
 from duvet.workflows.workflow import WorkflowRun, tool_name
 
 _COLUMNS = (

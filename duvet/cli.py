@@ -11,7 +11,7 @@ import click
 from msgspec.structs import replace
 
 from duvet.console.command import NO_CACHE, QUIET, VERBOSE, LazyGroup, TerminalSettings, wants_colour
-from duvet.console.completion import file_option, folder_option
+from duvet.console.completion_values import file_option, folder_option
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION

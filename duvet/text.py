@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeVar
@@ -226,3 +226,27 @@ def join_names(names: Sequence[str], most: int) -> str:
     """Return the first names and the number of the others, as in `a, b and 3 more`."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+_MAX_SUGGESTIONS = 3
+_MIN_LIKENESS = 60
+
+
+def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """A question with the most similar names, or an empty text.
+
+    The values of a mapping are the names to show.
+    """
+    from rapidfuzz import fuzz, process
+
+    names = known if isinstance(known, Mapping) else {one: one for one in known}
+    hits = process.extract(
+        name.lower(),
+        list(names),
+        scorer=fuzz.ratio,
+        processor=str.lower,
+        limit=_MAX_SUGGESTIONS,
+        score_cutoff=_MIN_LIKENESS,
+    )
+    near = dict.fromkeys(names[hit] for hit, _, _ in hits)
+    return f"did you mean {' or '.join(near)}?" if hits else ""

@@ -1,4 +1,4 @@
-"""Words of texts and queries: splitting, folding, common words, and query parsing for the search indexes."""
+"""Words: splitting, folding, common words, and query parsing for the search indexes."""
 
 from __future__ import annotations
 

@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, json, to_builtins
 
-from duvet.queries.records import RequirementRow
 from duvet.reports.cells import escape_cell, measure_width, wrap_cells
+
+if TYPE_CHECKING:
+    from duvet.queries.records import RequirementRow
 
 COLUMN_GAP = "  "
 _INDENT = 2

@@ -11,14 +11,15 @@ from duvet.console.options import PACKS_KEY, SERVICE_KEY, select_trace_options
 from duvet.console.progress import QuietProgress
 from duvet.console.project import open_blobs, open_project, require_contents
 from duvet.console.streams import is_stderr_writable, print_line
-from duvet.llm.router import StaticRouter
 from duvet.server.application import Application, ApplicationSettings
+from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
 from duvet.tools.tool import SHELL_SOURCE
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.config.schema import ServiceConfig
     from duvet.config.settings import NotesRule
+    from duvet.llm.router import StaticRouter
     from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.tree.cache import DiskCache
@@ -35,8 +36,6 @@ def make_tool_application(name: str, where: Mapping[str, Any]) -> Application:
     application = make_application(where, mode=SHELL_SOURCE)
     if name in application.tools.registry:
         return application
-    from duvet.tools.packs import BUILT_IN_PACKS, enable_packs
-
     ##= man/spec/service.md#calls
     ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
     ##% that are off.
@@ -86,4 +85,6 @@ def read_service(service_path: str | None, config_path: str | None) -> Service:
 
 def make_router(config: ServiceConfig, terminal: TerminalSettings) -> StaticRouter:
     """Return the router among the models of a configuration."""
+    from duvet.llm.router import StaticRouter
+
     return StaticRouter(config.providers, config.routing, terminal.environ, blobs=open_blobs(terminal))

@@ -1,18 +1,16 @@
-"""Options that several commands share: output, filters of requirements, the service."""
+"""Options that several commands share: the project, gates, the service."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from msgspec import Struct
 
 from duvet.console.command import make_repeated_error
-from duvet.console.completion import complete_files, complete_section_ids, complete_specification_ids, file_option
-from duvet.model import Kind, Level
-from duvet.queries.gaps import LEVELS_BY_WORD, RequirementFilter
-from duvet.trace.records import Status
+from duvet.console.completion_values import complete_files, complete_specification_ids, file_option
+from duvet.model import Level
 
 if TYPE_CHECKING:
     from duvet.console.report_result import ReportGate
@@ -117,75 +115,6 @@ def _make_gate(ctx: click.Context, param: click.Parameter, values: tuple[str, ..
     if len(switches) > 1:
         raise make_repeated_error(param, ctx)
     return ReportGate(all(switches), tuple(value for value in values if value not in ("true", "false")))
-
-
-class _Words(click.Choice[str]):
-    """A choice of words, some of which have synonyms."""
-
-    def __init__(self, words: Iterable[str], synonyms: Mapping[str, str]) -> None:
-        super().__init__(list(words), case_sensitive=False)
-        self.synonyms = synonyms
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return super().convert(self.synonyms.get(str(value).lower(), value), param, ctx)
-
-
-_STATUSES = {status.words.replace(" ", "-"): status for status in Status}
-_KINDS = {kind.name.lower(): kind for kind in (Kind.CITATION, Kind.TEST, Kind.EXCEPTION, Kind.IMPLICATION, Kind.TODO)}
-_STATUS_TYPE = _Words(_STATUSES, {status.words: name for name, status in _STATUSES.items()})
-KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})
-"""A type of annotations that cite."""
-
-add_spec_option = click.option(
-    "--spec",
-    "specs",
-    metavar="NAME",
-    shell_complete=complete_specification_ids,
-    multiple=True,
-    help="Only of this specification: an id, a name, a URL or a path.",
-)
-add_section_option = click.option(
-    "--section",
-    "sections",
-    metavar="ID",
-    shell_complete=complete_section_ids,
-    multiple=True,
-    help="Only of this section: an id, or SPEC#ID; a numbered one with those below it.",
-)
-add_level_option = click.option(
-    "--level",
-    "levels",
-    type=click.Choice(list(LEVELS_BY_WORD), case_sensitive=False),
-    multiple=True,
-    help="Only of this level.",
-)
-add_status_option = click.option(
-    "--status", "statuses", type=_STATUS_TYPE, multiple=True, help="Only with this status."
-)
-add_kind_option = click.option(
-    "--type", "kinds", type=KIND_TYPE, multiple=True, help="Only with an annotation of this type."
-)
-
-
-def add_filters(function: Function) -> Function:
-    """Add the filters by status, level, specification and section."""
-    return add_status_option(add_level_option(add_spec_option(add_section_option(function))))
-
-
-def split_filter(options: dict[str, Any]) -> tuple[RequirementFilter, dict[str, Any]]:
-    """Split the options of a command into the filter of requirements and the other options."""
-    rest = dict(options)
-    specs, sections, levels, statuses, kinds = (
-        rest.pop(name, ()) for name in ("specs", "sections", "levels", "statuses", "kinds")
-    )
-    filters = RequirementFilter(
-        specs,
-        sections,
-        tuple(LEVELS_BY_WORD[name] for name in levels),
-        tuple(_STATUSES[name] for name in statuses),
-        tuple(_KINDS[name] for name in kinds),
-    )
-    return filters, rest
 
 
 SERVICE_KEY, PACKS_KEY = "service_path", "packs"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings
-from duvet.console.completion import file_option
+from duvet.console.completion_values import file_option
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Place, Problem, Severity

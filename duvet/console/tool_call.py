@@ -1,4 +1,4 @@
-"""Calls of tools and workflows from the shell: their arguments, help, results and errors."""
+"""Calls of tools from the shell: their arguments, their help and their errors."""
 
 from __future__ import annotations
 
@@ -11,23 +11,17 @@ from typing import Any
 
 import click
 import msgspec
-from msgspec import json
 
 from duvet.console.command import current_settings
-from duvet.console.output import print_detail
-from duvet.console.streams import FAILED, OK, print_notice, write_stdout
+from duvet.console.streams import print_notice, write_stdout
 from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
-from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
-from duvet.reports.tables import Column, Listing
 from duvet.server.application import Application
-from duvet.text import quote_text
+from duvet.text import quote_text, suggest_nearest
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
 from duvet.tools.schemas import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import SHELL_SOURCE, ArgumentShortcut, ErrorCode, Tool, ToolAnswer, ToolError
-from duvet.trace.locations import suggest_nearest
-from duvet.workflows.workflow import FailureCode, WorkflowRun
 
 _WIDTH = 100
 _SWITCHES = {"true": True, "false": False}
@@ -226,49 +220,3 @@ def _make_example(tool: Tool) -> str:
         sample = argument["enum"][0] if "enum" in argument else samples.get(str(argument.get("type")), "...")
         words.append(f"--{name.replace('_', '-')} {sample}")
     return " ".join(words)
-
-
-_STEPS = (
-    Column("step", lambda step: step.id),
-    Column("status", lambda step: step.status),
-    Column("time", lambda step: "" if step.status == "skipped" else f"{step.duration_seconds:.1f} s"),
-    Column("message", lambda step: step.message, wraps=True),
-)
-
-
-def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
-    """Print a run as text, or the record, by default the run itself, as JSON; return the exit code.
-
-    Raises KeyboardInterrupt if the run was cancelled.
-    """
-    print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
-    if run.error is not None and run.error.code is FailureCode.CANCELLED:
-        raise KeyboardInterrupt
-    return OK if run.status == "success" else FAILED
-
-
-def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
-    """Show the steps with their results, the reason of a failure, the warnings and the outputs."""
-    ##= man/spec/workflows.md#output
-    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
-    ##% interrupted, and give programs the whole record as JSON.
-    yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
-    yield ListBlock(Listing(_STEPS, run.steps))
-    if failure := run.error:
-        yield TitleBlock("Why it has failed", rank=2)
-        yield FactsBlock([(name, getattr(failure, name)) for name in ("step", "code", "cause", "message", "hint")])
-    if run.warnings:
-        yield TitleBlock("Warnings", rank=2)
-        yield from (PassageBlock(warning) for warning in run.warnings)
-    if run.outputs:
-        yield TitleBlock("Outputs", rank=2)
-        # Short values are listed side by side, texts of several lines below their names.
-        texts = {name: value for name, value in run.outputs.items() if isinstance(value, str) and "\n" in value}
-        yield FactsBlock([(name, _format_output(value)) for name, value in run.outputs.items() if name not in texts])
-        for name, value in texts.items():
-            yield TitleBlock(name, rank=3)
-            yield PassageBlock(value)
-
-
-def _format_output(value: object) -> str:
-    return value if isinstance(value, str) and value else json.encode(value).decode()

@@ -14,8 +14,7 @@ from msgspec import Struct, field, structs
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.store.records import GraphEdge, GraphHop, GraphNode, NodeLabel, Relation, Store
-from duvet.text import escape_line_ends, quote_text, shorten_text
-from duvet.trace.locations import suggest_nearest
+from duvet.text import escape_line_ends, quote_text, shorten_text, suggest_nearest
 
 _LABELS_BY_NAME = {
     **{label.value: label for label in NodeLabel},

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from duvet.config.settings import UploadRule
 from duvet.knowledge.feedback import VoteMeans
 from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
-from duvet.progress import Progress
-from duvet.project.project import Project
 from duvet.store.database import StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun, Store
-from duvet.trace.catalogue import Catalogue
 
 if TYPE_CHECKING:
+    from duvet.config.settings import UploadRule
     from duvet.knowledge.ingest.run import IngestOutcome
     from duvet.knowledge.search import SearchEngine
     from duvet.knowledge.settings import IngestOptions
     from duvet.knowledge.uploads import ContentFolder
+    from duvet.progress import Progress
+    from duvet.project.project import Project
+    from duvet.trace.catalogue import Catalogue
 
 
 Answer = TypeVar("Answer")

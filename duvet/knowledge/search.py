@@ -14,9 +14,9 @@ from duvet.config.settings import EDITOR_FIELDS
 from duvet.errors import DuvetError
 from duvet.knowledge import relevance, search_query
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
-from duvet.queries.search import compute_shares, fuse_rankings
+from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
-from duvet.trace.locations import suggest_nearest
+from duvet.text import suggest_nearest
 
 _DEPTH = 100  # Chunks of each ranking.
 _SPARE = 5  # Chunks beyond the limit that the signals may move up.

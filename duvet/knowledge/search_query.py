@@ -11,8 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, convert, structs
 from duvet.errors import QueryError
 from duvet.knowledge.graph import NodeView, Relationship
 from duvet.store.records import ChunkFilters, Relation, SymbolKind, SymbolLanguage
-from duvet.text import shorten_text
-from duvet.trace.locations import suggest_nearest
+from duvet.text import shorten_text, suggest_nearest
 
 DAY_SECONDS = 86_400
 MIN_RESULTS, DEFAULT_RESULTS, MAX_RESULTS = 1, 10, 25

@@ -15,11 +15,11 @@ from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_pro
 from duvet.queries import details, records, references
 from duvet.queries.gaps import LEVELS_BY_WORD, Gap, RequirementFilter, find_gaps
 from duvet.sources import comments, editor
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.trace.invalid_citations import find_malformed_annotations
-from duvet.trace.locations import list_possible_paths, match_specifications, require_specification, suggest_nearest
+from duvet.trace.locations import list_possible_paths, match_specifications, require_specification
 
 _INDENT = " " * 7  # As deep as an item of a numbered list and a block of code in it.
 _Item = TypeVar("_Item")

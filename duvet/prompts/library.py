@@ -13,11 +13,10 @@ from duvet.errors import NotFoundError, QueryError
 from duvet.queries.gaps import LEVELS_BY_WORD
 from duvet.reports.cells import escape_cell
 from duvet.templates import environment, prompt_names, prompt_template, prompt_text
-from duvet.text import quote_text
+from duvet.text import quote_text, suggest_nearest
 from duvet.tools.arguments import list_arguments
 from duvet.tools.tool import Tool
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
-from duvet.trace.locations import suggest_nearest
 
 if TYPE_CHECKING:
     from duvet.tools.packs import Registry

@@ -1,11 +1,11 @@
-"""The full-text index of requirements, in sqlite FTS5."""
+"""The full-text index of requirements, in sqlite FTS5, and the fusion of rankings (RRF)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
 from msgspec import msgpack
@@ -139,3 +139,35 @@ def _make_sqlite_error(reason: str) -> DuvetError:
     return DuvetError(
         f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
     )
+
+
+_Item = TypeVar("_Item", bound=Hashable)
+_RANK_CONSTANT = 60
+"""`k` of reciprocal rank fusion: the larger, the less the first ranks stand out."""
+
+
+def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:
+    """Return the reciprocal rank of each item, scaled so that the first of all rankings gets 1.
+
+    Items come with what they are ranked by; equal ones share a rank.
+    """
+    shares: dict[_Item, float] = {}
+    shared_rank, before = 0, None
+    for rank, (item, by) in enumerate(ranking):
+        if by != before:
+            shared_rank, before = rank, by
+        shares[item] = (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + 1 + shared_rank) / rankings
+    return shares
+
+
+def fuse_rankings(rankings: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
+    """Add up the shares of each item, and sort by the sum, best first."""
+    ##= man/spec/knowledge.md#search
+    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
+    ##% `sort_by_vector` by vectors alone.
+    scores: dict[_Item, float] = {}
+    for shares in rankings:
+        for item, share in shares.items():
+            scores[item] = scores.get(item, 0.0) + share
+    # The sort is stable: equal items stay in the order of the first ranking.
+    return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}

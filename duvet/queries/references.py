@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from duvet.errors import NotFoundError
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue
 from duvet.trace.locations import (
     FileLine,
@@ -27,7 +27,6 @@ from duvet.trace.locations import (
     parse_file_line,
     parse_resource,
     require_specification,
-    suggest_nearest,
 )
 
 _LIKE_ID = re.compile(r"(?=.*\d)[0-9a-zA-Z]{4,64}\Z")

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
-from duvet.text import quote_text
-from duvet.trace.locations import suggest_nearest
+from duvet.text import quote_text, suggest_nearest
 from duvet.tree.git import GitRevisions
 
 _DEFAULTS = ("origin/HEAD", "origin/main", "origin/master")

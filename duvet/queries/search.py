@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, msgpack
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.queries.full_text import MatchSpans, RequirementIndex
+from duvet.queries.full_text import MatchSpans, RequirementIndex, compute_shares, fuse_rankings
 from duvet.queries.gaps import RequirementFilter, select_requirements
 from duvet.queries.records import RequirementRow, make_row_fields
 from duvet.queries.references import (
@@ -34,14 +34,11 @@ if TYPE_CHECKING:
     from duvet.queries.embeddings import Embedder, VectorSpace
     from duvet.queries.vectors import Matrix
 
-_Item = TypeVar("_Item", bound=Hashable)
 
 _ID = re.compile(r"[0-9a-fA-F]{4,64}\Z")
 _REFERENCE = re.compile(r"\S+(?:#\S+|:\d+)\Z|[0-9a-fA-F]{12,64}\Z")
 _DEPTH = 100
 """The least number of hits of each ranking that are fused."""
-_RANK_CONSTANT = 60
-"""`k` of reciprocal rank fusion: the larger, the less the first ranks stand out."""
 
 
 class SearchQuery(Struct, frozen=True):
@@ -284,30 +281,3 @@ class RequirementVectors:
 
         segment = VectorSegment(tuple(range(len(self._texts))), self._cached.rows)
         return Matrix(self._space.width, [segment])
-
-
-def compute_shares(ranking: Sequence[tuple[_Item, object]], rankings: int = 1) -> dict[_Item, float]:
-    """Return the reciprocal rank of each item, scaled so that the first of all rankings gets 1.
-
-    Items come with what they are ranked by; equal ones share a rank.
-    """
-    shares: dict[_Item, float] = {}
-    shared_rank, before = 0, None
-    for rank, (item, by) in enumerate(ranking):
-        if by != before:
-            shared_rank, before = rank, by
-        shares[item] = (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + 1 + shared_rank) / rankings
-    return shares
-
-
-def fuse_rankings(rankings: Sequence[Mapping[_Item, float]]) -> dict[_Item, float]:
-    """Add up the shares of each item, and sort by the sum, best first."""
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
-    ##% `sort_by_vector` by vectors alone.
-    scores: dict[_Item, float] = {}
-    for shares in rankings:
-        for item, share in shares.items():
-            scores[item] = scores.get(item, 0.0) + share
-    # The sort is stable: equal items stay in the order of the first ranking.
-    return {item: scores[item] for item in sorted(scores, key=scores.__getitem__, reverse=True)}

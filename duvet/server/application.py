@@ -7,42 +7,44 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
-from duvet.http_client import SystemClock
 from duvet.knowledge.index import Knowledge
 from duvet.knowledge.settings import KnowledgeSettings
-from duvet.llm.endpoint import ProviderClient
-from duvet.llm.router import StaticRouter
-from duvet.progress import Progress
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
 from duvet.tools.plugins import find_entry_point_stamps
 from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
-from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
 from duvet.tree.cache import DiskCache, make_cache_key
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.knowledge.feedback import AuditEntry
     from duvet.knowledge.index import Maintenance, OpenedProject
+    from duvet.llm.endpoint import ProviderClient
+    from duvet.llm.router import StaticRouter
+    from duvet.progress import Progress
     from duvet.project.project import Project
     from duvet.server.live_project import LiveProject
     from duvet.server.messages import ServerIdentity
     from duvet.server.reload import ConfigReloader
     from duvet.server.tool_selection import ToolSelection
     from duvet.tools.audit import CallObserver, CallRecord
+    from duvet.tools.context import ProjectSnapshot
     from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
+    from duvet.trace.catalogue import Catalogue
     from duvet.tree.cache import BlobStore
     from duvet.tree.files import Tree
     from duvet.workflows.recipes import RecipeRunner
+
+Answer = TypeVar("Answer")
 
 HTTP_MODE = "http"
 """The mode of a server that others reach."""
@@ -101,6 +103,8 @@ class Application:
         self.mode = settings.mode or service.config.server.mode.value
         self.line = self._connect_gateway()
         """Where calls of the tools of the index are forwarded to, if they are."""
+        self.dispatcher: ToolDispatcher | None = None
+        """The dispatcher whose tools an edit of the configuration replaces."""
 
     def _connect_gateway(self) -> GatewayConnection | None:
         ##= man/spec/gateway.md#forwarding
@@ -167,6 +171,8 @@ class Application:
         return settings.open_project(cache, progress, root=root, notes=notes)
 
     def _read_catalogue(self, project: Project) -> Catalogue:
+        from duvet.trace.catalogue import CATALOGUE_KEY, Catalogue
+
         def compute() -> Catalogue:
             self.settings.require_contents(project)
             return project.catalogue
@@ -186,7 +192,7 @@ class Application:
         """Return an application with another configuration that shares log, connections and index."""
         other = Application(self.settings, service)
         other.set_log(self.log)
-        other.log, other.http = self.log, self.http
+        other.log, other.http, other.dispatcher = self.log, self.http, self.dispatcher
         if other.line is not None and self.line is not None:
             self.line.seconds, other.line = other.line.seconds, self.line
         other.knowledge = self.knowledge
@@ -196,6 +202,8 @@ class Application:
     @cached_property
     def router(self) -> StaticRouter:
         """Chooses among the models of the configuration."""
+        from duvet.llm.router import StaticRouter
+
         config = self.service.config
         return StaticRouter(
             config.providers,
@@ -208,6 +216,9 @@ class Application:
 
     @cached_property
     def http(self) -> ProviderClient:
+        from duvet.http_client import SystemClock
+        from duvet.llm.endpoint import ProviderClient
+
         return ProviderClient(SystemClock())
 
     @cached_property
@@ -276,9 +287,10 @@ class Application:
         """Make the dispatcher of tools, with observers of every call and services in place of the usual ones."""
         from duvet.tools.dispatcher import ToolDispatcher
 
-        dispatcher = ToolDispatcher(self.tools.registry, self.live, self.make_environment(observers, **services))
-        self.reloader.dispatcher = dispatcher
-        return dispatcher
+        # A command asks few questions, most often none about the trace.
+        readings = _LaterReadings(self) if self.mode == SHELL_SOURCE else self.live
+        self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
+        return self.dispatcher
 
     def make_environment(self, observers: Sequence[CallObserver], **services: object) -> ToolEnvironment:
         """Make the environment of calls, and log which packs and workflows can't be used."""
@@ -286,32 +298,32 @@ class Application:
 
         for pack in self.tools.choice.unloaded:
             self.log.tell(EventLevel.WARN, "a pack is left out", pack=pack.name, reason=pack.reason)
-        for name, faults in self.tools.offered.faults.items():
+        for name, faults in self.tools.faults.items():
             for fault in faults:
                 self.log.tell(
                     EventLevel.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message
                 )
         return ToolEnvironment(
-            services={**self._make_services(), **services},
+            services=_Services(self._make_services(), services),
             observers=observers,
             keepers=[self._write_audit],
             measures=lambda: self.log.wants(EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
             is_worthwhile=self.tools.is_worthwhile,
-            closers=[self.http.aclose, *self._closers()],
+            closers=[self._close_http, *self._closers()],
         )
 
-    def _make_services(self) -> Mapping[str, Any]:
-        services = {
-            FACTS_SERVICE: self._make_facts(),
-            MODELS_SERVICE: self.router,
-            RUNS_SERVICE: self.log.ran,
+    def _make_services(self) -> Mapping[str, Callable[[], Any]]:
+        services: dict[str, Callable[[], Any]] = {
+            FACTS_SERVICE: self._make_facts,
+            MODELS_SERVICE: lambda: self.router,
+            RUNS_SERVICE: lambda: self.log.ran,
         }
         if self._has_index:
             services |= {
-                KNOWLEDGE_NAME: self.knowledge,
-                RECIPES_SERVICE: self.recipes,
-                UPKEEP_SERVICE: self.maintenance,
+                KNOWLEDGE_NAME: lambda: self.knowledge,
+                RECIPES_SERVICE: lambda: self.recipes,
+                UPKEEP_SERVICE: lambda: self.maintenance,
             }
         return services
 
@@ -326,10 +338,12 @@ class Application:
             unloaded=tools.choice.unloaded,
             providers=[name for name, provider in config.providers.items() if provider.enabled],
             workflows=list(config.workflows),
-            faulty=[
-                name for name, faults in tools.offered.faults.items() if any(not fault.is_warning for fault in faults)
-            ],
+            faulty=[name for name, faults in tools.faults.items() if any(not fault.is_warning for fault in faults)],
         )
+
+    async def _close_http(self) -> None:
+        if "http" in vars(self):
+            await self.http.aclose()
 
     def _closers(self) -> Iterator[CloseCallback]:
         if self.line is not None:
@@ -368,6 +382,39 @@ class Application:
             self.log.tell(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
 
         await AuditLog(lambda: find_store_paths(self.knowledge.rules()), get_utc_now, log_entry, log_failure).saw(call)
+
+
+class _Services(Mapping[str, Any]):
+    """Services by name: given ones, and others that are made when a handler asks for them."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Any]], given: Mapping[str, Any]) -> None:
+        self._makers, self._given = makers, given
+
+    def __getitem__(self, name: str) -> Any:
+        return self._given[name] if name in self._given else self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._makers, **self._given})
+
+    def __len__(self) -> int:
+        return len({**self._makers, **self._given})
+
+
+class _LaterReadings:
+    """The live project of a command, which is made with the first question about it."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+
+    async def context(self) -> ProjectSnapshot:
+        return await self._application.live.context()
+
+    async def ask(self, question: Callable[[ProjectSnapshot], Answer]) -> Answer:
+        return await self._application.live.ask(question)
+
+    async def caught_up(self) -> None:
+        if "live" in vars(self._application):
+            await self._application.live.caught_up()
 
 
 async def close_knowledge(knowledge: Knowledge) -> None:

@@ -9,11 +9,13 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from enum import IntEnum
+from typing import TYPE_CHECKING
 
 from msgspec import json
 
-from duvet.tools.audit import CallRecord
-from duvet.workflows.workflow import FailureCode, WorkflowRun
+if TYPE_CHECKING:
+    from duvet.tools.audit import CallRecord
+    from duvet.workflows.workflow import WorkflowRun
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _SESSION = re.compile("[0-9a-f]{32}")  # Ids of sessions, which are as good as passwords.
@@ -113,14 +115,14 @@ class ServerLog:
         """Write the steps of a cancelled workflow, which nobody gets an answer to."""
         ##= man/spec/workflows.md#steps
         ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-        if run.error is not None and run.error.code is FailureCode.CANCELLED:
+        if failure := run.cancellation:
             self.tell(
                 EventLevel.WARN,
                 "run",
                 workflow=run.workflow,
                 status=run.status,
-                code=run.error.code.value,
-                step=run.error.step,
+                code=failure.code.value,
+                step=failure.step,
                 duration_ms=round(run.duration_seconds * 1000, 1),
                 steps=" ".join(f"{step.id}={step.status}" for step in run.steps),
             )

@@ -42,7 +42,6 @@ class ConfigReloader:
         self._instructions: str | None = None
         self._fault = ""
         self._written = application.service
-        self.dispatcher: ToolDispatcher | None = None  # The dispatcher whose tools are replaced.
 
     def instructions(self) -> str:
         return self._application.instructions if self._instructions is None else self._instructions
@@ -51,8 +50,9 @@ class ConfigReloader:
         """Apply edits of the configuration, and return how many entries of a list an answer holds."""
         try:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
-            if self.dispatcher is not None and not service.says_the_same_as(self._application.service):
-                self._apply(self._application.with_service(service), self.dispatcher)
+            dispatcher = self._application.dispatcher
+            if dispatcher is not None and not service.says_the_same_as(self._application.service):
+                self._apply(self._application.with_service(service), dispatcher)
             fault = ""
         except DuvetError as error:
             fault = str(make_tool_error(error))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from duvet.config.service import Service
 from duvet.config.service_tables import Access
 from duvet.errors import DuvetError, ProblemsError
-from duvet.knowledge.pages.files import load_page_patterns
 from duvet.server.application import ApplicationSettings
-from duvet.tools import gateway, packs, plugins
+from duvet.tools import packs, plugins
 from duvet.tools.tool import EnabledPack, Pack, Tool
-from duvet.workflows.pack import WORKFLOWS_PACK, WorkflowTools, make_workflow_tools
-from duvet.workflows.workflow import Workflow, make_configured_workflow
+
+if TYPE_CHECKING:
+    from duvet.tools.gateway import GatewayConnection
+    from duvet.workflows.check import WorkflowFault
+    from duvet.workflows.pack import WorkflowTools
+    from duvet.workflows.workflow import Workflow
 
 PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 
@@ -22,7 +26,7 @@ PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 class ToolSelection:
     """The tools that a configuration and further packs switch on."""
 
-    def __init__(self, settings: ApplicationSettings, service: Service, line: gateway.GatewayConnection | None) -> None:
+    def __init__(self, settings: ApplicationSettings, service: Service, line: GatewayConnection | None) -> None:
         self._settings = settings
         self._service = service
         self._packs = (*service.packs, *settings.packs)
@@ -31,7 +35,7 @@ class ToolSelection:
     @cached_property
     def choice(self) -> packs.ToolChoice:
         """The tools that are switched on; ProblemsError for unknown names in the configuration."""
-        return self._require_known(self._choose([self.offered.pack] if self.workflows else []))
+        return self._require_known(self._choose([self.offered.pack] if self._service.config.workflows else []))
 
     @property
     def registry(self) -> packs.Registry:
@@ -47,18 +51,27 @@ class ToolSelection:
     @cached_property
     def offered(self) -> WorkflowTools:
         """The workflows as tools, and their faults."""
+        from duvet.workflows.pack import make_workflow_tools
+
         config = self._service.config
         others = list(self._choose([]).registry.every()) if self.workflows else []
         return make_workflow_tools(self.workflows, others, {*config.providers, *config.routing})
 
+    @property
+    def faults(self) -> Mapping[str, list[WorkflowFault]]:
+        """The faults of workflows by name."""
+        return self.offered.faults if self._service.config.workflows else {}
+
     @cached_property
     def workflows(self) -> Mapping[str, Workflow]:
+        from duvet.workflows.workflow import make_configured_workflow
+
         sections = self._service.config.workflows
         return {name: make_configured_workflow(name, section) for name, section in sections.items()}
 
     def _choose(self, own: Sequence[Pack]) -> packs.ToolChoice:
         # Workflows call other tools, so those are chosen first, without the pack that doesn't exist yet.
-        later = () if own else (WORKFLOWS_PACK,)
+        later = () if own else (packs.WORKFLOWS_PACK,)
         names = [name for name in self._packs if name not in later]
         settings = {name: one for name, one in self._pack_settings.items() if name not in later}
         return packs.choose_packs(names, settings, self._plugins, [*self._forwarded, *own])
@@ -74,12 +87,16 @@ class ToolSelection:
 
     @property
     def _forwarded(self) -> Sequence[Pack]:
-        return () if self._line is None else (gateway.make_forwarding_pack(self._line),)
+        if self._line is None:
+            return ()
+        from duvet.tools.gateway import make_forwarding_pack
+
+        return (make_forwarding_pack(self._line),)
 
     @cached_property
     def _plugins(self) -> plugins.PluginPacks:
         settings = {name: pack.settings for name, pack in self._service.config.tool_packs.items()}
-        return plugins.load_plugins(plugins.find_plugins(), [*packs.BUILT_IN_PACKS, WORKFLOWS_PACK], settings)
+        return plugins.load_plugins(plugins.find_plugins(), [*packs.BUILT_IN_PACKS, packs.WORKFLOWS_PACK], settings)
 
     def _require_known(self, choice: packs.ToolChoice) -> packs.ToolChoice:
         if choice.misnamed:
@@ -100,6 +117,8 @@ class ToolSelection:
         """Return whether the project has anything for a pack that nobody has requested."""
         if pack != PAGES_PACK:
             return False
+        from duvet.knowledge.pages.files import load_page_patterns
+
         # The trace isn't computed for this.
         with suppress(DuvetError):
             project = self._settings.open_project(None, None, notes=self._service.config.notes())

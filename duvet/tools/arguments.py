@@ -8,10 +8,9 @@ from functools import cache
 
 from msgspec import Struct, ValidationError, convert, structs
 
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.schemas import input_schema
 from duvet.tools.tool import ErrorCode, MissingArgumentError, Scope, Tool, ToolError
-from duvet.trace.locations import suggest_nearest
 
 _MAX_DEPTH = 64
 MAX_ARGUMENT_LENGTH = 20_000  # The most characters of a text, unless the tool has a limit of its own.

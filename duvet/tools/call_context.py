@@ -147,6 +147,14 @@ class CallContext(Struct, frozen=True, kw_only=True):
         )
         return await self.calls.call(name, arguments or {}, caller)
 
+    async def sibling(self, name: str) -> Tool | None:
+        """Return the enabled tool of that name in the tool's own pack."""
+        registry = await self.calls.tools()
+        if name not in registry:
+            return None
+        tool, own = registry.require(name), registry.pack_of(registry.require(self.tool))
+        return tool if tool.withheld is None and registry.pack_of(tool) is own else None
+
     async def pack(self) -> Sequence[Tool]:
         """Return the enabled tools of the tool's own pack."""
         registry = await self.calls.tools()

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache, partial
+from os.path import basename, isabs
 from posixpath import join, normpath
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
+from duvet.errors import NotFoundError
 from duvet.project.findings import Findings
-from duvet.queries import citations, details, references
+from duvet.queries import citations, details, records, references
+from duvet.text import escape_line_ends, shorten_text
+from duvet.tools.tool import ErrorCode, QueryTool, ToolAnswer, ToolError
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.locations import ProjectFiles, SourceText
 from duvet.tree.cache import Cache
@@ -129,3 +135,41 @@ class ProjectSnapshot:
         return details.DetailMaterial(
             self.catalogue, citations.CitationReader(self.catalogue, self.files, around), self.project.specification
         )
+
+    def answer(self, tool: QueryTool, arguments: object) -> ToolAnswer:
+        """Run a tool, and add a warning while the project has errors; ToolError if these leave no requirements."""
+        warning = self.once(_make_warning)
+        if not warning:
+            return tool.handler(arguments, self)
+        try:
+            answer = tool.handler(arguments, self)
+        except (NotFoundError, ToolError) as error:
+            if isinstance(error, NotFoundError) or error.code is ErrorCode.NOT_FOUND:
+                self.check_requirements_known()
+            raise
+        if answer.page is not None and not answer.page.total:
+            self.check_requirements_known()
+        ##= man/spec/mcp.md#tools
+        ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if
+        ##% they leave no requirements.
+        return replace(answer, warning=warning)
+
+    def check_requirements_known(self) -> None:
+        """Raise a ToolError if errors keep all requirements from being known."""
+        if records.list_errors(self.catalogue) and not self.catalogue.requirements:
+            hint = f"{records.describe_error_count(self.catalogue)}; {_describe_first_error(self)}"
+            raise ToolError(ErrorCode.UPSTREAM_ERROR, records.NO_REQUIREMENTS, hint)
+
+
+def _make_warning(context: ProjectSnapshot) -> str:
+    words = records.describe_incompleteness(context.catalogue)
+    return (
+        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists those of citations." if words else ""
+    )
+
+
+def _describe_first_error(context: ProjectSnapshot) -> str:
+    problem = records.list_errors(context.catalogue)[0]
+    path = basename(problem.path) if isabs(problem.path) else problem.path
+    place = f"{path}:{problem.place.line}" if problem.place.line else path
+    return f"the first is at {place}: {shorten_text(escape_line_ends(problem.message))}"

@@ -6,7 +6,6 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,7 +24,6 @@ from duvet.tools.tool import (
     Tool,
     ToolAnswer,
     ToolError,
-    answer_query,
     make_tool_error,
 )
 
@@ -172,7 +170,8 @@ class ToolDispatcher:
         pack = self.registry.pack_of(tool)
         try:
             if isinstance(tool, QueryTool) and not pack.is_guest:
-                return await self._readings.ask(partial(answer_query, tool, check_input(tool, arguments)))
+                checked = check_input(tool, arguments)
+                return await self._readings.ask(lambda project: project.answer(tool, checked))
             ctx = CallContext(
                 tool=tool.name,
                 caller=caller,

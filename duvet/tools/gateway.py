@@ -14,7 +14,8 @@ from duvet import errors, http_client
 from duvet.config.settings import Secret
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
-from duvet.tools.tool import ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
+from duvet.tools.packs import KNOWLEDGE
+from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
 
 GATEWAY_VARIABLE = "KM_GATEWAY_URL"
 READER_TOKEN, ADMIN_TOKEN = "KM_READER_TOKEN", "KM_ADMIN_TOKEN"
@@ -216,23 +217,15 @@ class GatewayConnection:
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
-    from duvet.tools.knowledge.pack import KNOWLEDGE
-
     return structs.replace(KNOWLEDGE, tools=partial(_make_tools, connection))
 
 
 def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
-    from duvet.tools.knowledge.pack import KNOWLEDGE
-
-    tools = KNOWLEDGE.tools
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
     ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
     ##% `duvet recipe run`.
-    return [
-        tool if tool.name in LOCAL_TOOLS else _forward(tool, connection)
-        for tool in (tools(settings) if callable(tools) else tools)
-    ]
+    return [tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in EnabledPack(KNOWLEDGE).tools()]
 
 
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from duvet.errors import DuvetError
 from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts
-from duvet.tools.tool import Pack, declare_tool, make_tool_error
+from duvet.tools.tool import declare_tool, make_tool_error
 
 _declare = partial(declare_tool, labels=("server",))
 
@@ -75,6 +75,3 @@ def describe_server(request: NoArguments, ctx: CallContext) -> DuvetServerInfoOu
         providers=tuple(facts.providers),
         provider_count=len(facts.providers),
     )
-
-
-INTROSPECT = Pack("introspect", (describe_server, check_health), "What the server is, and how well")

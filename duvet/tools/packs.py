@@ -1,9 +1,9 @@
-"""The packs that are enabled, and the registry of their tools."""
+"""The packs of duvet, those that are enabled, and the registry of their tools."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -11,10 +11,9 @@ from msgspec import Struct, field
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
-from duvet.text import join_names, quote_text
+from duvet.text import join_names, quote_text, suggest_nearest
 from duvet.tools.plugins import PluginPacks, UnloadedPack
-from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError
-from duvet.trace.locations import suggest_nearest
+from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Tool, ToolError, ToolTable
 
 if TYPE_CHECKING:
     from duvet.config.document import DataDocument
@@ -25,25 +24,31 @@ class Registry:
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
         """Register the tools of these packs, by default of `trace`; QueryError if two tools have one name."""
-        if chosen is None:
-            chosen = enable_packs(DEFAULT_PACKS)
-        self.every_pack = chosen
+        self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
         """Also those that are not shown to everybody."""
-        self.packs = [pack for pack in chosen if pack.shown]
-        self._tools: dict[str, Tool] = {}
-        self._packs: dict[str, EnabledPack] = {}
-        self._names: dict[str, str] = {}
-        for pack in chosen:
-            for tool in pack.tools():
-                self._add(tool, pack)
+        self.packs = [pack for pack in self.every_pack if pack.shown]
+        self._is_lazy = all(pack.is_table for pack in self.every_pack)
+        """Built-in tools have different names, so none is loaded before it is used."""
+        if not self._is_lazy:
+            self._entries  # noqa: B018 finds clashes now
 
-    def _add(self, tool: Tool, pack: EnabledPack) -> None:
-        for name in (tool.name, *tool.aliases):
-            if name in self._names:
-                taken = self._packs[self._names[name]].name
-                raise QueryError(f"two tools are called {name}, in the packs {taken} and {pack.name}")
-            self._names[name] = tool.name
-            self._tools[tool.name], self._packs[tool.name] = tool, pack
+    @cached_property
+    def _entries(self) -> Mapping[str, tuple[Tool, EnabledPack]]:
+        """All tools by name and alias."""
+        found: dict[str, tuple[Tool, EnabledPack]] = {}
+        for pack in self.every_pack:
+            for tool in pack.tools():
+                for name in (tool.name, *tool.aliases):
+                    if name in found:
+                        packs = f"the packs {found[name][1].name} and {pack.name}"
+                        raise QueryError(f"two tools are called {name}, in {packs}")
+                    found[name] = tool, pack
+        return found
+
+    def _find(self, name: str) -> tuple[Tool, EnabledPack] | None:
+        if not self._is_lazy:
+            return self._entries.get(name)
+        return next(((tool, pack) for pack in self.every_pack if (tool := pack.find(name))), None)
 
     def __iter__(self) -> Iterator[Tool]:
         """Yield the tools that are listed for everybody."""
@@ -51,7 +56,7 @@ class Registry:
 
     def every(self) -> Iterator[Tool]:
         """Yield all tools, also withheld ones."""
-        return iter(self._tools.values())
+        return (tool for name, (tool, _) in self._entries.items() if name == tool.name)
 
     def usable(self) -> Iterator[Tool]:
         """Yield all tools that can be called."""
@@ -66,17 +71,19 @@ class Registry:
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:
-        return name in self._names
+        return self._find(name) is not None
 
     def require(self, name: str) -> Tool:
         """Return the tool of that name or alias; ToolError if there is none."""
-        if name not in self._names:
-            hint = suggest_nearest(name, tuple(self._tools))
+        if not (entry := self._find(name)):
+            hint = suggest_nearest(name, tuple(tool.name for tool in self.every()))
             raise ToolError(ErrorCode.NOT_FOUND, f"Unknown tool: {quote_text(name)}", hint)
-        return self._tools[self._names[name]]
+        return entry[0]
 
     def pack_of(self, tool: Tool) -> EnabledPack:
-        return self._packs[tool.name]
+        entry = self._find(tool.name)
+        assert entry is not None
+        return entry[1]
 
 
 class UnknownName(Struct, frozen=True):
@@ -102,30 +109,75 @@ def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocum
     )
 
 
-class BuiltInPacks(Mapping[str, Pack]):
-    """The packs of duvet by name, each imported when it is first used."""
-
-    _PACKS: Mapping[str, str] = {
-        "trace": "duvet.tools.trace.pack:TRACE",
-        "pages": "duvet.tools.pages:PAGES",
-        "knowledge": "duvet.tools.knowledge.pack:KNOWLEDGE",
-        "introspect": "duvet.tools.introspect:INTROSPECT",
-    }
-
-    def __getitem__(self, name: str) -> Pack:
-        module, _, constant = self._PACKS[name].partition(":")
-        pack: Pack = getattr(import_module(module), constant)
-        return pack
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._PACKS)
-
-    def __len__(self) -> int:
-        return len(self._PACKS)
-
-
-BUILT_IN_PACKS = BuiltInPacks()
+TRACE = Pack(
+    "trace",
+    ToolTable(
+        "duvet.tools.trace",
+        {
+            "validate_citation": "citations:validate_citation",
+            "search_requirements": "requirements:search_requirements",
+            "get_requirement_status": "requirements:get_requirement_status",
+            "list_uncited_requirements": "requirements:list_uncited_requirements",
+            "list_invalid_citations": "invalid_citations:list_invalid_citations",
+            "get_citation_context": "citations:get_citation_context",
+            "resolve_spec_id": "pack:resolve_spec_id",
+            "get_prioritized_requirements": "requirements:get_prioritized_requirements",
+            "validate_citations": "citations:validate_citations",
+            "get_requirement": "requirements:get_requirement",
+            "get_section": "pack:get_section",
+            "suggest_citation": "citations:suggest_citation",
+            "coverage_summary": "pack:summarize_coverage",
+        },
+    ),
+)
+PAGES = Pack(
+    "pages",
+    ToolTable(
+        "duvet.tools",
+        {
+            "list_pages": "pages:list_pages",
+            "get_page": "pages:get_page",
+            "search": "pages:run_page_search",
+            "ask": "pages:ask_pages",
+            "get_connections": "pages:get_connections",
+        },
+    ),
+    "Notes that link to one another and to requirements",
+)
+KNOWLEDGE = Pack(
+    "knowledge",
+    ToolTable(
+        "duvet.tools.knowledge",
+        {
+            "km-help": "pack:show_help",
+            "km-search": "search:search_everything",
+            "km-graph-node": "search:show_graph_node",
+            "km-graph-subsystem": "search:show_subsystem",
+            "km-graph-search": "search:search_graph",
+            "km-coverage-summary": "reports:report_coverage",
+            "km-lifecycle-report": "reports:report_lifecycle",
+            "km-ingest-status": "reports:show_ingest_status",
+            "km-ingest-trigger": "maintenance:trigger_ingest",
+            "km-feedback-submit": "maintenance:submit_feedback",
+            "km-backup-trigger": "maintenance:trigger_backup",
+            "km-recipe-run": "maintenance:run_recipe_tool",
+            "km-upload": "maintenance:upload_file",
+            "km-storetext": "maintenance:store_text",
+        },
+    ),
+    "Code, tests, documents and requirements as a graph, searched and reported on",
+)
+INTROSPECT = Pack(
+    "introspect",
+    ToolTable(
+        "duvet.tools", {"duvet_server_info": "introspect:describe_server", "duvet_health": "introspect:check_health"}
+    ),
+    "What the server is, and how well",
+)
+BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 DEFAULT_PACKS = ("trace",)
+WORKFLOWS_PACK = "workflows"
+"""The pack of the tools that the configured workflows are."""
 _ALWAYS = ("pages",)
 """Packs that can be called even when they are not enabled."""
 _MAX_NAMES = 20

@@ -271,10 +271,3 @@ async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool
         return tool.ToolAnswer(value=hits, page=tool.ResultPage(len(hits)))
 
     return await answer_from_pages(ctx, load_page_index, question)
-
-
-PAGES = tool.Pack(
-    "pages",
-    (list_pages, get_page, run_page_search, ask_pages, get_connections),
-    "Notes that link to one another and to requirements",
-)

@@ -11,15 +11,17 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from duvet.errors import DuvetError
 from duvet.tools.arguments import check_input
 from duvet.tools.call_context import CallContext
-from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import ErrorCode, QueryTool, ResultPage, Tool, ToolAnswer, ToolError, make_tool_error
+
+if TYPE_CHECKING:
+    from duvet.tools.context import ProjectSnapshot
 
 MAX_PLUGIN_RESULT_BYTES = 4 << 20  # The most JSON in an answer of an installed pack.
 MAX_OWN_RESULT_BYTES = 32 << 20

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field, structs, to_builtins
+from msgspec import Struct, field, to_builtins
 
 from duvet.errors import DuvetError, FetchError, NotFoundError, QueryError
-from duvet.queries.records import NO_REQUIREMENTS, describe_error_count, describe_incompleteness, list_errors
-from duvet.text import escape_line_ends, shorten_text
 from duvet.trace.locations import NoSectionError
 
 if TYPE_CHECKING:
@@ -192,9 +191,28 @@ def declare_tool(
 declare_query = partial(declare_tool, kind=QueryTool)
 
 
+class ToolTable(Mapping[str, Tool]):
+    """Tools by name, each imported when it is first used."""
+
+    def __init__(self, package: str, constants: Mapping[str, str]) -> None:
+        """Each constant is written as `module:NAME`, below the package."""
+        self._package, self._constants = package, constants
+
+    def __getitem__(self, name: str) -> Tool:
+        module, _, constant = self._constants[name].partition(":")
+        tool: Tool = getattr(import_module(f"{self._package}.{module}"), constant)
+        return tool
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._constants)
+
+    def __len__(self) -> int:
+        return len(self._constants)
+
+
 class Pack(Struct, frozen=True):
     name: str
-    tools: Sequence[Tool] | Callable[[Mapping[str, Any]], Sequence[Tool]]
+    tools: Sequence[Tool] | ToolTable | Callable[[Mapping[str, Any]], Sequence[Tool]]
     """The tools, or a function that makes them from the settings of the pack."""
     description: str = ""
     version: str = ""
@@ -214,23 +232,34 @@ class EnabledPack(Struct, frozen=True):
     def name(self) -> str:
         return self.pack.name
 
+    @property
+    def is_table(self) -> bool:
+        """True if a tool can be found without loading the others."""
+        return isinstance(self.pack.tools, ToolTable)
+
     def tools(self) -> Sequence[Tool]:
-        ##= man/spec/service.md#packs
-        ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every
-        ##% interface.
-        return [
-            tool
-            for tool in self._make_tools()
-            if self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
-        ]
+        return [tool for tool in self._make_tools() if self._has(tool)]
+
+    def find(self, name: str) -> Tool | None:
+        """Return the tool of that name of a table, without loading the others."""
+        tools = self.pack.tools
+        return tool if isinstance(tools, ToolTable) and (tool := tools.get(name)) and self._has(tool) else None
 
     def every_name(self) -> Sequence[str]:
         """Return the names of all tools, also disabled ones."""
-        return [tool.name for tool in self._make_tools()]
+        return (
+            [*self.pack.tools] if isinstance(self.pack.tools, ToolTable) else [one.name for one in self._make_tools()]
+        )
 
-    def _make_tools(self) -> Sequence[Tool]:
+    def _has(self, tool: Tool) -> bool:
+        ##= man/spec/service.md#packs
+        ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every
+        ##% interface.
+        return self.switches.get(tool.name, True) and (self.writes or tool.only_reads)
+
+    def _make_tools(self) -> Iterable[Tool]:
         tools = self.pack.tools
-        return tools(self.settings) if callable(tools) else tools
+        return tools.values() if isinstance(tools, ToolTable) else tools(self.settings) if callable(tools) else tools
 
 
 def make_structured_content(answer: ToolAnswer) -> dict[str, Any]:
@@ -254,44 +283,3 @@ def split_answer(answer: ToolAnswer) -> dict[str, Any]:
 
 def _format_page(page: ResultPage) -> dict[str, Any]:
     return {"total": page.total, **({"next_cursor": page.next_cursor} if page.next_cursor else {})}
-
-
-def answer_query(tool: QueryTool, arguments: object, context: ProjectSnapshot) -> ToolAnswer:
-    """Run the handler, and add a warning while the project has errors; ToolError if these leave no requirements."""
-    warning = context.once(_make_warning)
-    if not warning:
-        return tool.handler(arguments, context)
-    try:
-        answer = tool.handler(arguments, context)
-    except (NotFoundError, ToolError) as error:
-        if isinstance(error, NotFoundError) or error.code is ErrorCode.NOT_FOUND:
-            check_requirements_known(context)
-        raise
-    if answer.page is not None and not answer.page.total:
-        check_requirements_known(context)
-    ##= man/spec/mcp.md#tools
-    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
-    ##% leave no requirements.
-    return structs.replace(answer, warning=warning)
-
-
-def check_requirements_known(context: ProjectSnapshot) -> None:
-    """Raise a ToolError if errors keep all requirements from being known."""
-    catalogue = context.catalogue
-    if list_errors(catalogue) and not catalogue.requirements:
-        hint = f"{describe_error_count(catalogue)}; {_describe_first_error(context)}"
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, NO_REQUIREMENTS, hint)
-
-
-def _make_warning(context: ProjectSnapshot) -> str:
-    words = describe_incompleteness(context.catalogue)
-    return (
-        f"{words}; {_describe_first_error(context)}; list_invalid_citations lists those of citations." if words else ""
-    )
-
-
-def _describe_first_error(context: ProjectSnapshot) -> str:
-    problem = list_errors(context.catalogue)[0]
-    path = os.path.basename(problem.path) if os.path.isabs(problem.path) else problem.path
-    place = f"{path}:{problem.place.line}" if problem.place.line else path
-    return f"the first is at {place}: {shorten_text(escape_line_ends(problem.message))}"

@@ -15,15 +15,9 @@ from duvet.errors import DuvetError, NotFoundError
 from duvet.model import Format, Place, Problem, Specification
 from duvet.specs.library import Library
 from duvet.specs.locator import canonical_url, resolve_specification
-from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text
+from duvet.text import LineNumbers, format_count, normalise, quote_text, shorten_text, suggest_nearest
 from duvet.trace.catalogue import Catalogue, list_unreferenced_specifications, make_specification_card
-from duvet.trace.locations import (
-    find_sections,
-    find_specifications,
-    make_section_error,
-    require_specification,
-    suggest_nearest,
-)
+from duvet.trace.locations import find_sections, find_specifications, make_section_error, require_specification
 from duvet.trace.records import (
     CITATION,
     EXCEPTION,

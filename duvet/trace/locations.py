@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.specs.locator import SectionNames
-from duvet.text import find_line_index, line_starts, quote_text, trim
+from duvet.text import find_line_index, line_starts, quote_text, suggest_nearest, trim
 from duvet.tree.files import Tree
 
 if TYPE_CHECKING:
@@ -181,8 +181,6 @@ def find_nearest_lines(lines: Iterable[int], line: int) -> list[int]:
     return sorted(sorted(set(lines), key=lambda one: abs(one - line))[:_NEAR])
 
 
-_MOST = 3
-_LIKENESS = 60
 _SOME = 20
 _WEB = re.compile(r"https?://(?:www\.)?")
 _EXTENSION = re.compile(r"(?:\.(?:txt|html?))?/?\Z")
@@ -258,21 +256,6 @@ def make_section_error(cards: Iterable[SpecificationCard], name: str) -> NotFoun
     if near:
         return NotFoundError(message, hint=f"did you mean {' or '.join(near)}?")
     return NoSectionError(message, alone.id if alone else "")
-
-
-def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
-    """A question with the most similar names, or an empty text.
-
-    The values of a mapping are the names to show.
-    """
-    from rapidfuzz import fuzz, process
-
-    names = known if isinstance(known, Mapping) else {one: one for one in known}
-    hits = process.extract(
-        name.lower(), list(names), scorer=fuzz.ratio, processor=str.lower, limit=_MOST, score_cutoff=_LIKENESS
-    )
-    near = dict.fromkeys(names[hit] for hit, _, _ in hits)
-    return f"did you mean {' or '.join(near)}?" if hits else ""
 
 
 def list_known_ids(catalogue: Catalogue) -> str:

@@ -11,10 +11,9 @@ from duvet.config.check import DocumentLocation
 from duvet.config.document import DataDocument
 from duvet.model import Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.trace.locations import suggest_nearest
 from duvet.workflows import references, steps
 from duvet.workflows import workflow as model
 

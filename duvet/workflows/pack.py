@@ -9,6 +9,7 @@ from msgspec import Struct, to_builtins
 from duvet.llm.records import MAX_ANSWER_TOKENS, ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
 from duvet.tools.call_context import CallContext
+from duvet.tools.packs import WORKFLOWS_PACK
 from duvet.tools.tool import (
     MODELS_SERVICE,
     RUNS_SERVICE,
@@ -32,8 +33,6 @@ from duvet.workflows.workflow import (
     tool_alias,
     tool_name,
 )
-
-WORKFLOWS_PACK = "workflows"
 
 
 class CallerBackend:

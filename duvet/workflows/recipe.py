@@ -15,9 +15,8 @@ from duvet.config.document import DataDocument, DocumentError
 from duvet.config.service_tables import NAME_PATTERN, Name, Seconds
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
-from duvet.text import quote_text, shorten_text
+from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
-from duvet.trace.locations import suggest_nearest
 from duvet.workflows import references
 from duvet.workflows import workflow as model
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from duvet import errors, model, rules
 from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.templates import recipe_file, recipe_names
-from duvet.text import format_count, join_names, quote_text, shorten_text
+from duvet.text import format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
-from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import FolderMembership
 from duvet.workflows import recipe
 from duvet.workflows.pack import CallerBackend

@@ -163,6 +163,10 @@ class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: WorkflowFailure | None = None
     warnings: Sequence[str] = ()
 
+    @property
+    def cancellation(self) -> WorkflowFailure | None:
+        return self.error if self.error and self.error.code is FailureCode.CANCELLED else None
+
 
 def make_input_record(workflow: Workflow) -> type[Struct]:
     fields = []

@@ -6,6 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,12 +15,14 @@ from duvet.config.settings import IngestRule
 from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.settings import is_backup
 from duvet.model import Place, Problem, Severity
-from duvet.project.project import Project
 from duvet.sources.gitignore import IgnoredPaths
 from duvet.sources.glob import PathPattern, PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished
+
+if TYPE_CHECKING:
+    from duvet.project.project import Project
 
 _KINDS_BY_FOLDER = {
     **dict.fromkeys(("tests", "test", "__tests__", "testdata", "e2e"), FileKind.TEST),

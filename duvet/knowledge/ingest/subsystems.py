@@ -21,9 +21,8 @@ from duvet.knowledge.ingest.files import detect_kind, make_warning
 from duvet.model import Place, Problem
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
-from duvet.text import quote_text
+from duvet.text import quote_text, suggest_nearest
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.locations import suggest_nearest
 from duvet.tree.files import Tree
 
 _USUAL_FOLDERS = ("packages", "crates", "apps", "libs", "services", "modules", "plugins", "internal", "pkg", "cmd")

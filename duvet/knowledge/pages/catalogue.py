@@ -27,9 +27,9 @@ from duvet.knowledge.pages.page import (
 )
 from duvet.project.findings import PageFindings
 from duvet.project.project import Project
-from duvet.text import shorten_text
+from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
-from duvet.trace.locations import find_section, find_specifications, suggest_nearest
+from duvet.trace.locations import find_section, find_specifications
 from duvet.tree.cache import DiskCache
 from duvet.tree.recorder import FileStamp, RecordedTree
 

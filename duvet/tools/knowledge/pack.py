@@ -1,9 +1,9 @@
-"""The knowledge pack, and `km-help`."""
+"""`km-help`: how the tools of the index are used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -13,34 +13,7 @@ from duvet.text import shorten_text
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge.index import declare_knowledge_tool
 from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
-from duvet.tools.tool import ErrorCode, Pack, Tool, ToolAnswer, ToolError
-
-
-def _tools(settings: Mapping[str, Any]) -> Sequence[Tool]:
-    # Most servers don't enable this pack, and its imports take time.
-    from duvet.tools.knowledge import maintenance
-    from duvet.tools.knowledge.reports import report_coverage, report_lifecycle, show_ingest_status
-    from duvet.tools.knowledge.search import search_everything, search_graph, show_graph_node, show_subsystem
-
-    return (
-        show_help,
-        search_everything,
-        show_graph_node,
-        show_subsystem,
-        search_graph,
-        report_coverage,
-        report_lifecycle,
-        show_ingest_status,
-        maintenance.trigger_ingest,
-        maintenance.submit_feedback,
-        maintenance.trigger_backup,
-        maintenance.run_recipe_tool,
-        maintenance.upload_file,
-        maintenance.store_text,
-    )
-
-
-KNOWLEDGE = Pack("knowledge", _tools, "Code, tests, documents and requirements as a graph, searched and reported on")
+from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 
 
 class ToolUsage(Struct, frozen=True):

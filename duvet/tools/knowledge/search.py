@@ -130,9 +130,7 @@ def _describe_cut(count: int, total: int) -> str:
 async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext) -> search_query.SearchResponse:
     """Return the response with a hint on feedback if the caller may give any."""
     prompt: str | UnsetType = UNSET
-    if found.results and any(
-        tool.name == FEEDBACK_TOOL and tool.scope in ctx.caller.scopes for tool in await ctx.pack()
-    ):
+    if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
         prompt = _PROMPT
     return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
 

@@ -12,7 +12,7 @@ from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
 from duvet.sources import comments, editor, glob
-from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text
+from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
 from duvet.tools.trace import invalid_citations
@@ -27,7 +27,6 @@ from duvet.trace.locations import (
     list_possible_paths,
     parse_file_line,
     parse_resource,
-    suggest_nearest,
 )
 
 CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.

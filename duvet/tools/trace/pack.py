@@ -1,4 +1,4 @@
-"""The trace pack, with its tools about specifications and sections."""
+"""Tools about specifications and sections."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from msgspec import Meta, Struct, json, structs
 
 from duvet.queries.records import RequirementCounts, count_by_level, count_requirements, format_section_text
 from duvet.queries.references import CitationRef, RequirementRef, ResolvedReference, SectionRef
-from duvet.text import join_names
+from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import ErrorCode, Pack, ToolAnswer, ToolError, check_requirements_known, declare_query
-from duvet.tools.trace import citation_checker, citations, invalid_citations
+from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
+from duvet.tools.trace import citation_checker, invalid_citations
 from duvet.tools.trace import requirements as requirement_tools
 from duvet.trace.catalogue import Catalogue, RequirementCard
-from duvet.trace.locations import (
-    list_known_ids,
-    list_specification_names,
-    match_specifications,
-    require_specification,
-    suggest_nearest,
-)
+from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 
 _TOTAL_ROOM = 1000  # More bytes than the counts of all requirements need.
 _MAX_LIMIT = 200_000
@@ -70,7 +64,7 @@ def summarize_coverage(arguments: CoverageSummaryInput, context: ProjectSnapshot
 
 
 def _count_all(context: ProjectSnapshot) -> CoverageSummaryOutput:
-    check_requirements_known(context)
+    context.check_requirements_known()
     catalogue = context.catalogue
     found: dict[int, list[RequirementCard]] = {index: [] for index in range(len(catalogue.specifications))}
     for card in catalogue.requirements:
@@ -233,23 +227,3 @@ def resolve_spec_id(arguments: ResolveSpecIdInput, context: ProjectSnapshot) -> 
     near = suggest_nearest(arguments.url, list_specification_names(catalogue)) or list_known_ids(catalogue)
     output = ResolveSpecIdOutput(error=invalid_citations.SPECIFICATION_NOT_FOUND)
     return ToolAnswer(value=output, next_step=f"{near[:1].upper()}{near[1:]}")
-
-
-TRACE = Pack(
-    "trace",
-    (
-        citations.validate_citation,
-        requirement_tools.search_requirements,
-        requirement_tools.get_requirement_status,
-        requirement_tools.list_uncited_requirements,
-        invalid_citations.list_invalid_citations,
-        citations.get_citation_context,
-        resolve_spec_id,
-        requirement_tools.get_prioritized_requirements,
-        citations.validate_citations,
-        requirement_tools.get_requirement,
-        get_section,
-        citations.suggest_citation,
-        summarize_coverage,
-    ),
-)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.console.tool_call import make_run_blocks
+from duvet.console.workflow_run import make_run_blocks
 from duvet.reports.detail import render_blocks_text
 from duvet.reports.tables import TableLook, encode_json
 from duvet.workflows.workflow import FailureCode, StepRun, WorkflowFailure, WorkflowRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from duvet.queries.search import compute_shares, fuse_rankings
+from duvet.queries.full_text import compute_shares, fuse_rankings
 
 
 def ranked(items: str) -> list[tuple[str, object]]:

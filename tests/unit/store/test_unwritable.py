@@ -94,7 +94,8 @@ except StoreError as error:
 ASK_AGAIN = """
 import sys
 from duvet.config.settings import IngestRule, StoreSection
-from duvet.knowledge.index import Knowledge, KnowledgeSettings
+from duvet.knowledge.index import Knowledge
+from duvet.knowledge.settings import KnowledgeSettings
 from duvet.store.database import StoreBusyError
 knowledge = Knowledge(lambda: KnowledgeSettings(sys.argv[1], IngestRule(semantic=False), StoreSection()))
 def ask(wait=False):

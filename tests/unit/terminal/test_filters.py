@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from duvet.console.options import (
+from duvet.console.filters import (
     add_kind_option,
     add_level_option,
     add_section_option,

@@ -16,10 +16,9 @@ from duvet.tools.audit import CallRecord
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import Registry
+from duvet.tools.packs import TRACE, Registry
 from duvet.tools.plugin_runner import PluginCallContext
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
-from duvet.tools.trace.pack import TRACE
 from tests.unit.tools.made import Fixed
 
 

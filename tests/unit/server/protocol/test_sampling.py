@@ -19,9 +19,8 @@ from duvet.llm.router import StaticRouter
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import Registry
+from duvet.tools.packs import TRACE, Registry
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack
-from duvet.tools.trace.pack import TRACE
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import make_configured_workflow
 from tests.unit.server.clients import MODERN
@@ -47,7 +46,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 def server_of(project: Path) -> DuvetServer:
     section = convert(SUM_UP, WorkflowSection)
-    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, TRACE.tools, {"mine"})  # type: ignore[arg-type]
+    found = make_workflow_tools({"sum": make_configured_workflow("sum", section)}, EnabledPack(TRACE).tools(), {"mine"})
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
     live = live_of(project)
     registry = Registry([EnabledPack(TRACE), EnabledPack(found.pack)])

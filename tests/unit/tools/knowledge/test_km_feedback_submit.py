@@ -9,7 +9,7 @@ import pytest
 
 from duvet.config.service_tables import SearchSection
 from duvet.config.settings import SearchRule
-from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope
 from tests.unit.knowledge.stored import fill, plain
 from tests.unit.knowledge.upkeep.made import CLOCK

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from duvet.tools.knowledge.pack import KNOWLEDGE
+from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack
 from tests.unit.tools.knowledge.made import Asking
 

@@ -11,8 +11,8 @@ import pytest
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
-from duvet.tools.packs import Registry
-from duvet.tools.pages import PAGES, load_page_index
+from duvet.tools.packs import PAGES, Registry
+from duvet.tools.pages import load_page_index
 from duvet.tools.tool import EnabledPack, ToolError
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE, project_in

@@ -1,0 +1,147 @@
+"""Values that shells complete."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from duvet.trace.catalogue import Catalogue
+
+    _Items = list[CompletionItem[str]]
+    _NamedTexts = Iterable[tuple[str, str | None]]
+
+
+def complete_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Leave the completion to the shell."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, "file")]
+
+
+def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Leave the completion to the shell, which then offers folders alone."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, "dir")]
+
+
+def file_option(
+    *names: str, metavar: str = "FILE", **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a file."""
+    return click.option(*names, metavar=metavar, shell_complete=complete_files, **attributes)
+
+
+def folder_option(
+    *names: str, metavar: str = "DIR", **attributes: Any
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Declare an option whose value is the path of a folder."""
+    return click.option(*names, metavar=metavar, shell_complete=complete_folders, **attributes)
+
+
+def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    from duvet.rules import list_rules
+
+    return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
+
+
+def complete_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    from duvet.templates import prompt_names
+
+    return _make_items(((name, None) for name in prompt_names()), incomplete)
+
+
+def complete_requirement_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    from duvet.prompts.library import REQUIREMENT_PROMPTS
+
+    return _make_items(((name, None) for name in REQUIREMENT_PROMPTS), incomplete)
+
+
+def complete_prompt_arguments(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the arguments of the prompt that the command line names, and then their values."""
+    from duvet.prompts.library import complete_prompt_argument, load_prompts
+
+    # If an option at the end of the line has no value yet, click leaves the name in `args`.
+    prompt_name = ctx.params.get("name") or next(iter(ctx.args), None)
+    arguments = [argument for prompt in load_prompts() if prompt.name == prompt_name for argument in prompt.arguments]
+    name, equals, value = incomplete.partition("=")
+    if not equals:
+        return _make_items(((f"{one.name}=", one.description) for one in arguments), incomplete)
+    if name not in {one.name for one in arguments}:
+        return []
+    return _complete_from_project(
+        ctx,
+        incomplete,
+        lambda catalogue: ((f"{name}={one}", "") for one in complete_prompt_argument(catalogue, name, value)),
+    )
+
+
+def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the tools of duvet; those of plugins would have to be loaded."""
+    from duvet.tools.packs import BUILT_IN_PACKS, Registry, enable_packs
+
+    tools = Registry(enable_packs(tuple(BUILT_IN_PACKS)))
+    return _make_items(((tool.name, tool.title) for tool in tools), incomplete)
+
+
+def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the recipes of duvet, or files for `recipe validate`."""
+    from duvet.templates import recipe_names
+
+    if ctx.params.get("action") == "validate":
+        return complete_files(ctx, param, incomplete)
+    return _make_items(((name, None) for name in recipe_names()), incomplete)
+
+
+def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    return _complete_from_project(ctx, incomplete, _list_specifications)
+
+
+def complete_section_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    def list_sections(catalogue: Catalogue) -> _NamedTexts:
+        return ((section.id, section.title) for card in catalogue.specifications for section in card.sections)
+
+    return _complete_from_project(ctx, incomplete, list_sections)
+
+
+def complete_references(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the ids of specifications and requirements, or files if no id matches."""
+    from duvet.trace.catalogue import SHORT_ID_DIGITS
+
+    def list_requirements(catalogue: Catalogue) -> _NamedTexts:
+        return ((card.id[:SHORT_ID_DIGITS], card.text) for card in catalogue.requirements)
+
+    specifications = _complete_from_project(ctx, incomplete, _list_specifications)
+    requirements = _complete_from_project(ctx, incomplete, list_requirements)
+    return [*specifications, *requirements] or complete_files(ctx, param, incomplete)
+
+
+def _list_specifications(catalogue: Catalogue) -> _NamedTexts:
+    return ((card.id, card.name) for card in catalogue.specifications)
+
+
+def _make_items(names: _NamedTexts, incomplete: str) -> _Items:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name, help=text) for name, text in names if name.startswith(incomplete)]
+
+
+def _complete_from_project(
+    ctx: click.Context, incomplete: str, list_names: Callable[[Catalogue], _NamedTexts]
+) -> _Items:
+    from duvet.console.project import load_last_catalogue
+    from duvet.reports.cells import escape_cell
+    from duvet.text import shorten_text
+
+    ##= man/spec/completion.md#completing
+    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
+    ##% has no answer.
+    catalogue = load_last_catalogue(ctx.find_root().params.get("directory") or "")
+    names = dict(list_names(catalogue)) if catalogue else {}
+    printable = ((name, shorten_text(escape_cell(text or ""))) for name, text in names.items() if name.isprintable())
+    return _make_items(printable, incomplete)

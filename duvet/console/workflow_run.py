@@ -1,0 +1,58 @@
+"""Results of workflow runs, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import json
+
+from duvet.console.output import print_detail
+from duvet.console.streams import FAILED, OK
+from duvet.reports.detail import Block, FactsBlock, ListBlock, PassageBlock, TitleBlock
+from duvet.reports.tables import Column, Listing
+from duvet.workflows.workflow import WorkflowRun
+
+_STEPS = (
+    Column("step", lambda step: step.id),
+    Column("status", lambda step: step.status),
+    Column("time", lambda step: "" if step.status == "skipped" else f"{step.duration_seconds:.1f} s"),
+    Column("message", lambda step: step.message, wraps=True),
+)
+
+
+def print_run(run: WorkflowRun, format: str | None, record: object = None) -> int:
+    """Print a run as text, or the record, by default the run itself, as JSON; return the exit code.
+
+    Raises KeyboardInterrupt if the run was cancelled.
+    """
+    print_detail(record or run, make_run_blocks(run), format if format == "json" else "text")
+    if run.cancellation:
+        raise KeyboardInterrupt
+    return OK if run.status == "success" else FAILED
+
+
+def make_run_blocks(run: WorkflowRun) -> Iterator[Block]:
+    """Show the steps with their results, the reason of a failure, the warnings and the outputs."""
+    ##= man/spec/workflows.md#output
+    ##% `duvet workflow run` MUST show people the steps, warnings, outputs and the reason of a failure, even when
+    ##% interrupted, and give programs the whole record as JSON.
+    yield TitleBlock(run.workflow, (run.status, f"{run.duration_seconds:.1f} s"))
+    yield ListBlock(Listing(_STEPS, run.steps))
+    if failure := run.error:
+        yield TitleBlock("Why it has failed", rank=2)
+        yield FactsBlock([(name, getattr(failure, name)) for name in ("step", "code", "cause", "message", "hint")])
+    if run.warnings:
+        yield TitleBlock("Warnings", rank=2)
+        yield from (PassageBlock(warning) for warning in run.warnings)
+    if run.outputs:
+        yield TitleBlock("Outputs", rank=2)
+        # Short values are listed side by side, texts of several lines below their names.
+        texts = {name: value for name, value in run.outputs.items() if isinstance(value, str) and "\n" in value}
+        yield FactsBlock([(name, _format_output(value)) for name, value in run.outputs.items() if name not in texts])
+        for name, value in texts.items():
+            yield TitleBlock(name, rank=3)
+            yield PassageBlock(value)
+
+
+def _format_output(value: object) -> str:
+    return value if isinstance(value, str) and value else json.encode(value).decode()
