@@ -347,8 +347,6 @@ class TitledText(Struct, frozen=True):
 
 
 class TextWriter:
-    """Stores texts, compressed with a dictionary of samples."""
-
     def __init__(self, database: Database) -> None:
         self.database = database
         self._dictionary = (

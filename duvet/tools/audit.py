@@ -96,8 +96,6 @@ def _describe_size(value: object) -> str:
 
 
 class AuditLog(Struct, frozen=True):
-    """Writes down the calls of tools that change something."""
-
     places: Callable[[], settings.StorePaths]
     now: Callable[[], datetime]
     on_entry: Callable[[feedback.AuditEntry], None]

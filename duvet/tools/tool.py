@@ -104,8 +104,6 @@ class Scope(StrEnum):
 
 
 class ResultPage(Struct, frozen=True):
-    """The part of a list that an answer contains."""
-
     total: int
     next_cursor: str | None = None
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -12,12 +12,8 @@ from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.templates import recipe_file, recipe_names
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
-from duvet.tree.files import FolderMembership
+from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, references, steps, workflow
-
-if TYPE_CHECKING:
-    from duvet.tree.files import DiskTree
-
 
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
@@ -101,7 +97,22 @@ class RecipeRunner:
         registry = await ctx.calls.tools()
         problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.every(), recipes))
         if found.workflow is None or not recipe.is_runnable(problems):
-            raise _make_problems_error(problems)
+            first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
+            where = f"{first.path}:{first.place.line}" if first.place.line else first.path
+            rest = f", and {text.format_count(more, 'more problem')}" if more else ""
+            details = [
+                {
+                    "path": problem.path,
+                    "line": problem.place.line,
+                    "column": problem.place.column,
+                    "message": problem.message,
+                    "hint": problem.hint,
+                    "severity": problem.severity.value,
+                }
+                for problem in problems
+            ]
+            message = f"{where}: {first.message}{rest}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
             ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose
@@ -128,23 +139,3 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
         message = f"there is no recipe {text.quote_text(text.shorten_text(name))}"
         raise ToolError(ErrorCode.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, available])))
     return found
-
-
-def _make_problems_error(problems: Sequence[model.Problem]) -> ToolError:
-    """Return an error with the first error as its message, and all problems as details."""
-    first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
-    where = f"{first.path}:{first.place.line}" if first.place.line else first.path
-    rest = f", and {text.format_count(more, 'more problem')}" if more else ""
-    details = [
-        {
-            "path": problem.path,
-            "line": problem.place.line,
-            "column": problem.place.column,
-            "message": problem.message,
-            "hint": problem.hint,
-            "severity": problem.severity.value,
-        }
-        for problem in problems
-    ]
-    message = f"{where}: {first.message}{rest}"
-    return ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})

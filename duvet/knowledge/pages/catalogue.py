@@ -133,8 +133,6 @@ def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
 
 
 class PageReference(Struct, frozen=True):
-    """The part of the trace that a link leads to."""
-
     written: str
     indexes: tuple[int, ...]  # Indexes of the requirements; empty for a whole specification.
     specification: int | None = None

@@ -50,7 +50,6 @@ class ServerAddress(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """Host and port as in a URL."""
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property

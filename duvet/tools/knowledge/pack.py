@@ -29,7 +29,6 @@ def describe_usage(tool: Tool) -> ToolUsage:
 
 
 def render_usage(tools: Sequence[Tool]) -> str:
-    """Return the usage of all tools as one Markdown document."""
     described = [
         {
             "tool": tool,

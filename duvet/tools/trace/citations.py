@@ -217,11 +217,11 @@ def get_citation_context(arguments: GetCitationContextInput, context: ProjectSna
 def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     catalogue = context.catalogue
     if locations.parse_resource(reference.strip()):
-        found = resolve_reference(catalogue, reference)
-        if not isinstance(found, CitationRef):
+        cited = resolve_reference(catalogue, reference)
+        if not isinstance(cited, CitationRef):
             hint = "get_requirement lists the citations of one"
             raise errors.NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
-        card = catalogue.citations[found.indexes[0]]
+        card = catalogue.citations[cited.indexes[0]]
         text = context.files.text(card.path)
         return _Location(
             card.path, invalid_citations.LineStretch(card.line, locations.find_last_line(text, card)), text
@@ -229,10 +229,6 @@ def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     place = locations.parse_file_line(reference.strip())
     if place is None:
         raise errors.QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
-    return _locate_line(context, place)
-
-
-def _locate_line(context: ProjectSnapshot, place: locations.FileLine) -> _Location:
     root = context.project.root
     paths = [
         *locations.list_possible_paths(place.path, root),
