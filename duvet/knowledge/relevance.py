@@ -27,8 +27,7 @@ _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
 """Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03
-"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they only order results that are nearly equal.
 _VOTE_WEIGHT = 0.3
 _MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
 _PLACES = 6

@@ -145,8 +145,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
     time_limit: float | None = None  # Seconds that a call may take; None leaves that to the server.
     aliases: Sequence[str] = ()
-    reads: bool | None = None
-    """Changes nothing; None derives it from the scope: tools for readers change nothing."""
+    reads: bool | None = None  # Changes nothing; None derives it from the scope: tools for readers change nothing.
     shortcuts: Sequence[ArgumentShortcut] = ()
     withheld: WithheldReason | None = None  # Set where nobody can call the tool; it is not listed then.
     accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
@@ -223,8 +222,7 @@ class EnabledPack(Struct, frozen=True):
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
     """Listed for clients; None where the project decides. The tools can be called in any case."""
-    is_guest: bool = False
-    """From another distribution: its handlers are not trusted to end, nor its answers to fit."""
+    is_guest: bool = False  # From another distribution: its handlers are not trusted to end, nor its answers to fit.
 
     @property
     def name(self) -> str:

@@ -45,8 +45,7 @@ _READER_VERSION = "2"  # A change makes the next run read all files again.
 Value = TypeVar("Value")
 _SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
 _BATCH = 512
-_TOLERANCE = 5
-"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
+_TOLERANCE = 5  # The space is fitted again when the number of chunks has changed by more than one part in so many.
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):

@@ -39,8 +39,7 @@ _GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]
 _SEPARATORS = re.compile(r"[./:]+")
 _ENDING = re.compile(r"\.\w{1,5}\Z")
 _NOT_NAMES = ("", "crate", "super", "self")
-_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
-"""Modules that are imported by the name of their folder."""
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")  # Modules that are imported by the name of their folder.
 _MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 _MAX_MANIFEST_BYTES = 1 << 20
 CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
