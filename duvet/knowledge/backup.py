@@ -30,8 +30,7 @@ _COMPRESSION = 6
 _MAX_PER_SECOND = 99
 _BLOCK = 1 << 20
 _SCRATCH_PREFIX = f".{BACKUP_PREFIX}"
-_SCRATCH_AGE = 86_400
-"""Seconds after which a scratch folder is abandoned, even if its process is on another machine."""
+_SCRATCH_AGE = 86_400  # Seconds after which a scratch folder is abandoned, even if its process is on another machine.
 _NAME_HINT = (
     f"a file ends in {' or '.join(BACKUP_ENDINGS)}; a folder that is not there yet has no suffix, or / at its end"
 )
@@ -94,8 +93,12 @@ class Backup(Struct, frozen=True):
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
     """Write an archive to a new file, or under a name with the time to a folder; raise DuvetError if that fails."""
+    from tempfile import gettempdir
+
     check_backup_name(destination)
-    with _copied(places, now, _find_scratch_place(places, destination)) as (folder, names):
+    is_inside = leads_into_folder(places.root, destination)
+    # Scratch files go outside of the project, in case the folder of the store is read-only.
+    with _copied(places, now, gettempdir() if is_inside else find_existing_folder(destination)) as (folder, names):
         if leads_into_folder(places.folder, destination):
             # Before the backup, so that git never sees it.
             places.make(places.backups)
@@ -141,13 +144,6 @@ def _candidate_paths(destination: str, now: datetime) -> Iterator[str]:
     stem = os.path.join(destination, f"{BACKUP_PREFIX}{now:%Y%m%dT%H%M%S}")
     yield f"{stem}.tgz"
     yield from (f"{stem}-{number}.tgz" for number in range(2, _MAX_PER_SECOND + 1))
-
-
-def _find_scratch_place(places: StorePaths, destination: str) -> str:
-    """Return a folder for scratch files outside of the project, in case that of the store is read-only."""
-    from tempfile import gettempdir
-
-    return gettempdir() if leads_into_folder(places.root, destination) else find_existing_folder(destination)
 
 
 def find_existing_folder(path: str) -> str:

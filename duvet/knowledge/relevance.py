@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet import words as vocabulary
-from duvet.knowledge import search_query
-from duvet.knowledge.graph import EdgeDirection, make_node_view, make_relationship
+from duvet.knowledge import graph, search_query
 from duvet.store.records import Artifact, Chunk, ChunkFilters, GraphEdge, GraphNode, NodeLabel, Relation, Store
 
 MAX_RELATED = 10  # Relationships, related files and requirements of a result.
@@ -28,8 +27,7 @@ _QUALIFIERS = re.compile(r"[.:]+")
 _NAMED_SCORE, _CONTAINED_SCORE = 2.0, 1.0
 """Scores above all ranks: for the chunk of the file or symbol that is named, and for chunks that contain the name."""
 _CRITICALITY = {"low": 0.2, "medium": 0.5, "high": 0.8, "critical": 1.0}
-_SIGNALS_SHARE = 0.03
-"""Scale of all signals: about one rank, so that they only order results that are nearly equal."""
+_SIGNALS_SHARE = 0.03  # Scale of all signals: about one rank, so that they only order results that are nearly equal.
 _VOTE_WEIGHT = 0.3
 _MIN_STEM, _SUFFIX = 4, 3  # Letters that all forms of a word share at least, and last letters that may differ.
 _PLACES = 6
@@ -64,8 +62,8 @@ class FileContext(Struct, frozen=True, kw_only=True):
 
     def describe(self, chunk: Chunk) -> search_query.GraphContext:
         """Return what an answer shows; the requirements that the lines of the chunk cite come first."""
-        relationships = [make_relationship(*end, EdgeDirection.OUT) for end in self.outgoing]
-        relationships += [make_relationship(*end, EdgeDirection.IN) for end in self.incoming]
+        relationships = [graph.make_relationship(*end, graph.EdgeDirection.OUT) for end in self.outgoing]
+        relationships += [graph.make_relationship(*end, graph.EdgeDirection.IN) for end in self.incoming]
         own = [node.key for _, node in (*self.outgoing, *self.incoming) if node.label is NodeLabel.SUBSYSTEM]
         needed = [name for subsystem in self.subsystems for name in subsystem.dependencies]
         ##= man/spec/knowledge.md#search
@@ -76,7 +74,7 @@ class FileContext(Struct, frozen=True, kw_only=True):
             self.cited, key=lambda end: not any(line in inside for line in end[0].properties.get("lines") or ())
         )
         return search_query.GraphContext(
-            primary_node=make_node_view(self.node) if self.node else None,
+            primary_node=graph.make_node_view(self.node) if self.node else None,
             relationships=tuple(relationships[:MAX_RELATED]),
             neighbor_subsystems=tuple(sorted({*own, *needed})),
             related_artifacts=self.related[:MAX_RELATED],

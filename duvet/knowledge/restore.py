@@ -18,8 +18,7 @@ from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableE
 from duvet.knowledge import backup, feedback
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
 from duvet.store import database as db
-from duvet.store.location import GITIGNORE_NAME, can_be_replaced, open_store
-from duvet.store.sqlite import SqliteStore, move_store_aside, overwrite_store, read_moment
+from duvet.store import location, sqlite
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import move_into_place, sync_folder
 
@@ -109,8 +108,8 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
         yield
     except BaseException:
         with suppress(OSError):
-            if made and os.listdir(places.folder) == [GITIGNORE_NAME]:
-                os.unlink(os.path.join(places.folder, GITIGNORE_NAME))
+            if made and os.listdir(places.folder) == [location.GITIGNORE_NAME]:
+                os.unlink(os.path.join(places.folder, location.GITIGNORE_NAME))
             for folder in made:
                 os.rmdir(folder)
         raise
@@ -119,7 +118,7 @@ def _store_folder(places: StorePaths) -> Iterator[None]:
 def _check_store(copy: str) -> None:
     """Raise an error without the temporary path if the store of the archive can't be read."""
     try:
-        with closing(open_store(copy)) as store:
+        with closing(location.open_store(copy)) as store:
             store.artifacts()
     except DuvetError as error:
         hint = "take everything in again instead" if isinstance(error, db.StoreVersionError) else "take another backup"
@@ -136,15 +135,15 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
     ##% save what it replaces unless `--force` is given.
     for _ in range(_MAX_TRIES):
         try:
-            with closing(open_store(places.store)) as store:
-                assert isinstance(store, SqliteStore)
+            with closing(location.open_store(places.store)) as store:
+                assert isinstance(store, sqlite.SqliteStore)
                 if keep is None:
-                    overwrite_store(store.database, copy, patience)
+                    sqlite.overwrite_store(store.database, copy, patience)
                     return ""
-                moment = read_moment(store.database)
+                moment = sqlite.read_moment(store.database)
                 kept = keep()
                 try:
-                    overwrite_store(store.database, copy, patience, only=moment)
+                    sqlite.overwrite_store(store.database, copy, patience, only=moment)
                 except db.StoreChangedError:
                     # The next try makes another backup with the changes.
                     with suppress(OSError):
@@ -156,7 +155,7 @@ def swap_store(places: StorePaths, copy: str, keep: Callable[[], str] | None, as
         except db.StoreMissingError:
             pass
         except (db.StoreDamagedError, db.StoreVersionError) as error:
-            if isinstance(error, db.StoreDamagedError) and not can_be_replaced(places.store):
+            if isinstance(error, db.StoreDamagedError) and not location.can_be_replaced(places.store):
                 raise
         kept = _move_aside(places.store, aside, keeps=keep is not None)
         with suppress(OutputExistsError):
@@ -171,7 +170,7 @@ def _move_aside(path: str, aside: str, *, keeps: bool) -> str:
     """Move the files of a damaged store away, and return their folder unless they are removed."""
     if not any(map(os.path.lexists, db.list_store_files(path))):
         return ""
-    move_store_aside(path, aside)
+    sqlite.move_store_aside(path, aside)
     if keeps:
         return aside
     with suppress(OSError):
@@ -215,7 +214,7 @@ def _check_free_space(places: StorePaths, folder: str, size: int, *, keeps: bool
 def _measure_backup(places: StorePaths) -> int:
     """Return the bytes of a copy of the present store and feedback; 0 if the store can't be copied."""
     try:
-        with closing(open_store(places.store)) as store:
+        with closing(location.open_store(places.store)) as store:
             reports = sum(
                 len(report) + 1
                 for kind in backup.REPORT_MEMBERS.values()

@@ -10,13 +10,12 @@ from uuid import uuid4
 
 from msgspec import UNSET, Struct, structs
 
+from duvet import errors, text
 from duvet.config.settings import EDITOR_FIELDS
-from duvet.errors import DuvetError
 from duvet.knowledge import relevance, search_query
 from duvet.queries.embeddings import DummyEmbedder, Embedder, PurePythonMatrix, VectorRows, VectorSpace
 from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.store.records import SPACE_KEY, Chunk, Store, Symbol
-from duvet.text import suggest_nearest
 
 _DEPTH = 100  # Chunks of each ranking.
 _SPARE = 5  # Chunks beyond the limit that the signals may move up.
@@ -33,7 +32,7 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
         raise _make_template_error(template, str(error)) from error
     for _, name, form, conversion in parsed:
         if name is not None and (name not in EDITOR_FIELDS or form or conversion):
-            raise _make_template_error(template, f"no field {{{name}}}", suggest_nearest(name, EDITOR_FIELDS))
+            raise _make_template_error(template, f"no field {{{name}}}", text.suggest_nearest(name, EDITOR_FIELDS))
     base = root.replace("\\", "/").rstrip("/")
 
     def format_uri(path: str, symbol: Symbol) -> str:
@@ -50,10 +49,10 @@ def make_editor_uri_formatter(template: str | None, root: str) -> Callable[[str,
     return format_uri
 
 
-def _make_template_error(template: str, reason: str, hint: str = "") -> DuvetError:
+def _make_template_error(template: str, reason: str, hint: str = "") -> errors.DuvetError:
     fields = ", ".join(f"{{{name}}}" for name in EDITOR_FIELDS)
     message = f"the template of editor URIs can't be used: {reason}: {template}"
-    return DuvetError(message, hint=hint or f"its fields are {fields}")
+    return errors.DuvetError(message, hint=hint or f"its fields are {fields}")
 
 
 class _Vectors(Struct, frozen=True):

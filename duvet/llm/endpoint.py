@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct, json
 
-from duvet.config.service_tables import ProviderKind, ProviderSection
-from duvet.config.settings import Secret
+from duvet.config import service_tables, settings
 from duvet.errors import DuvetError
 from duvet.http_client import Clock, HttpClient, HttpReply, UnreachableError, is_safe_address, parse_base_url, retry
 from duvet.llm.records import ModelError, ModelFault, TemporaryModelError, shorten_to_line, strip_invisible
@@ -35,13 +34,13 @@ class ProviderDefaults(Struct, frozen=True):
     variable: str
 
 
-PROVIDER_DEFAULTS: Mapping[ProviderKind, ProviderDefaults] = {
-    ProviderKind.OPENAI: ProviderDefaults("https://api.openai.com/v1", "OPENAI_API_KEY"),
-    ProviderKind.ANTHROPIC: ProviderDefaults("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+PROVIDER_DEFAULTS: Mapping[service_tables.ProviderKind, ProviderDefaults] = {
+    service_tables.ProviderKind.OPENAI: ProviderDefaults("https://api.openai.com/v1", "OPENAI_API_KEY"),
+    service_tables.ProviderKind.ANTHROPIC: ProviderDefaults("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
 }
 
 
-class ProviderKey(Secret):
+class ProviderKey(settings.Secret):
     __slots__ = ()
 
     @property
@@ -58,7 +57,7 @@ class ProviderKey(Secret):
         return cleaned.replace(self._text, HIDDEN_KEY) if self._text in cleaned else text
 
 
-def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
+def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[str, str]) -> ProviderKey | None:
     """Return the configured key of a provider or, for a default provider, that of the environment."""
     text = None if section.api_key is None else section.api_key.reveal()
     if text is None and is_default_provider(section):
@@ -70,7 +69,7 @@ def find_provider_key(section: ProviderSection, environ: Mapping[str, str]) -> P
     return ProviderKey(text) if text else None
 
 
-def is_default_provider(section: ProviderSection) -> bool:
+def is_default_provider(section: service_tables.ProviderSection) -> bool:
     """Return True for the provider that its kind is named after."""
     defaults = PROVIDER_DEFAULTS.get(section.kind)
     return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
@@ -106,7 +105,7 @@ class Endpoint(Struct, frozen=True):
         return re.sub(pattern, HIDDEN_KEY, strip_invisible(self.without_key(text)), flags=re.IGNORECASE)
 
 
-def make_endpoint(name: str, section: ProviderSection, key: ProviderKey | None) -> Endpoint:
+def make_endpoint(name: str, section: service_tables.ProviderSection, key: ProviderKey | None) -> Endpoint:
     """Return the endpoint of a provider, or raise a DuvetError if nothing may be sent there."""
     base = (section.base_url or PROVIDER_DEFAULTS[section.kind].base_url).rstrip("/")
     parts = parse_base_url(base)

@@ -149,8 +149,6 @@ def ignore_log(words: str) -> None:
 
 
 class StaticRouter:
-    """A router that follows the configuration."""
-
     def __init__(
         self,
         providers: Mapping[str, service_tables.ProviderSection],

@@ -12,8 +12,7 @@ from duvet.config.settings import SourceRule
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Annotation, Kind, Problem, Severity
 from duvet.prompts.library import REQUIREMENT_PROMPTS, PromptRequest, render_prompt
-from duvet.queries import details, records, references
-from duvet.queries.gaps import LEVELS_BY_WORD, Gap, RequirementFilter, find_gaps
+from duvet.queries import details, gaps, records, references
 from duvet.sources import comments, editor
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
@@ -189,11 +188,11 @@ def make_triage_values(context: ProjectSnapshot, given: Mapping[str, str]) -> Ma
     """Return the uncited requirements, the strongest first."""
     catalogue = context.catalogue
     spec, word = given.get("spec", ""), given.get("level", "").lower()
-    if word and word not in LEVELS_BY_WORD:
-        hint = f"give one of {', '.join(LEVELS_BY_WORD)}"
+    if word and word not in gaps.LEVELS_BY_WORD:
+        hint = f"give one of {', '.join(gaps.LEVELS_BY_WORD)}"
         raise QueryError(f"there is no level {quote_text(given['level'])}", hint=hint)
-    filter = RequirementFilter((spec,) if spec else (), levels=(LEVELS_BY_WORD[word],) if word else ())
-    found = find_gaps(catalogue, filter, Gap.CITATION)
+    filter = gaps.RequirementFilter((spec,) if spec else (), levels=(gaps.LEVELS_BY_WORD[word],) if word else ())
+    found = gaps.find_gaps(catalogue, filter, gaps.Gap.CITATION)
     strongest = sorted(found.indexes, key=lambda index: -catalogue.requirements[index].level)
     rows = [records.make_requirement_row(catalogue, catalogue.requirements[index]) for index in strongest]
     rows = [structs.replace(row, text=shorten_text(row.text, MAX_ITEM_CHARACTERS)) for row in rows]

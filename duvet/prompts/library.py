@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from duvet.tools.packs import Registry
 
 _FENCE = "---\n"
-REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")
-"""The prompts that take a requirement, and nothing else."""
+REQUIREMENT_PROMPTS = ("implement_requirement", "write_test")  # The prompts that take a requirement, and nothing else.
 SYSTEM_PROMPT = "system"
 _DEFAULT_TITLE = ServerRule().title
 

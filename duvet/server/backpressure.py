@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 class CallerIdentity(Struct, frozen=True):
-    scopes: frozenset[Scope] = frozenset(Scope)
-    """All of them for whoever started the server and uses its pipes."""
+    scopes: frozenset[Scope] = frozenset(Scope)  # All of them for whoever started the server and uses its pipes.
     holder: str = ""
 
 

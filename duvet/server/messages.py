@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: there is no room at the moment.
-LISTEN_METHOD = "subscriptions/listen"
-"""Answered only when the client stops listening, so that it counts as a stream."""
+LISTEN_METHOD = "subscriptions/listen"  # Answered only when the client stops listening, so that it counts as a stream.
 MessageId = int | str
 ARRAY_KEY = "duvet/array"
 CAPABILITIES: Mapping[str, Any] = {

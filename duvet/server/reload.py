@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -12,10 +11,8 @@ from duvet.errors import DuvetError
 from duvet.project.project import Project
 from duvet.server import log, messages
 from duvet.server.application import HTTP_MODE, Application
+from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import make_tool_error
-
-if TYPE_CHECKING:
-    from duvet.tools.dispatcher import ToolDispatcher
 
 _FIXED = (
     "name",

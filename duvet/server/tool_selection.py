@@ -24,8 +24,6 @@ PAGES_PACK = "pages"  # The pack that is shown if the project has pages.
 
 
 class ToolSelection:
-    """The tools that a configuration and further packs switch on."""
-
     def __init__(self, settings: ApplicationSettings, service: Service, line: GatewayConnection | None) -> None:
         self._settings = settings
         self._service = service

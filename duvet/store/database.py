@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import sqlite3
     from sqlite3 import Connection
 
-StoreStamp = tuple[tuple[int, int, int, int] | None, ...]
-"""Device, inode, size and time of the store and its log."""
+StoreStamp = tuple[tuple[int, int, int, int] | None, ...]  # Device, inode, size and time of the store and its log.
 
 STORE_FILE_ENDINGS = ("", "-wal", "-shm", "-journal")  # The suffixes of the files that sqlite reads and writes.
 _BUSY, _FULL, _READ_ONLY, _DAMAGED, _FOREIGN = {5, 6}, {13}, {3, 8, 14, 23}, {11, 19, 20}, {26}
@@ -283,8 +282,7 @@ def make_placeholders(values: Sequence[object]) -> str:
 
 APPLICATION_ID: Final = 0x64757665  # The mark of a duvet store in the header of the file.
 SCHEMA_VERSION: Final = 5  # Increased whenever a table or the encoding of its values changes.
-PAGE_SIZE: Final = 32768
-"""Texts and vectors of files have some kilobytes: small pages would waste every other byte."""
+PAGE_SIZE: Final = 32768  # Texts and vectors of files have some kilobytes: small pages would waste every other byte.
 
 STATEMENTS = (
     "CREATE TABLE state(revision TEXT NOT NULL, next INTEGER NOT NULL, total INTEGER NOT NULL)",
@@ -347,8 +345,6 @@ class TitledText(Struct, frozen=True):
 
 
 class TextWriter:
-    """Stores texts, compressed with a dictionary of samples."""
-
     def __init__(self, database: Database) -> None:
         self.database = database
         self._dictionary = (

@@ -85,8 +85,6 @@ class _ChunkRow(NamedTuple):
 
 
 class ChunkNode(NamedTuple):
-    """A chunk as a node of the graph, with its file."""
-
     label: NodeLabel
     path: str
     node: GraphNode

@@ -8,9 +8,8 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from duvet.errors import DuvetError
+from duvet import errors, text
 from duvet.knowledge import feedback, settings
-from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.call_context import get_loop_limiter
 from duvet.tools.tool import ErrorCode
 
@@ -53,7 +52,7 @@ def format_warning(pack: str, warning: str) -> str:
     ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
     ##% warnings.
     if not warning or pack == _OWN_WARNINGS:
-        return shorten_text(escape_line_ends(warning), _MAX_QUOTED)
+        return text.shorten_text(text.escape_line_ends(warning), _MAX_QUOTED)
     return f"str({len(warning)})"
 
 
@@ -64,7 +63,7 @@ def summarize_arguments(arguments: Mapping[str, object]) -> str:
     ##% clients.
     words = []
     for name, value in list(arguments.items())[:_MAX_ARGUMENTS]:
-        plain = shorten_text(name)
+        plain = text.shorten_text(name)
         words.append(f"{plain if plain.isidentifier() else ascii(plain)}={_describe_size(value)}")
     return " ".join([*words, *(["..."] if len(arguments) > _MAX_ARGUMENTS else [])])
 
@@ -77,7 +76,7 @@ def select_plain_arguments(arguments: Mapping[str, object], names: Collection[st
     for name, value in arguments.items():
         if name in names:
             if isinstance(value, str):
-                found[name] = shorten_text(value[:_MAX_READ], _MAX_QUOTED)
+                found[name] = text.shorten_text(value[:_MAX_READ], _MAX_QUOTED)
             else:
                 found[name] = value if isinstance(value, bool | int | float | None) else _describe_size(value)
     return found
@@ -88,7 +87,7 @@ def _describe_size(value: object) -> str:
         case bool() | None:
             return str(value).lower()
         case int() | float():
-            return shorten_text(f"{value:g}")
+            return text.shorten_text(f"{value:g}")
         case str():
             return f"str({len(value)})"
         case list() | tuple() | dict():
@@ -97,8 +96,6 @@ def _describe_size(value: object) -> str:
 
 
 class AuditLog(Struct, frozen=True):
-    """Writes down the calls of tools that change something."""
-
     places: Callable[[], settings.StorePaths]
     now: Callable[[], datetime]
     on_entry: Callable[[feedback.AuditEntry], None]
@@ -138,7 +135,7 @@ class AuditLog(Struct, frozen=True):
                 await to_thread.run_sync(
                     lambda: feedback.append_audit_entry(self.places(), entry), abandon_on_cancel=True, limiter=limiter
                 )
-            except DuvetError as error:
+            except errors.DuvetError as error:
                 self.on_failure(error.message)
         if scope.cancelled_caught:
             self.on_failure(f"it takes longer than {self.patience:g} seconds")

@@ -57,7 +57,6 @@ class CallJournal:
         self._calls = 0
 
     def recall(self) -> KeptStep | None:
-        """Return the result of the step in an earlier round."""
         return self._rounds.done.get(self._step)
 
     def keep(self, result: object, seconds: float, warnings: Sequence[str] = ()) -> None:
@@ -71,7 +70,6 @@ class CallJournal:
         self._rounds.done[self._step] = KeptStep(result, seconds, warnings)
 
     def below(self) -> CallJournal:
-        """Return the journal of the next call in this step."""
         self._calls += 1
         return CallJournal(self._rounds, f"{self._step}.{self._calls}/")
 
@@ -117,8 +115,6 @@ class ToolCalls(Protocol):
 
 
 class CallContext(Struct, frozen=True, kw_only=True):
-    """A tool call as its handler sees it."""
-
     tool: str
     caller: Caller
     readings: ProjectReadings

@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -16,6 +16,7 @@ from duvet.text import shorten_text
 from duvet.tools import audit
 from duvet.tools.arguments import check_input, check_scope
 from duvet.tools.call_context import CallContext, Caller, ProjectReadings
+from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import MAX_OWN_RESULT_BYTES, PluginRunner, check_plugin_answer
 from duvet.tools.tool import (
     ErrorCode,
@@ -26,9 +27,6 @@ from duvet.tools.tool import (
     ToolError,
     make_tool_error,
 )
-
-if TYPE_CHECKING:
-    from duvet.tools.packs import Registry
 
 MAX_CALL_DEPTH = 8  # The most tools that may call each other, one within the other.
 _MAX_NAME = 1000  # Characters of an unknown tool's name that are looked at.
@@ -71,7 +69,6 @@ class ToolDispatcher:
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
-        """Return the tools to list for a client."""
         return self.registry.with_shown(self.environment.is_worthwhile)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
@@ -104,7 +101,6 @@ class ToolDispatcher:
             raise
 
     async def call_tool(self, tool: Tool, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
-        """Run a tool that was just required."""
         begun = self.environment.clock()
         answer, failure = None, None
         try:

@@ -35,15 +35,12 @@ LOCAL_TOOLS = ("km-help",)  # Tools that describe what is enabled here.
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
-    """The address of another server, and the tokens for it."""
-
     base: str
     reader: Secret | None = None
     admin: Secret | None = None
 
     @property
     def authority(self) -> str:
-        """Its host and port."""
         return urlsplit(self.base).netloc
 
     @property
@@ -53,7 +50,6 @@ class Gateway(Struct, frozen=True, kw_only=True):
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The names of the tokens that are set."""
         named = ((READER_TOKEN, self.reader), (ADMIN_TOKEN, self.admin))
         return tuple(name for name, token in named if token is not None)
 

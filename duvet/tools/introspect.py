@@ -8,10 +8,9 @@ from functools import partial
 from msgspec import Struct
 
 from duvet.errors import DuvetError
-from duvet.tools.call_context import FACTS_SERVICE, CallContext, ServerFacts
-from duvet.tools.tool import declare_tool, make_tool_error
+from duvet.tools import call_context, tool
 
-_declare = partial(declare_tool, labels=("server",))
+_declare = partial(tool.declare_tool, labels=("server",))
 
 
 class HealthState(StrEnum):
@@ -31,10 +30,10 @@ class DuvetHealthOutput(Struct, frozen=True, kw_only=True):
 
 
 @_declare("duvet_health", "Health of this server", NoArguments, DuvetHealthOutput)
-async def check_health(request: NoArguments, ctx: CallContext) -> DuvetHealthOutput:
+async def check_health(request: NoArguments, ctx: call_context.CallContext) -> DuvetHealthOutput:
     """Whether this server is "healthy", "degraded" (a pack or a workflow is out of use) or "unhealthy" (the project
     can't be read), with the reasons."""
-    facts: ServerFacts = ctx.services[FACTS_SERVICE]
+    facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
     ##= man/spec/service.md#packs
     ##% `duvet_health` MUST report a server as healthy only if all packs are loaded and the project can be read.
     problems = [f"the pack {one.name} is left out: {one.reason}" for one in facts.unloaded]
@@ -43,7 +42,7 @@ async def check_health(request: NoArguments, ctx: CallContext) -> DuvetHealthOut
     try:
         await ctx.reading()
     except DuvetError as error:
-        status, problems = HealthState.UNHEALTHY, [str(make_tool_error(error)), *problems]
+        status, problems = HealthState.UNHEALTHY, [str(tool.make_tool_error(error)), *problems]
     return DuvetHealthOutput(
         status=status, timestamp=facts.clock().isoformat(timespec="seconds"), problems=tuple(problems)
     )
@@ -61,10 +60,10 @@ class DuvetServerInfoOutput(Struct, frozen=True, kw_only=True):
 
 
 @_declare("duvet_server_info", "About this server", NoArguments, DuvetServerInfoOutput)
-def describe_server(request: NoArguments, ctx: CallContext) -> DuvetServerInfoOutput:
+def describe_server(request: NoArguments, ctx: call_context.CallContext) -> DuvetServerInfoOutput:
     """What this server is called, its version, how it is reached, and which packs of tools, workflows and providers of
     models are switched on."""
-    facts: ServerFacts = ctx.services[FACTS_SERVICE]
+    facts: call_context.ServerFacts = ctx.services[call_context.FACTS_SERVICE]
     return DuvetServerInfoOutput(
         name=facts.name,
         version=facts.version,

@@ -16,11 +16,9 @@ from duvet.knowledge.pages.page import Page, decode_page_body
 from duvet.llm.ask import ASK_TASK, MAX_SOURCE_CHARACTERS, AnswerSource, answer_question, fit_sources
 from duvet.llm.records import ModelRequest, NoModelError
 from duvet.llm.router import StaticRouter
-from duvet.tools import tool
+from duvet.tools import call_context, pagination, tool
 from duvet.tools.arguments import require_argument
-from duvet.tools.call_context import CallContext
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.pagination import MAX_PAGE_BYTES
 from duvet.tools.trace.requirements import ListArguments, make_list_answer
 
 _declare = partial(tool.declare_tool, labels=("pages",))
@@ -66,7 +64,7 @@ def read_page_body(context: ProjectSnapshot, page: Page) -> str | None:
 
 
 async def answer_from_pages(
-    ctx: CallContext,
+    ctx: call_context.CallContext,
     read: Callable[[ProjectSnapshot], PageFacts],
     question: Callable[[ProjectSnapshot, PageFacts], Result],
 ) -> Result:
@@ -89,7 +87,7 @@ class AskPagesOutput(Struct, frozen=True):
 
 
 @_declare("ask", "Ask the pages", AskPagesInput, AskPagesOutput)
-async def ask_pages(arguments: AskPagesInput, ctx: CallContext) -> tool.ToolAnswer:
+async def ask_pages(arguments: AskPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """What a model answers from the pages, with the pages that it was shown as its sources."""
     question = require_argument("question", arguments.question, "ask something")
     router: StaticRouter | None = ctx.services.get(tool.MODELS_SERVICE)
@@ -149,7 +147,7 @@ class GetPageOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 @_declare("get_page", "Page", GetPageInput, GetPageOutput)
-async def get_page(arguments: GetPageInput, ctx: CallContext) -> tool.ToolAnswer:
+async def get_page(arguments: GetPageInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """A page with its text, its links, the requirements that it names and the code that cites these."""
     ##= man/spec/pages.md#tools
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
@@ -195,9 +193,9 @@ def _select_part(text: str, arguments: GetPageInput, face: str) -> str:
     rest = text[arguments.offset :]
     if arguments.limit is not None:
         return rest[: arguments.limit]
-    if face != tool.MCP_SOURCE or len(rest.encode()) <= MAX_PAGE_BYTES:
+    if face != tool.MCP_SOURCE or len(rest.encode()) <= pagination.MAX_PAGE_BYTES:
         return rest
-    return rest.encode()[:MAX_PAGE_BYTES].decode(errors="ignore")
+    return rest.encode()[: pagination.MAX_PAGE_BYTES].decode(errors="ignore")
 
 
 class GetConnectionsInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -218,7 +216,7 @@ class GetConnectionsOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 @_declare("get_connections", "Connections of a page", GetConnectionsInput, GetConnectionsOutput)
-async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> tool.ToolAnswer:
+async def get_connections(arguments: GetConnectionsInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """The pages that a page is linked with, as a small graph, and the requirements that it names."""
     slug = require_argument("slug", arguments.slug, PAGES_HINT)
 
@@ -239,7 +237,7 @@ async def get_connections(arguments: GetConnectionsInput, ctx: CallContext) -> t
 
 
 @_declare("list_pages", "List pages", ListArguments, tuple[PageListRow, ...])
-async def list_pages(arguments: ListArguments, ctx: CallContext) -> tool.ToolAnswer:
+async def list_pages(arguments: ListArguments, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """The design notes, decisions and runbooks of the project, the newest first."""
 
     def question(context: ProjectSnapshot, pages: catalogue.PageCollection) -> tool.ToolAnswer:
@@ -261,7 +259,7 @@ class SearchPagesInput(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @_declare("search", "Search pages", SearchPagesInput, tuple[search.PageHit, ...])
-async def run_page_search(arguments: SearchPagesInput, ctx: CallContext) -> tool.ToolAnswer:
+async def run_page_search(arguments: SearchPagesInput, ctx: call_context.CallContext) -> tool.ToolAnswer:
     """The pages with all words of a query in their title or text, the best 20, each with the place around the first
     one. For requirements there is search_requirements."""
     query = require_argument("query", arguments.query, "give a word")

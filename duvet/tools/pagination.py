@@ -24,8 +24,7 @@ _Row = TypeVar("_Row")
 
 
 class PageRequest(Struct, frozen=True):
-    question: tuple[object, ...]
-    """The question that the list answers. A cursor is valid for this question only."""
+    question: tuple[object, ...]  # The question that the list answers. A cursor is valid for this question only.
     cursor: str | None = None
     limit: int | None = None
     page_size: int = 0  # The most entries without a limit; 0 is all.

@@ -101,8 +101,6 @@ def _shorten_property(schema: Mapping[str, Any], with_defaults: bool) -> Schema:
 
 
 class ArgumentLine(Struct, frozen=True):
-    """An argument as help shows it."""
-
     name: str
     terms: str  # Its type or choices, its default, and its bounds.
     description: str

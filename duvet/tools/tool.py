@@ -104,8 +104,6 @@ class Scope(StrEnum):
 
 
 class ResultPage(Struct, frozen=True):
-    """The part of a list that an answer contains."""
-
     total: int
     next_cursor: str | None = None
 
@@ -147,8 +145,7 @@ class Tool(Struct, frozen=True, kw_only=True):
     invocation_hints: Sequence[str] = ()  # Sentences on when and how agents should call it.
     time_limit: float | None = None  # Seconds that a call may take; None leaves that to the server.
     aliases: Sequence[str] = ()
-    reads: bool | None = None
-    """Changes nothing; None derives it from the scope: tools for readers change nothing."""
+    reads: bool | None = None  # Changes nothing; None derives it from the scope: tools for readers change nothing.
     shortcuts: Sequence[ArgumentShortcut] = ()
     withheld: WithheldReason | None = None  # Set where nobody can call the tool; it is not listed then.
     accountable: Sequence[str] = ()  # Arguments without secrets, which the audit log quotes.
@@ -174,6 +171,23 @@ class QueryTool(Tool, frozen=True, kw_only=True):
     handler: Callable[[Any, ProjectSnapshot], ToolAnswer]
 
 
+def declare_tool(
+    name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
+) -> Callable[[Callable[[Any, Any], Any]], Tool]:
+    """Return a decorator that makes a tool of its handler, whose docstring describes the tool."""
+
+    def declare(handler: Callable[[Any, Any], Any]) -> Tool:
+        description = " ".join((handler.__doc__ or "").split())
+        return kind(
+            name=name, title=title, description=description, input=input, output=output, handler=handler, **options
+        )
+
+    return declare
+
+
+declare_query = partial(declare_tool, kind=QueryTool)
+
+
 class ToolTable(Mapping[str, Tool]):
     """Tools by name, each imported when it is first used."""
 
@@ -193,23 +207,6 @@ class ToolTable(Mapping[str, Tool]):
         return len(self._constants)
 
 
-def declare_tool(
-    name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
-) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that makes a tool of its handler, whose docstring describes the tool."""
-
-    def declare(handler: Callable[[Any, Any], Any]) -> Tool:
-        description = " ".join((handler.__doc__ or "").split())
-        return kind(
-            name=name, title=title, description=description, input=input, output=output, handler=handler, **options
-        )
-
-    return declare
-
-
-declare_query = partial(declare_tool, kind=QueryTool)
-
-
 class Pack(Struct, frozen=True):
     name: str
     tools: Sequence[Tool] | ToolTable | Callable[[Mapping[str, Any]], Sequence[Tool]]
@@ -225,8 +222,7 @@ class EnabledPack(Struct, frozen=True):
     settings: Mapping[str, Any] = field(default_factory=dict)
     shown: bool | None = True
     """Listed for clients; None where the project decides. The tools can be called in any case."""
-    is_guest: bool = False
-    """From another distribution: its handlers are not trusted to end, nor its answers to fit."""
+    is_guest: bool = False  # From another distribution: its handlers are not trusted to end, nor its answers to fit.
 
     @property
     def name(self) -> str:

@@ -219,8 +219,6 @@ def _find_deeper_fault(
 
 
 class _ReferenceScope:
-    """The names that references may use, step by step."""
-
     def __init__(self, workflow: model.Workflow) -> None:
         self.names = {"vars": [*workflow.variables], "steps": list[str](), "captures": list[str]()}
         self.later = {

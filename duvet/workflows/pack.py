@@ -22,8 +22,7 @@ from duvet.tools.tool import (
     ToolError,
     make_structured_content,
 )
-from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, list_step_tools
-from duvet.workflows.steps import ModelStepAnswer, ModelStepRequest, StepResult, discard_run
+from duvet.workflows import check, steps
 from duvet.workflows.workflow import (
     RECIPE_TOOL,
     Workflow,
@@ -41,14 +40,14 @@ class CallerBackend:
     def __init__(self, ctx: CallContext) -> None:
         self._ctx = ctx
 
-    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> StepResult:
+    async def tool(self, name: str, arguments: Mapping[str, object], time_limit: float | None) -> steps.StepResult:
         answer = await self._ctx.call(name, arguments, face=WORKFLOW_SOURCE, seconds=time_limit)
         value = make_structured_content(answer)
         # The warnings of a workflow are part of its record.
         inner = value.get("warnings", ()) if find_called_workflow(name) or name == RECIPE_TOOL else ()
-        return StepResult(value, [*filter(None, [answer.warning]), *inner])
+        return steps.StepResult(value, [*filter(None, [answer.warning]), *inner])
 
-    async def model(self, request: ModelStepRequest) -> ModelStepAnswer:
+    async def model(self, request: steps.ModelStepRequest) -> steps.ModelStepAnswer:
         router: StaticRouter | None = self._ctx.services.get(MODELS_SERVICE)
         if router is None:
             raise NoModelError()
@@ -64,21 +63,21 @@ class CallerBackend:
             max_tokens=MAX_ANSWER_TOKENS if request.max_tokens is None else request.max_tokens,
         )
         response = await router.invoke(model_request)
-        return ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
+        return steps.ModelStepAnswer(text=response.text, model=response.name, warnings=response.warnings)
 
 
 class WorkflowTools(Struct, frozen=True):
     """The pack of the sound workflows, and the faults of the others."""
 
     pack: Pack
-    faults: Mapping[str, list[WorkflowFault]]
+    faults: Mapping[str, list[check.WorkflowFault]]
 
 
 def make_workflow_tools(
     workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
 ) -> WorkflowTools:
-    known = WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
-    faults = {name: found for name, one in workflows.items() if (found := check_workflow(one, known))}
+    known = check.WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
+    faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
     ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
     faulty = {name for name, found in faults.items() if any(not fault.is_warning for fault in found)}
@@ -87,11 +86,11 @@ def make_workflow_tools(
     )
 
 
-def _make_tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
+def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
     async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
         from duvet.workflows.engine import run_workflow
 
-        log = ctx.services.get(RUNS_SERVICE, discard_run)
+        log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
         if run.error is None:
             return ToolAnswer(value=run)
@@ -103,7 +102,7 @@ def _make_tool(workflow: Workflow, known: WorkflowEnvironment) -> Tool:
     ##= man/spec/service.md#workflows
     ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
-    inner = list(known.reached(list_step_tools(workflow)))
+    inner = list(known.reached(check.list_step_tools(workflow)))
     reads = all(tool.only_reads for tool in inner)
     return Tool(
         name=tool_name(workflow.name),

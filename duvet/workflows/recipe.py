@@ -9,10 +9,9 @@ from typing import Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, field, structs
 
 from duvet import errors, rules
-from duvet.config import document_formats, project_file, settings, workflow_tables
+from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
-from duvet.config.service_tables import NAME_PATTERN, Name, Seconds
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -26,8 +25,7 @@ _TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
 """The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
 _Table = TypeVar("_Table", bound=Struct)
-_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}
-"""The values of required keys that can't be read."""
+_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # The values of required keys that can't be read.
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,7 +55,7 @@ class WaitTable(RecipeTable, frozen=True, kw_only=True):
 
 
 class StepTable(RecipeTable, frozen=True, kw_only=True):
-    id: Name
+    id: service_tables.Name
     description: str = ""
     tool: settings.NonBlankText | None = None
     wait: WaitTable | None = None
@@ -65,17 +63,17 @@ class StepTable(RecipeTable, frozen=True, kw_only=True):
     expect: dict[str, Any] = field(default_factory=dict)
     asserts: tuple[CheckTable, ...] = field(default=(), name="assert")
     capture: tuple[workflow_tables.CaptureSection, ...] = ()
-    timeout_seconds: Seconds | None = None
+    timeout_seconds: service_tables.Seconds | None = None
 
 
 class Recipe(RecipeTable, frozen=True, kw_only=True):
     version: int = RECIPE_VERSION
-    name: Name | None = None
+    name: service_tables.Name | None = None
     summary: str = ""
-    variables: dict[Name, Any] = field(default_factory=dict)
+    variables: dict[service_tables.Name, Any] = field(default_factory=dict)
     steps: Annotated[tuple[StepTable, ...], Meta(min_length=1)]
     outputs: dict[str, Any] = field(default_factory=dict)
-    timeout_seconds: Seconds | None = None
+    timeout_seconds: service_tables.Seconds | None = None
 
 
 def make_recipe_workflow(name: str, recipe: Recipe) -> model.Workflow:
@@ -201,7 +199,7 @@ def _stem(path: str) -> str:
 
 
 def _can_be_name(text: str) -> bool:
-    return re.search(NAME_PATTERN, text) is not None
+    return re.search(service_tables.NAME_PATTERN, text) is not None
 
 
 class RecipeDraft(Struct, frozen=True):

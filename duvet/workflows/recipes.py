@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
-from duvet import errors, model, rules
+from duvet import errors, model, rules, text
 from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.templates import recipe_file, recipe_names
-from duvet.text import format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
-from duvet.tree.files import FolderMembership
-from duvet.workflows import recipe
-from duvet.workflows.pack import CallerBackend
-from duvet.workflows.references import WorkflowError
-from duvet.workflows.steps import discard_run
-from duvet.workflows.workflow import WorkflowRun, resolve_variables
-
-if TYPE_CHECKING:
-    from duvet.tree.files import DiskTree
-
+from duvet.tree.files import DiskTree, FolderMembership
+from duvet.workflows import pack, recipe, references, steps, workflow
 
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
@@ -44,7 +35,7 @@ class RecipeCatalogue:
             before = found.setdefault(one.name, one)
             if before is not one:
                 place = before.document.value_place("name") if before.document else model.Place()
-                message = f"{quote_text(before.name)} is the name of the recipe in {one.path}, too"
+                message = f"{text.quote_text(before.name)} is the name of the recipe in {one.path}, too"
                 problem = rules.CONFIG_BAD_VALUE.problem(
                     message, before.path, place, hint="give one of them another `name`"
                 )
@@ -95,7 +86,7 @@ class RecipeRunner:
     def __init__(self, disk: DiskTree) -> None:
         self._catalogue = RecipeCatalogue(disk)
 
-    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> WorkflowRun:
+    async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run the recipe and return its record; ToolError if it can't be started."""
         from anyio import to_thread
 
@@ -106,18 +97,33 @@ class RecipeRunner:
         registry = await ctx.calls.tools()
         problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.every(), recipes))
         if found.workflow is None or not recipe.is_runnable(problems):
-            raise _make_problems_error(problems)
+            first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
+            where = f"{first.path}:{first.place.line}" if first.place.line else first.path
+            rest = f", and {text.format_count(more, 'more problem')}" if more else ""
+            details = [
+                {
+                    "path": problem.path,
+                    "line": problem.place.line,
+                    "column": problem.place.column,
+                    "message": problem.message,
+                    "hint": problem.hint,
+                    "severity": problem.severity.value,
+                }
+                for problem in problems
+            ]
+            message = f"{where}: {first.message}{rest}"
+            raise ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})
         try:
             ##= man/spec/gateway.md#recipes
             ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose
             ##% value in the file is null.
-            resolve_variables(found.workflow, given)
-        except WorkflowError as error:
+            workflow.resolve_variables(found.workflow, given)
+        except references.WorkflowError as error:
             raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
-        log = ctx.services.get(RUNS_SERVICE, discard_run)
+        log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         ##= man/spec/gateway.md#recipes
         ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
-        return await run_workflow(found.workflow, given, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
+        return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 
 def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recipe.RecipeFile:
@@ -127,29 +133,9 @@ def require_recipe(name: str, recipes: Mapping[str, recipe.RecipeFile]) -> recip
         ##= man/spec/gateway.md#recipes
         ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
         ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
-        hint = suggest_nearest(shorten_text(name), list(recipes))
+        hint = text.suggest_nearest(text.shorten_text(name), list(recipes))
         names = [name for name, one in recipes.items() if one.workflow]
-        available = f"there are {join_names(names, _MAX_NAMES)}"
-        message = f"there is no recipe {quote_text(shorten_text(name))}"
+        available = f"there are {text.join_names(names, _MAX_NAMES)}"
+        message = f"there is no recipe {text.quote_text(text.shorten_text(name))}"
         raise ToolError(ErrorCode.RECIPE_NOT_FOUND, message, " ".join(filter(None, [hint, available])))
     return found
-
-
-def _make_problems_error(problems: Sequence[model.Problem]) -> ToolError:
-    """Return an error with the first error as its message, and all problems as details."""
-    first, more = next(one for one in problems if one.severity is model.Severity.ERROR), len(problems) - 1
-    where = f"{first.path}:{first.place.line}" if first.place.line else first.path
-    rest = f", and {format_count(more, 'more problem')}" if more else ""
-    details = [
-        {
-            "path": problem.path,
-            "line": problem.place.line,
-            "column": problem.place.column,
-            "message": problem.message,
-            "hint": problem.hint,
-            "severity": problem.severity.value,
-        }
-        for problem in problems
-    ]
-    message = f"{where}: {first.message}{rest}"
-    return ToolError(ErrorCode.INVALID_REQUEST, message, first.hint, {"problems": details})

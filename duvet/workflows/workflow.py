@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 MAX_STEPS = 100
 WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
-RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"
-"""The tool that runs recipes, and its argument for the name."""
+RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs recipes, and its argument for the name.
 _RECIPE = "recipe "
 _VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
     None: (Any, "a value"),

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from duvet import rules
+from duvet import errors, rules
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError, ProblemsError
 from duvet.knowledge.settings import is_backup
 from duvet.model import Place, Problem, Severity
-from duvet.sources.gitignore import IgnoredPaths
-from duvet.sources.glob import PathPattern, PathPredicate, PatternError, compile_pattern, match_any
+from duvet.sources import gitignore, glob
 from duvet.store.records import FileKind
 from duvet.tree.files import OWN_FOLDERS, Tree, TreeEntry, is_folder
 from duvet.tree.outputs import is_unfinished
@@ -66,8 +64,8 @@ def make_warning(message: str, path: str = "", place: Place = Place(), hint: str
     return Problem("", message, path, place, hint=hint, severity=Severity.WARNING)
 
 
-def make_warnings(error: DuvetError) -> tuple[Problem, ...]:
-    if isinstance(error, ProblemsError):
+def make_warnings(error: errors.DuvetError) -> tuple[Problem, ...]:
+    if isinstance(error, errors.ProblemsError):
         return tuple(make_warning(one.message, one.path, one.place, one.hint) for one in error.problems)
     return (make_warning(error.message, error.path, Place(error.line), error.hint),)
 
@@ -83,7 +81,7 @@ def make_valid_text(words: str) -> str:
 
 
 def describe_failure(error: BaseException) -> str:
-    if isinstance(error, DuvetError):
+    if isinstance(error, errors.DuvetError):
         return make_valid_text(str(error))
     # The text of a signal or an interrupt says nothing more than its type.
     text = str(error) if isinstance(error, Exception) else ""
@@ -175,7 +173,7 @@ def find_ingest_files(project: Project, rule: IngestRule, own: Iterable[str] = (
 def _find_reports(project: Project) -> tuple[str, ...]:
     try:
         config = project.config
-    except DuvetError:
+    except errors.DuvetError:
         # The run reports its problems when it reads the trace.
         return ()
     return (config.report.html.path, config.report.json.path, config.report.snapshot.path) if config else ()
@@ -189,7 +187,7 @@ class _Walk:
         self._tree = tree
         self._includes = None if "**" in rule.include else _match_patterns("include", rule.include)
         self._excludes = _match_patterns("exclude", rule.exclude)
-        self._ignores = IgnoredPaths(tree, root).hides
+        self._ignores = gitignore.IgnoredPaths(tree, root).hides
         self._defaults = DefaultExcludes(rule.include)
         self._own = frozenset(posixpath.normpath(path) for path in own)
 
@@ -213,7 +211,7 @@ class _Walk:
     def _read_folder(self, folder: str) -> list[TreeEntry]:
         try:
             return list(self._tree.entries(folder))
-        except DuvetError as error:
+        except errors.DuvetError as error:
             self.problems.append(make_warning(error.message, make_valid_text(error.path or folder)))
             return []
 
@@ -238,12 +236,12 @@ class _Walk:
         return self._includes is None or self._includes(path)
 
 
-def _match_patterns(key: str, patterns: Iterable[str]) -> PathPredicate:
-    def compile_or_raise(pattern: str) -> PathPattern:
+def _match_patterns(key: str, patterns: Iterable[str]) -> glob.PathPredicate:
+    def compile_or_raise(pattern: str) -> glob.PathPattern:
         try:
-            return compile_pattern(pattern)
-        except PatternError as error:
+            return glob.compile_pattern(pattern)
+        except glob.PatternError as error:
             message = f"ingest.{key}: {error.message}"
-            raise ProblemsError((rules.CONFIG_BAD_PATTERN.problem(message, hint=error.hint),)) from error
+            raise errors.ProblemsError((rules.CONFIG_BAD_PATTERN.problem(message, hint=error.hint),)) from error
 
-    return match_any(map(compile_or_raise, patterns))
+    return glob.match_any(map(compile_or_raise, patterns))

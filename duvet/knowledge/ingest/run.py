@@ -15,8 +15,7 @@ from msgspec import DecodeError, Struct, field, msgpack, structs
 
 from duvet import errors, model
 from duvet.config.settings import IngestRule
-from duvet.knowledge import reports, settings
-from duvet.knowledge.git_dates import CommitTimes, find_commit_times
+from duvet.knowledge import git_dates, reports, settings
 from duvet.knowledge.ingest import files as ingest_files
 from duvet.knowledge.ingest.chunks import FileRecord, IngestContent, IngestReader
 from duvet.knowledge.ingest.graph import build_graph
@@ -46,8 +45,7 @@ _READER_VERSION = "2"  # A change makes the next run read all files again.
 Value = TypeVar("Value")
 _SAMPLE = 10_000  # Chunks to which a vector space is fitted at most.
 _BATCH = 512
-_TOLERANCE = 5
-"""The space is fitted again when the number of chunks has changed by more than one part in so many."""
+_TOLERANCE = 5  # The space is fitted again when the number of chunks has changed by more than one part in so many.
 
 
 class IngestOutcome(Struct, frozen=True, kw_only=True):
@@ -162,7 +160,7 @@ class _Run:
         kept = {
             _GRAPH_KEY: digest,
             _FILES_KEY: _pack(_Memo(self._reader, files.records)),
-            _TIMES_KEY: _pack(CommitTimes(times.head, times.changes)),
+            _TIMES_KEY: _pack(git_dates.CommitTimes(times.head, times.changes)),
         }
         for key, data in kept.items():
             if store.kept(key) != data:
@@ -184,17 +182,17 @@ class _Run:
 
     def _update_files(
         self, store: Store | None, writing: StoreWriter | None, trace: Catalogue | None
-    ) -> tuple[FileChanges, CommitTimes, SubsystemIndex]:
+    ) -> tuple[FileChanges, git_dates.CommitTimes, SubsystemIndex]:
         project, progress = self._project, self._project.progress
         before = dict(store.artifacts()) if store else {}
         memo = _unpack(store.kept(_FILES_KEY), _Memo) if store and not self._options.full else None
-        earlier_times = _unpack(store.kept(_TIMES_KEY), CommitTimes) if store else None
+        earlier_times = _unpack(store.kept(_TIMES_KEY), git_dates.CommitTimes) if store else None
         progress.begin("Looking for files")
         found = ingest_files.find_ingest_files(project, self._rule, self._own)
         self._problems += found.problems
         catalogue = read_subsystem_catalogue(project.tree)
         subsystems = SubsystemIndex(catalogue, find_roots(project.tree, found.paths), found.paths, trace)
-        times = find_commit_times(project, earlier_times or CommitTimes())
+        times = git_dates.find_commit_times(project, earlier_times or git_dates.CommitTimes())
         if times.fault:
             self._problems.append(
                 ingest_files.make_warning(f"without times of commits, those of the files count: {times.fault}")
@@ -221,7 +219,7 @@ class _Run:
             self._problems += ingest_files.make_warnings(error)
             return None
 
-    def _outcome(self, files: FileChanges, times: CommitTimes) -> IngestOutcome:
+    def _outcome(self, files: FileChanges, times: git_dates.CommitTimes) -> IngestOutcome:
         artifacts = files.artifacts.values()
         run = structs.replace(
             self._run,
@@ -270,7 +268,7 @@ class FileUpdater(Struct, frozen=True):
     records: Mapping[str, FileRecord]
     reader: IngestReader
     subsystems: SubsystemIndex
-    times: CommitTimes
+    times: git_dates.CommitTimes
     writing: StoreWriter | None
     files: FileChanges = field(default_factory=FileChanges)
 

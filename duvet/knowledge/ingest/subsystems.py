@@ -13,12 +13,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from duvet import errors, rules
-from duvet.config import document_formats, project_file
-from duvet.config.check import DocumentLocation, check_table, sort_problems
+from duvet import errors, model, rules
+from duvet.config import check, document_formats, project_file
 from duvet.config.document import DataDocument, DocumentError
 from duvet.knowledge.ingest.files import detect_kind, make_warning
-from duvet.model import Place, Problem
 from duvet.sources.glob import PathPredicate, PatternError, compile_pattern, match_any
 from duvet.store.records import FileKind
 from duvet.text import quote_text, suggest_nearest
@@ -41,8 +39,7 @@ _GO_IMPORT = re.compile(r'^(?:import)?[ \t]*(?:[\w.]+[ \t]+)?"([\w.-]+(?:/[\w.-]
 _SEPARATORS = re.compile(r"[./:]+")
 _ENDING = re.compile(r"\.\w{1,5}\Z")
 _NOT_NAMES = ("", "crate", "super", "self")
-_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")
-"""Modules that are imported by the name of their folder."""
+_FOLDER_MODULES = ("__init__", "index", "mod", "lib", "main")  # Modules that are imported by the name of their folder.
 _MAX_IMPORTS, _MAX_IMPORT_TEXT, _MAX_IMPORT_LENGTH = 64, 1 << 16, 200
 _MAX_MANIFEST_BYTES = 1 << 20
 CRITICALITY_LEVELS = ("low", "medium", "high", "critical")
@@ -109,7 +106,7 @@ class SubsystemIndex:
     def find_entry(self, name: str) -> CatalogueSubsystem | None:
         return self.catalogue.get(_key(name))
 
-    def unknown(self) -> Iterator[Problem]:
+    def unknown(self) -> Iterator[model.Problem]:
         """Yield a warning for each dependency of the catalogue that is not a subsystem."""
         for subsystem in self.catalogue.values():
             for needed in subsystem.needed:
@@ -369,7 +366,7 @@ class _CatalogueFile(Struct, frozen=True):
 class SubsystemDependency(Struct, frozen=True):
     name: str
     path: str
-    place: Place
+    place: model.Place
 
 
 class CatalogueSubsystem(Struct, frozen=True):
@@ -400,8 +397,8 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     except DocumentError as error:
         problem = rules.CONFIG_SYNTAX.problem(error.message, path, error.place, hint=error.hint)
         raise errors.ProblemsError((problem,)) from None
-    root = DocumentLocation(document, {})
-    _raise_any(check_table(_CatalogueFile, root))
+    root = check.DocumentLocation(document, {})
+    _raise_any(check.check_table(_CatalogueFile, root))
     at = root / _SUBSYSTEMS
     entries = project_file.build_table(document.values, _CatalogueFile).subsystems
     found = {name: _make_subsystem(name, entry, at / name) for name, entry in entries.items()}
@@ -409,8 +406,8 @@ def read_subsystem_catalogue(tree: Tree) -> tuple[CatalogueSubsystem, ...]:
     return tuple(found.values())
 
 
-def _raise_any(problems: Iterable[Problem]) -> None:
-    if found := sort_problems(problems):
+def _raise_any(problems: Iterable[model.Problem]) -> None:
+    if found := check.sort_problems(problems):
         raise errors.ProblemsError(found)
 
 
@@ -423,14 +420,14 @@ class _CatalogueDocument(DataDocument):
         values = document.values if self._has_key else {_SUBSYSTEMS: document.values}
         super().__init__(values, document.text, document.path, lambda _: document.spans)
 
-    def value_place(self, *keys: str | int) -> Place:
+    def value_place(self, *keys: str | int) -> model.Place:
         return self._document.value_place(*(keys if self._has_key else keys[1:]))
 
-    def key_place(self, *keys: str | int) -> Place:
+    def key_place(self, *keys: str | int) -> model.Place:
         return self._document.key_place(*(keys if self._has_key else keys[1:]))
 
 
-def _make_subsystem(name: str, entry: CatalogueEntry, at: DocumentLocation) -> CatalogueSubsystem:
+def _make_subsystem(name: str, entry: CatalogueEntry, at: check.DocumentLocation) -> CatalogueSubsystem:
     needed: dict[str, SubsystemDependency] = {}
     for key in ("dependencies", "depends_on", "depends_on_subsystems"):
         words: _Words = getattr(entry, key)
@@ -455,7 +452,7 @@ def _join_words(*lists: _Words) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, words)))
 
 
-def _find_faults(at: DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem]) -> Iterator[Problem]:
+def _find_faults(at: check.DocumentLocation, subsystems: Mapping[str, CatalogueSubsystem]) -> Iterator[model.Problem]:
     first_names: dict[str, str] = {}
     for name, subsystem in subsystems.items():
         first = first_names.setdefault(_key(name), name)

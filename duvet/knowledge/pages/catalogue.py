@@ -30,10 +30,9 @@ from duvet.project.project import Project
 from duvet.text import shorten_text, suggest_nearest
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, SpecificationCard
 from duvet.trace.locations import find_section, find_specifications
-from duvet.tree.cache import DiskCache
-from duvet.tree.recorder import FileStamp, RecordedTree
+from duvet.tree import cache, recorder
 
-_Rows = dict[str, tuple[FileStamp | None, ParsedPage]]
+_Rows = dict[str, tuple[recorder.FileStamp | None, ParsedPage]]
 _PARSER_VERSION = "2"  # A change makes cached pages invalid.
 _MAX_SUGGESTED = 20_000  # Slugs among which the nearest is searched.
 _MAX_REQUIREMENTS, _MAX_CITATIONS = 50, 20
@@ -91,7 +90,7 @@ def load_pages(project: Project, files: PageFiles, earlier: PageStore | None = N
 
 
 class _PageReader:
-    def __init__(self, project: Project, earlier: Mapping[str, tuple[FileStamp | None, ParsedPage]]) -> None:
+    def __init__(self, project: Project, earlier: Mapping[str, tuple[recorder.FileStamp | None, ParsedPage]]) -> None:
         self.read_paths: list[str] = []
         self._memory = project.memory
         self._tree = project.tree
@@ -102,18 +101,18 @@ class _PageReader:
             return {path: self._find_unchanged(path) or self._read_row(path) for path in sorted(paths)}
         read = self._memory.parse_files("pages", ParsedPage, sorted(paths), _PARSER_VERSION, self._read)
         rows = {path: (self._stamp(path), parsed) for path, parsed in read}
-        if isinstance(self._memory, DiskCache) and self.read_paths:
+        if isinstance(self._memory, cache.DiskCache) and self.read_paths:
             self._memory.save()
         return rows
 
-    def _find_unchanged(self, path: str) -> tuple[FileStamp | None, ParsedPage] | None:
+    def _find_unchanged(self, path: str) -> tuple[recorder.FileStamp | None, ParsedPage] | None:
         stamp, parsed = self._earlier.get(path, (None, None))
-        if stamp is None or parsed is None or not isinstance(self._tree, RecordedTree):
+        if stamp is None or parsed is None or not isinstance(self._tree, recorder.RecordedTree):
             return None
         seen = self._tree.recall_stamp(path, stamp)
         return (seen, parsed) if seen else None
 
-    def _read_row(self, path: str) -> tuple[FileStamp | None, ParsedPage]:
+    def _read_row(self, path: str) -> tuple[recorder.FileStamp | None, ParsedPage]:
         parsed = self._read(path)
         return self._stamp(path), parsed
 
@@ -121,8 +120,8 @@ class _PageReader:
         self.read_paths.append(path)
         return read_page(self._tree, path)
 
-    def _stamp(self, path: str) -> FileStamp | None:
-        return self._tree.seen.get(path) if isinstance(self._tree, RecordedTree) else None
+    def _stamp(self, path: str) -> recorder.FileStamp | None:
+        return self._tree.seen.get(path) if isinstance(self._tree, recorder.RecordedTree) else None
 
 
 def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
@@ -134,8 +133,6 @@ def _make_clash_problem(slug: str, other: str, path: str) -> model.Problem:
 
 
 class PageReference(Struct, frozen=True):
-    """The part of the trace that a link leads to."""
-
     written: str
     indexes: tuple[int, ...]  # Indexes of the requirements; empty for a whole specification.
     specification: int | None = None

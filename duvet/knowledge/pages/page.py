@@ -84,8 +84,6 @@ class ParsedPage(Struct, frozen=True, array_like=True):
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """A page with its final slug and date."""
-
     path: str
     slug: str
     title: str

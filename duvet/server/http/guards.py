@@ -70,8 +70,7 @@ class HttpLimits(Struct, frozen=True, kw_only=True):
 
     body: int = 1 << 20  # Bytes of a request.
     head: int = 32 << 10  # Bytes of the headers of a request.
-    arrival: float = 10
-    """Time for the headers of a request from its first byte on; the body gets as long again."""
+    arrival: float = 10  # Time for the headers of a request from its first byte on; the body gets as long again.
     arriving: int = 64 << 20
     """Bytes of all requests that are arriving; beyond that, the one that has taken longest is refused."""
     keep_alive: int = 60  # How long a connection may stay idle between requests.

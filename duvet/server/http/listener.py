@@ -24,10 +24,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from duvet.errors import DuvetError, QueryError
 from duvet.server import live_project, messages
+from duvet.server.http import guards, responses
 from duvet.server.http.app import HttpApplication, Telemetry, TrustSettings
-from duvet.server.http.guards import AllowedHosts, HttpLimits
 from duvet.server.http.metrics import ServerMetrics
-from duvet.server.http.responses import make_error_body
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.log import ServerLog, forward_logging
 from duvet.server.protocol.server import DuvetServer
@@ -51,7 +50,6 @@ class ServerAddress(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """Host and port as in a URL."""
         return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
@@ -109,7 +107,7 @@ class ServingOptions(Struct, frozen=True, kw_only=True):
     address: ServerAddress
     tokens: AccessTokens = AccessTokens()
     hosts: tuple[str, ...] = ()  # Names that the server goes by, beside the one it listens at.
-    limits: HttpLimits = HttpLimits()
+    limits: guards.HttpLimits = guards.HttpLimits()
 
 
 class _StoppedError(BaseException):
@@ -137,7 +135,7 @@ def serve_over_http(
             dispatcher = application.make_dispatcher([log.saw, metrics.saw])
             metrics.attach(dispatcher)
             server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
-            trust = TrustSettings(AllowedHosts(options.address.host, options.hosts), options.tokens)
+            trust = TrustSettings(guards.AllowedHosts(options.address.host, options.hosts), options.tokens)
             app = HttpApplication(server, trust, Telemetry(log, metrics), options.limits)
             address = options.address.at(listener.getsockname()[1])
             ##= man/spec/mcp.md#http
@@ -162,7 +160,7 @@ def _handle_signals(handler: Callable[[int, FrameType | None], object]) -> Itera
 class HttpServer(uvicorn.Server):
     """A uvicorn server that reports when it listens, and ends its streams before it waits for them."""
 
-    def __init__(self, app: HttpApplication, limits: HttpLimits, begun: Callable[[], None]) -> None:
+    def __init__(self, app: HttpApplication, limits: guards.HttpLimits, begun: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app.asgi,
@@ -209,7 +207,7 @@ class HttpServer(uvicorn.Server):
 class Connection(H11Protocol):
     """A client's connection, with deadlines for its requests and for reading the answers."""
 
-    def __init__(self, limits: HttpLimits, **given: Any) -> None:
+    def __init__(self, limits: guards.HttpLimits, **given: Any) -> None:
         super().__init__(**given)
         self._limits = limits
         self._arrival = _Deadline(limits.arrival)
@@ -257,7 +255,7 @@ class Connection(H11Protocol):
         error = sys.exception()
         status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
         message = _MALFORMED.get(status, _MALFORMED[400])
-        body = messages.encode_message(make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
+        body = messages.encode_message(responses.make_error_body("", tool.ErrorCode.INVALID_REQUEST, message))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
@@ -12,15 +11,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
+from duvet.knowledge.index import Knowledge, OpenStore
 from duvet.server.http.responses import send_body
 from duvet.store.database import StoreError
 from duvet.tools import audit, packs
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import KNOWLEDGE_SERVICE, ErrorCode
-
-if TYPE_CHECKING:
-    from duvet.knowledge.index import Knowledge, OpenStore
-
 
 METRICS_PATH = "/metrics"
 KNOWLEDGE_PACK = "knowledge"

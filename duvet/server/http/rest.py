@@ -131,7 +131,6 @@ async def _send_result(
     refuse: Callable[[ToolError], responses.HttpRefusal],
     headers: Mapping[str, str] | None = None,
 ) -> None:
-    """Send what the call returns, or why it failed."""
     try:
         result = await call()
     except ToolError as error:
@@ -166,8 +165,6 @@ def _parse_call(body: bytes) -> tuple[str, dict[str, Any]]:
 
 
 class ReportEndpoint:
-    """Answers with the results of the tools that report."""
-
     def __init__(self, dispatcher: ToolDispatcher) -> None:
         self._dispatcher = dispatcher
 

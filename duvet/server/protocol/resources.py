@@ -27,9 +27,8 @@ from msgspec import json, to_builtins
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.server import live_project, messages
 from duvet.server.protocol.session import ServerRequest, get_connection, refuse_cursor
-from duvet.server.resources import documents
+from duvet.server.resources import documents, tree
 from duvet.server.resources.templates import TEMPLATES
-from duvet.server.resources.tree import find_resource_node, get_resource_tree, parse_resource_request
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import ResultPage, find_server_hint
@@ -107,7 +106,7 @@ class ResourcesPart:
     async def _read(self, request: ServerRequest, reference: str) -> tuple[Any, ResultPage | None]:
         with _report_missing(request, reference):
             return await self._live.ask(
-                lambda context: documents.read_resource(context, parse_resource_request(reference))
+                lambda context: documents.read_resource(context, tree.parse_resource_request(reference))
             )
 
 
@@ -119,10 +118,10 @@ def _list_resources(
     ##% their objects.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
-    request = parse_resource_request(params.path)
+    request = tree.parse_resource_request(params.path)
     if request.cursor is not None:
         raise QueryError("the path has a cursor", hint="give `cursor` beside `path`")
-    node = find_resource_node(get_resource_tree(context), request)
+    node = tree.find_resource_node(tree.get_resource_tree(context), request)
     return documents.list_resources_below(context, node, params.cursor, request.limit)
 
 
@@ -330,6 +329,6 @@ def _check_uris(uris: Collection[str]) -> None:
         raise MCPError(code=types.INVALID_PARAMS, message=f"No more than {_MAX_URIS:,} resources can be subscribed to")
     for uri in uris:
         try:
-            parse_resource_request(uri)
+            tree.parse_resource_request(uri)
         except QueryError as error:
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data={"hint": error.hint}) from error

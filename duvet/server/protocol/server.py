@@ -205,7 +205,6 @@ class ToolsPart:
 
 
 def describe_tool(tool: Tool) -> types.Tool:
-    """Return a tool as `tools/list` shows it."""
     notes = {"labels": tool.labels, "safetyNotes": tool.safety_notes, "invocationHints": tool.invocation_hints}
     return types.Tool(
         name=tool.name,

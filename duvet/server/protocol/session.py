@@ -118,7 +118,6 @@ class LoggingPart:
 
 
 def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
-    """Return whether the client has asked for messages of this level."""
     ##= man/spec/mcp.md#handshake
     ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
     if request.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -128,7 +127,6 @@ def wants_level(request: ServerRequest, level: types.LoggingLevel) -> bool:
 
 
 async def send_log_message(request: ServerRequest, level: types.LoggingLevel, data: Any) -> None:
-    """Send a log message that belongs to a request, if the client has asked for its level."""
     if not wants_level(request, level):
         return
     params = types.LoggingMessageNotificationParams(level=level, data=data, logger="duvet")

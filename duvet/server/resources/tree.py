@@ -61,8 +61,7 @@ class ResourceNode(Struct, frozen=True, gc=False):
 
     kind: NodeKind
     specification: int = -1  # -1 above all specifications, and for a citation below none.
-    section: str = ""
-    """Its id, which is empty if its title has neither letters nor digits, and above all sections."""
+    section: str = ""  # Its id, which is empty if its title has neither letters nor digits, and above all sections.
     requirement: int = -1
     citations: tuple[int, ...] = ()  # The annotations of one line.
 
@@ -225,8 +224,7 @@ def make_node_uri(tree: ResourceTree, node: ResourceNode) -> str:
 
 
 class ResourceRequest(Struct, frozen=True):
-    spellings: tuple[tuple[str, bool], ...]
-    """The path with whether it is percent-encoded, the likelier reading first."""
+    spellings: tuple[tuple[str, bool], ...]  # The path with whether it is percent-encoded, the likelier reading first.
     limit: int | None = None
     cursor: str | None = None
 

@@ -13,27 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge import backup, feedback, settings
+from duvet.knowledge import backup, feedback, reports, settings
 from duvet.knowledge.index import Maintenance, OpenStore
-from duvet.knowledge.reports import RunRow, make_run_row
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.database import StoreError
 from duvet.store.records import IngestRun
 from duvet.text import quote_text, shorten_text
+from duvet.tools import tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
 from duvet.tools.knowledge import index, search
-from duvet.tools.tool import (
-    RECIPES_SERVICE,
-    SHELL_SOURCE,
-    UPKEEP_SERVICE,
-    ErrorCode,
-    Scope,
-    ToolAnswer,
-    ToolError,
-    make_tool_error,
-)
 from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
@@ -42,7 +32,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_declare = partial(index.declare_knowledge_tool, scope=Scope.MAINTAINER, is_idempotent=False)
+_declare = partial(index.declare_knowledge_tool, scope=tool.Scope.MAINTAINER, is_idempotent=False)
 SUCCESS_STATUS, FAILURE_STATUS = "success", "failure"
 _MANUAL = "manual"
 _REPORT_INTERVAL = 0.1  # Seconds between two progress reports of a step.
@@ -75,9 +65,9 @@ _NAME = "The name of the recipe, such as daily-health"
 
 
 def require_maintenance(ctx: CallContext) -> Maintenance:
-    found: Maintenance | None = ctx.services.get(UPKEEP_SERVICE)
+    found: Maintenance | None = ctx.services.get(tool.UPKEEP_SERVICE)
     if found is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     return found
 
 
@@ -175,15 +165,15 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
     KmBackupTriggerOutput,
     accountable=("destination",),
 )
-async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> ToolAnswer:
+async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
     """Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are
     answered meanwhile, and a run may go on."""
     upkeep = require_maintenance(ctx)
     found = await run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, upkeep.places.root)
     archive = found.path if path.startswith("..") else path.replace(os.sep, "/")
-    step = "`duvet restore` brings it back." if ctx.caller.face == SHELL_SOURCE else ""
-    return ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
+    step = "`duvet restore` brings it back." if ctx.caller.face == tool.SHELL_SOURCE else ""
+    return tool.ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
 def _create_backup(upkeep: Maintenance, destination: str) -> backup.Backup:
@@ -248,13 +238,13 @@ class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
     KmFeedbackSubmitOutput,
     accountable=("request_id", "chunk_id", "vote"),
 )
-async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
+async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> tool.ToolAnswer:
     """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
     request = _require_id("request_id", arguments.request_id, _REQUEST)
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
     if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
         message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
-        raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
     upkeep = require_maintenance(ctx)
     vote = feedback.Vote(
         request_id=request,
@@ -273,13 +263,13 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
         warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
     if not await _is_known_chunk(ctx, chunk):
         warnings.append("No piece is called so now; what you say of it is kept all the same.")
-    return ToolAnswer(value=KmFeedbackSubmitOutput(**structs.asdict(vote)), warning=" ".join(warnings))
+    return tool.ToolAnswer(value=KmFeedbackSubmitOutput(**structs.asdict(vote)), warning=" ".join(warnings))
 
 
 def _require_id(argument: str, value: str, hint: str) -> str:
     found = require_argument(argument, value, hint)
     if len(found) > _MAX_ID:
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
     return found
 
 
@@ -291,7 +281,7 @@ async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
 
     try:
         return await index.ask_knowledge(ctx, question)
-    except ToolError:
+    except tool.ToolError:
         # The vote is stored, which is the point of the call.
         return True
 
@@ -321,7 +311,7 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     repo_head: str | UnsetType = UNSET
     error: str | UnsetType = UNSET
     dry_run: bool = False
-    run: RunRow
+    run: reports.RunRow
 
 
 @_declare(
@@ -332,7 +322,7 @@ class KmIngestTriggerOutput(Struct, frozen=True, kw_only=True):
     safety_notes=("It replaces what is known of the project.",),
     accountable=("profile", "dry_run", "use_dummy_embeddings"),
 )
-async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> ToolAnswer:
+async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
     """Takes in everything in the project that has changed, and answers when that is done. With dry_run nothing is
     changed."""
     if arguments.paths is not None:
@@ -340,14 +330,14 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> T
         ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer
         ##% as `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
         hint = "leave paths out: what has not changed is not read again"
-        raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
     options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
     run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
-    last = make_run_row(run)
+    last = reports.make_run_row(run)
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     status = SUCCESS_STATUS if run.success else FAILURE_STATUS
-    return ToolAnswer(
+    return tool.ToolAnswer(
         value=KmIngestTriggerOutput(status=status, run=last, dry_run=arguments.dry_run, **flat),
         warning="; ".join(run.warnings),
         next_step="" if run.success else "What was known before is as it was.",
@@ -360,15 +350,15 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
     relative_path: str
     overwritten: bool
     ingest_triggered: bool
-    ingest_run: RunRow | None
+    ingest_run: reports.RunRow | None
 
 
 async def _finish_storing(
     ctx: CallContext, upkeep: Maintenance, stored: StoredFile, wants_ingest: bool | None
-) -> ToolAnswer:
+) -> tool.ToolAnswer:
     """Return the answer after an ingest run, if one is wanted; ToolError if that fails."""
     run = await _ingest(ctx, upkeep, stored) if upkeep.content.ingests(wants_ingest) else None
-    return ToolAnswer(
+    return tool.ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
             relative_path=stored.relative_path,
@@ -380,7 +370,7 @@ async def _finish_storing(
     )
 
 
-async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> RunRow:
+async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> reports.RunRow:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
@@ -388,15 +378,15 @@ async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> 
     try:
         run = await run_ingest_or_fail(ctx, upkeep, settings.IngestOptions())
         if run.success:
-            return make_run_row(run)
+            return reports.make_run_row(run)
         reason, hint = run.error, ""
-    except ToolError as error:
+    except tool.ToolError as error:
         cause, reason, hint = error, error.message, error.hint
     except DuvetError as error:
-        cause, reason, hint = error, make_tool_error(error).message, error.hint
+        cause, reason, hint = error, tool.make_tool_error(error).message, error.hint
     message = f"{stored.relative_path} is stored, but the project could not be taken in: {reason}"
     hint = hint or "put that right, and call km-ingest-trigger"
-    raise ToolError(ErrorCode.UPSTREAM_ERROR, message, hint) from cause
+    raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
 
 
 async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> str:
@@ -405,7 +395,7 @@ async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFi
     try:
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
-    except ToolError:
+    except tool.ToolError:
         # The run has succeeded, which is the point of the call.
         return ""
     why = "it is not in the project" if path.startswith("../") else "git ignores it, or the configuration leaves it out"
@@ -435,7 +425,7 @@ class KmStoretextInput(Struct, frozen=True, forbid_unknown_fields=True):
     accountable=("destination", "overwrite", "ingest"),
     longest=_MAX_TEXT_BYTES,
 )
-async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswer:
+async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.ToolAnswer:
     """Stores a text as a Markdown document below the content root, with its title, subsystem, tags and metadata before
     it, and takes the project in where that is wanted."""
     require_argument("content", arguments.content, _CONTENT)
@@ -444,7 +434,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> ToolAnswe
     ##% to a file named after the title or the time.
     if len(arguments.content.encode()) > _MAX_TEXT_BYTES:
         hint = "store it in parts, or as a file with km-upload"
-        raise ToolError(ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
     upkeep = require_maintenance(ctx)
     text = StoredText(
         content=arguments.content,
@@ -481,7 +471,7 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
     safety_notes=("With overwrite it replaces a file.",),
     accountable=("source_path", "destination", "overwrite", "ingest"),
 )
-async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> ToolAnswer:
+async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copies a file below the content root, where it is taken in, and takes the project in where that is wanted."""
     source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), require_maintenance(ctx)
 
@@ -526,14 +516,19 @@ class KmRecipeRunOutput(Struct, frozen=True, kw_only=True):
     KmRecipeRunOutput,
     replaces=True,
     accountable=("recipe",),
-    failures=(ErrorCode.RECIPE_NOT_FOUND, ErrorCode.TOOL_FAILED, ErrorCode.ASSERT_FAILED, ErrorCode.TIMEOUT),
+    failures=(
+        tool.ErrorCode.RECIPE_NOT_FOUND,
+        tool.ErrorCode.TOOL_FAILED,
+        tool.ErrorCode.ASSERT_FAILED,
+        tool.ErrorCode.TIMEOUT,
+    ),
 )
-async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> ToolAnswer:
+async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool.ToolAnswer:
     """Has the steps of a recipe of the project done, tool by tool, such as daily-health, release-prep, stale-audit or
     subsystem-freshness, and tells what came of each and of all."""
-    recipes: RecipeRunner | None = ctx.services.get(RECIPES_SERVICE)
+    recipes: RecipeRunner | None = ctx.services.get(tool.RECIPES_SERVICE)
     if recipes is None:
-        raise ToolError(ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
+        raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "recipes are not run here")
     name = require_argument("recipe", arguments.recipe, _NAME)
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
@@ -541,12 +536,12 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> Tool
     ##% step, and record the run like a workflow's.
     done = make_recipe_output(name, run)
     if run.error is None:
-        return ToolAnswer(value=done)
+        return tool.ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
     ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
-    raise ToolError(
-        ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
+    raise tool.ToolError(
+        tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
     )
 
 

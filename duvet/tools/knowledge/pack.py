@@ -10,9 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import KNOWLEDGE_TEMPLATE, environment
 from duvet.text import shorten_text
-from duvet.tools.call_context import CallContext
+from duvet.tools import call_context, schemas
 from duvet.tools.knowledge.index import declare_knowledge_tool
-from duvet.tools.schemas import input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 
 
@@ -24,18 +23,17 @@ class ToolUsage(Struct, frozen=True):
 def describe_usage(tool: Tool) -> ToolUsage:
     lines = [
         f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
-        for one in make_argument_lines(input_schema(tool))
+        for one in schemas.make_argument_lines(schemas.input_schema(tool))
     ]
     return ToolUsage(tool.description, "\n".join([*lines, f"Scope: {tool.scope}."]))
 
 
 def render_usage(tools: Sequence[Tool]) -> str:
-    """Return the usage of all tools as one Markdown document."""
     described = [
         {
             "tool": tool,
-            "arguments": list(make_argument_lines(input_schema(tool))),
-            "answers": list(output_schema(tool)["properties"]),
+            "arguments": list(schemas.make_argument_lines(schemas.input_schema(tool))),
+            "answers": list(schemas.output_schema(tool)["properties"]),
         }
         for tool in tools
     ]
@@ -57,7 +55,7 @@ class KmHelpOutput(KnowledgeAnswer, frozen=True, kw_only=True):
 
 
 @declare_knowledge_tool("km-help", "Help", KmHelpInput, KmHelpOutput)
-async def show_help(arguments: KmHelpInput, ctx: CallContext) -> ToolAnswer:
+async def show_help(arguments: KmHelpInput, ctx: call_context.CallContext) -> ToolAnswer:
     """How one of the km-tools is used, or all of them; with include_spec their whole document."""
     tools = {tool.name: tool for tool in await ctx.pack()}
     ##= man/spec/knowledge.md#answers

@@ -54,7 +54,6 @@ async def _make_report(
 
 
 def _describe_cut(whole: Struct, shown: Struct) -> str:
-    """Return a note about the lists of a report that were cut."""
     lengths = dict(_measure_lists(whole))
     found = [f"{count} of {lengths[name]} {name}" for name, count in _measure_lists(shown) if count < lengths[name]]
     return f"Lists are cut, to {', '.join(found)}; limit gives as many as it says." if found else ""

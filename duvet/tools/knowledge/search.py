@@ -26,8 +26,7 @@ _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsyste
 _MAX_NODES = 50
 _TERM = "A part of a name or a path, or of the text of a requirement"
 _DEFAULT_RELATED, _MAX_RELATED, _MAX_HOPS = 25, 100, 5
-_HALVES = 2
-"""The related nodes get one half of the room, the files the other; without files, the nodes get all of it."""
+_HALVES = 2  # The related nodes get one half of the room, the files the other; without files, the nodes get all of it.
 _NAME = "The name of the subsystem, in whatever case"
 
 

@@ -8,26 +8,14 @@ from urllib.parse import unquote
 
 from msgspec import Meta, Struct
 
-from duvet.errors import DuvetError, NotFoundError, QueryError
-from duvet.model import Kind
+from duvet import errors, model
 from duvet.queries.references import CitationRef, find_citable, resolve_reference
 from duvet.sources import comments, editor, glob
 from duvet.text import decode_utf8, format_count, join_names, quote_text, shorten_text, suggest_nearest
 from duvet.tools.context import ProjectSnapshot, is_inside_project
 from duvet.tools.tool import ErrorCode, ResultPage, ToolAnswer, ToolError, declare_query
-from duvet.tools.trace import invalid_citations
-from duvet.tools.trace.citation_checker import CitationChecker, CitationVerdict
-from duvet.trace.locations import (
-    FileLine,
-    SourceText,
-    find_annotation_lines,
-    find_annotations_in_file,
-    find_last_line,
-    find_nearest_lines,
-    list_possible_paths,
-    parse_file_line,
-    parse_resource,
-)
+from duvet.tools.trace import citation_checker, invalid_citations
+from duvet.trace import locations
 
 CitationText = Annotated[str, Meta(max_length=10_000)]  # Longer texts would block other calls for too long.
 _STEPS = {
@@ -42,7 +30,7 @@ _ROOM = 8_000  # Characters of errors, warnings and texts in an answer.
 _MAX_COMPARED = 6_000  # Characters of wrong citations that are compared with all texts, which takes long.
 _MAX_NUMBERS = 10
 _COMMENT_WIDTH = 100
-_KINDS = {"implementation": Kind.CITATION, **{kind.name.lower(): kind for kind in Kind}}
+_KINDS = {"implementation": model.Kind.CITATION, **{kind.name.lower(): kind for kind in model.Kind}}
 _DEFAULT_LINES, _MAX_LINES, _MAX_WIDTH = 5, 1000, 500
 
 
@@ -60,11 +48,11 @@ class ValidateCitationOutput(Struct, frozen=True, omit_defaults=True):
 @declare_query("validate_citation", "Validate a citation", ValidateCitationInput, ValidateCitationOutput)
 def validate_citation(arguments: ValidateCitationInput, context: ProjectSnapshot) -> ToolAnswer:
     """Whether a citation leads to a specification, its section, and the text it quotes."""
-    verdict = context.once(CitationChecker).check(arguments.citation)
+    verdict = context.once(citation_checker.CitationChecker).check(arguments.citation)
     return ToolAnswer(value=_make_output(verdict), next_step=_suggest_step(verdict))
 
 
-def _make_output(verdict: CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
+def _make_output(verdict: citation_checker.CitationVerdict, most: int | None = None) -> ValidateCitationOutput:
     """Return a verdict as the tools answer it, with at most so many characters of each text."""
     texts = (text or None for text in (verdict.error, verdict.warning, verdict.nearest))
     return ValidateCitationOutput(
@@ -72,7 +60,7 @@ def _make_output(verdict: CitationVerdict, most: int | None = None) -> ValidateC
     )
 
 
-def _suggest_step(verdict: CitationVerdict) -> str:
+def _suggest_step(verdict: citation_checker.CitationVerdict) -> str:
     ##= man/spec/mcp.md#tools
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
@@ -92,8 +80,8 @@ class ValidateCitationsInput(Struct, frozen=True, forbid_unknown_fields=True):
 @declare_query("validate_citations", "Validate citations", ValidateCitationsInput, tuple[ValidateCitationOutput, ...])
 def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapshot) -> ToolAnswer:
     """validate_citation for many at once; answers in their order."""
-    checker, left = context.once(CitationChecker), _MAX_COMPARED
-    verdicts: list[CitationVerdict] = []
+    checker, left = context.once(citation_checker.CitationChecker), _MAX_COMPARED
+    verdicts: list[citation_checker.CitationVerdict] = []
     for citation in arguments.citations:
         verdict = checker.check(citation, looks=left > 0)
         left -= len(citation) if verdict.error else 0
@@ -103,7 +91,7 @@ def validate_citations(arguments: ValidateCitationsInput, context: ProjectSnapsh
     return ToolAnswer(value=rows, next_step=_summarize_verdicts(verdicts), page=ResultPage(len(rows)))
 
 
-def _summarize_verdicts(verdicts: list[CitationVerdict]) -> str:
+def _summarize_verdicts(verdicts: list[citation_checker.CitationVerdict]) -> str:
     wrong = [str(number) for number, one in enumerate(verdicts, 1) if one.error]
     if not wrong:
         return f"All {format_count(len(verdicts), 'citation')} valid."
@@ -135,7 +123,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     style = editor.choose_style(styles, _KINDS.get(arguments.type or ""))
     kind = _KINDS[arguments.type] if arguments.type else style.kind
     reason = (arguments.reason or "").strip()
-    if kind is Kind.EXCEPTION and not reason:
+    if kind is model.Kind.EXCEPTION and not reason:
         raise ToolError(ErrorCode.INVALID_REQUEST, "an exception needs a reason", "say in reason why it does not apply")
     if line is not None and not context.project.tree.exists(path):
         message = f"{path} is not written yet, so it has no line {line}"
@@ -144,7 +132,7 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
     try:
         text = "\n" if line is None else decode_utf8(context.project.tree.read(path), path)
         lines = editor.insert_annotation(path, text, line or 1, annotation, style, _COMMENT_WIDTH).lines
-    except DuvetError as error:
+    except errors.DuvetError as error:
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code that it is about" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
@@ -161,7 +149,7 @@ def _find_source(context: ProjectSnapshot, name: str) -> tuple[str, tuple[commen
     project = context.project
     known = context.once(invalid_citations.group_styles_by_path)
     rules = (*(project.config.sources if project.config else ()), *project.options.sources)
-    for path in list_possible_paths(name, project.root):
+    for path in locations.list_possible_paths(name, project.root):
         if not is_inside_project(project.root, path):
             continue
         if path in known:
@@ -207,7 +195,7 @@ class GetCitationContextOutput(Struct, frozen=True):
 class _Location(NamedTuple):
     path: str
     lines: invalid_citations.LineStretch
-    text: SourceText
+    text: locations.SourceText
 
 
 @declare_query("get_citation_context", "Code around a citation", GetCitationContextInput, GetCitationContextOutput)
@@ -228,23 +216,24 @@ def get_citation_context(arguments: GetCitationContextInput, context: ProjectSna
 
 def _locate(context: ProjectSnapshot, reference: str) -> _Location:
     catalogue = context.catalogue
-    if parse_resource(reference.strip()):
-        found = resolve_reference(catalogue, reference)
-        if not isinstance(found, CitationRef):
+    if locations.parse_resource(reference.strip()):
+        cited = resolve_reference(catalogue, reference)
+        if not isinstance(cited, CitationRef):
             hint = "get_requirement lists the citations of one"
-            raise NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
-        card = catalogue.citations[found.indexes[0]]
+            raise errors.NotFoundError(f"{quote_text(reference)} is no citation", hint=hint)
+        card = catalogue.citations[cited.indexes[0]]
         text = context.files.text(card.path)
-        return _Location(card.path, invalid_citations.LineStretch(card.line, find_last_line(text, card)), text)
-    place = parse_file_line(reference.strip())
+        return _Location(
+            card.path, invalid_citations.LineStretch(card.line, locations.find_last_line(text, card)), text
+        )
+    place = locations.parse_file_line(reference.strip())
     if place is None:
-        raise QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
-    return _locate_line(context, place)
-
-
-def _locate_line(context: ProjectSnapshot, place: FileLine) -> _Location:
+        raise errors.QueryError(f"{quote_text(reference)} is not file:line", hint="give it as src/main.rs:42")
     root = context.project.root
-    paths = [*list_possible_paths(place.path, root), *list_possible_paths(unquote(place.path), root)]
+    paths = [
+        *locations.list_possible_paths(place.path, root),
+        *locations.list_possible_paths(unquote(place.path), root),
+    ]
     found = _list_citations(context, paths)
     own = _select_at(found, place.line)
     if not own:
@@ -261,12 +250,14 @@ def _locate_line(context: ProjectSnapshot, place: FileLine) -> _Location:
     if not found:
         known = sorted({card.path for card in context.catalogue.citations})
         hint = suggest_nearest(place.path, known) or "list_invalid_citations and get_requirement name citations"
-        raise NotFoundError(f"there is no citation in {quote_text(place.path)}", hint=hint)
+        raise errors.NotFoundError(f"there is no citation in {quote_text(place.path)}", hint=hint)
     path = found[0].path
-    near = ", ".join(f"{path}:{line}" for line in find_nearest_lines([one.lines.first for one in found], place.line))
+    near = ", ".join(
+        f"{path}:{line}" for line in locations.find_nearest_lines([one.lines.first for one in found], place.line)
+    )
     ##= man/spec/show.md#references
     ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
-    raise NotFoundError(f"there is no citation at {path}:{place.line}", hint=f"near are {near}")
+    raise errors.NotFoundError(f"there is no citation at {path}:{place.line}", hint=f"near are {near}")
 
 
 def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
@@ -276,10 +267,10 @@ def _select_at(found: Sequence[_Location], line: int) -> list[_Location]:
 def _list_citations(context: ProjectSnapshot, paths: list[str]) -> list[_Location]:
     """Return the citations in a file, given the spellings of its path."""
     catalogue = context.catalogue
-    numbers = find_annotations_in_file(catalogue, paths)
+    numbers = locations.find_annotations_in_file(catalogue, paths)
     if not numbers:
         return []
     path = catalogue.citations[numbers[0]].path
     text = context.files.text(path)
-    lines = find_annotation_lines(catalogue, numbers, text)
+    lines = locations.find_annotation_lines(catalogue, numbers, text)
     return [_Location(path, invalid_citations.LineStretch(one.first, one.last), text) for one in lines]

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from duvet import rules
+from duvet import model, rules
 from duvet.config.toml import format_one_line_string
-from duvet.model import Problem, Severity
 from duvet.sources.comments import SourceStyle, find_runs, make_finder, split_blocks, tokenize_run
 from duvet.text import trim
 from duvet.tools.context import ProjectSnapshot
@@ -78,7 +77,7 @@ class MalformedAnnotation(Struct, frozen=True):
     path: str
     lines: LineStretch
     comment: str
-    problems: tuple[Problem, ...]
+    problems: tuple[model.Problem, ...]
 
 
 class AnnotationHead(NamedTuple):
@@ -92,7 +91,7 @@ def find_malformed_annotations(context: ProjectSnapshot) -> tuple[MalformedAnnot
     """Return all malformed annotations, sorted by place."""
     text = lru_cache(maxsize=None)(context.files.text)
     stretches = lru_cache(maxsize=None)(partial(_list_blocks, context.once(group_styles_by_path), text))
-    found: dict[tuple[str, LineStretch], list[Problem]] = {}
+    found: dict[tuple[str, LineStretch], list[model.Problem]] = {}
     for one in context.findings.found:
         problem = one.problem
         if one.id < 0 and problem.code in MALFORMED_CODES:
@@ -130,7 +129,7 @@ def _find_lines(text: SourceText, blocks: list[LineStretch], line: int) -> LineS
     return LineStretch(head, max(line, min(head + _LONGEST, find_last_line(text, AnnotationHead(head)))))
 
 
-def describe_citation_error(problem: Problem, target: str) -> str:
+def describe_citation_error(problem: model.Problem, target: str) -> str:
     """Return the message of a problem, after the phrase for its kind, if any."""
     ##= man/spec/mcp.md#tools
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
@@ -175,7 +174,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     """Return the citations that lead nowhere, misquote, or can't be read, sorted by place."""
     found = []
     for one in context.once(find_malformed_annotations):
-        if errors := [problem for problem in one.problems if problem.severity is Severity.ERROR]:
+        if errors := [problem for problem in one.problems if problem.severity is model.Severity.ERROR]:
             found.append(InvalidCitation(one.path, one.lines.first, one.comment, _describe_errors(errors, "")))
     text = lru_cache(maxsize=None)(context.files.text)
     annotations = context.project.trace.annotations
@@ -196,7 +195,7 @@ def _find_invalid(context: ProjectSnapshot) -> list[InvalidCitation]:
     return sorted(found, key=attrgetter("file_path", "line_number"))
 
 
-def _describe_errors(problems: Iterable[Problem], target: str) -> str:
+def _describe_errors(problems: Iterable[model.Problem], target: str) -> str:
     # An unknown target has a lower code than a wrong quote.
     found = sorted(problems, key=attrgetter("code"))
     return "; ".join(dict.fromkeys(describe_citation_error(one, target) for one in found))
