@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from contextlib import suppress
 from typing import NoReturn
@@ -148,7 +149,6 @@ def _print_error(error: DuvetError, ctx: click.Context | None) -> int:
 
 
 def _print_bug() -> int:
-    import platform
     import traceback
 
     print_notice(

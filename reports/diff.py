@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import BinaryIO, NamedTuple
 
+from msgspec.structs import asdict
+
 from duvet.queries.difference import (
     CitationChange,
     CoverageChange,
@@ -17,6 +19,7 @@ from duvet.queries.difference import (
 from duvet.queries.records import RequirementRow
 from duvet.queries.revisions import DiffBase
 from duvet.reports.cells import escape_cell
+from duvet.reports.tables import encode_json
 from duvet.text import format_count, shorten_text
 
 
@@ -134,10 +137,6 @@ def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> 
 
 
 def render_difference_json(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    from msgspec.structs import asdict
-
-    from duvet.reports.tables import encode_json
-
     counts = {"regressions": difference.regressions, "new_uncited": len(difference.uncited)}
     out.write(encode_json({"base": base, **counts, **asdict(difference)}))
 

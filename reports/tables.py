@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,6 @@ def render_listing(listing: Listing, format: ListFormat, look: TableLook = Table
             return "\n".join(blocks).encode(errors="replace")
         case ListFormat.CSV:
             import csv
-            from io import StringIO
 
             out = StringIO()
             writer = csv.writer(out, lineterminator="\n")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct, json
 
 from duvet.config.document import (
     MAX_DOCUMENT_BYTES,
@@ -81,8 +81,6 @@ class _OpenJson(Struct):
 
 
 def _parse_json(text: str, path: str) -> DataDocument:
-    from msgspec import DecodeError, json
-
     draft = DocumentDraft(text, path, "JSON")
     try:
         values = json.decode(text) if text.strip() else {}
@@ -133,8 +131,6 @@ class _JsonScanner:
                 case ":":
                     self._awaits_key = False
                 case _ if self._awaits_key:
-                    from msgspec import json
-
                     name = json.decode(token[0], type=str)
                     keys = (*self._open[-1].keys, name)
                     if before := self._found.get(keys):

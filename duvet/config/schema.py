@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field, json, to_builtins
 
 from duvet import rules
 from duvet.config.check import DocumentLocation
 from duvet.config.document import VARIABLE_PATTERN, expand_template
+from duvet.config.duvet_tables import ExtendedConfig
 from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
 from duvet.config.project_file import UpstreamConfig, read_config, read_tables, require_config
 from duvet.config.service_tables import (
@@ -250,10 +251,6 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def json_schema(*, extended: bool) -> dict[str, Any]:
     """Return the JSON Schema of the project's configuration, in upstream's schema or in our own."""
-    from msgspec import json
-
-    from duvet.config.duvet_tables import ExtendedConfig
-
     ##= man/spec/trace.md#configuration
     ##% The schema that `duvet config --schema` prints MUST accept exactly the keys and types of values that duvet
     ##% accepts.
@@ -263,8 +260,6 @@ def json_schema(*, extended: bool) -> dict[str, Any]:
 
 def service_schema() -> dict[str, Any]:
     """Return the JSON Schema of the service's configuration."""
-    from msgspec import json
-
     ##= man/spec/service.md#configuration
     ##% The schema that `duvet config --schema service` prints MUST accept exactly the files that duvet accepts, apart
     ##% from names and variables.

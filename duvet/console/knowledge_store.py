@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
+from duvet.config.service import load_service_ingest
 from duvet.config.settings import IngestRule
 from duvet.console.command import current_settings
 from duvet.console.streams import STANDARD_INPUT
@@ -23,8 +24,6 @@ from duvet.tree.files import DiskTree
 
 def locate_store(service_path: str | None) -> StorePaths:
     """Return the paths of the index, as the configuration of the service sets them."""
-    from duvet.config.service import load_service_ingest
-
     settings = current_settings()
     store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))

@@ -17,6 +17,7 @@ from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, Unr
 from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
+from duvet.rules import find_broken_rule
 from duvet.text_diff import colour_diff_line, make_unified_diff
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
@@ -37,8 +38,6 @@ def list_error_problems(error: DuvetError) -> tuple[Problem, ...]:
     if isinstance(error, ProblemsError):
         return error.problems
     if isinstance(error, (UnreadableError, FetchError, OutputError)):
-        from duvet.rules import find_broken_rule
-
         return (find_broken_rule(error).problem(error.message, error.path, Place(error.line), hint=error.hint),)
     return (Problem("", error.message, error.path, Place(error.line), hint=error.hint),)
 

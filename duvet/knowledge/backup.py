@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from shutil import rmtree
+from tempfile import gettempdir
 from typing import BinaryIO
 
 from blake3 import blake3
@@ -93,8 +94,6 @@ class Backup(Struct, frozen=True):
 
 def create_backup(places: StorePaths, destination: str, now: datetime) -> Backup:
     """Write an archive to a new file, or under a name with the time to a folder; raise DuvetError if that fails."""
-    from tempfile import gettempdir
-
     check_backup_name(destination)
     is_inside = leads_into_folder(places.root, destination)
     # Scratch files go outside of the project, in case the folder of the store is read-only.
@@ -240,8 +239,6 @@ def _pack(folder: str, names: Sequence[str], file: BinaryIO, now: datetime) -> N
 @contextmanager
 def make_scratch_folder(place: str, *others: str) -> Iterator[str]:
     """Make a temporary folder in the first of these that is writable; raise OutputError if none is."""
-    from tempfile import gettempdir
-
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     for folder in dict.fromkeys((place, *others, gettempdir())):

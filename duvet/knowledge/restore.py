@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
+from gzip import BadGzipFile
 from itertools import islice
 from shutil import disk_usage, rmtree
 from typing import TYPE_CHECKING, BinaryIO, Self, cast
@@ -23,7 +26,6 @@ from duvet.tree.files import DiskTree
 from duvet.tree.outputs import move_into_place, sync_folder
 
 if TYPE_CHECKING:
-    import tarfile
     from gzip import GzipFile
 
 RESTORE_PATIENCE = 10.0  # Seconds to wait for writers.
@@ -268,8 +270,6 @@ class _BoundedReader:
         self._left = size + _OVERHEAD
 
     def read(self, size: int) -> bytes:
-        from gzip import BadGzipFile
-
         try:
             data = self._file.read(min(size, self._left + 1))
         except BadGzipFile as error:
@@ -315,9 +315,6 @@ def _unpack_archive(path: str, folder: str, name: str, check: Callable[[backup.M
 
 @contextmanager
 def _open_archive(path: str, name: str) -> Iterator[tuple[tarfile.TarFile, _BoundedReader]]:
-    import gzip
-    import tarfile
-
     class PlainInfo(tarfile.TarInfo):
         """A member without extended headers, which would be read into memory whatever their size."""
 

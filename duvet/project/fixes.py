@@ -8,6 +8,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
+from rapidfuzz import fuzz
 
 from duvet import rules
 from duvet.config.toml import format_one_line_string
@@ -210,8 +211,6 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
 
 
 def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
-    from rapidfuzz import fuzz
-
     name, _, section = annotation.target.partition("#")
     known = [(other, near) for other, near in texts.others() if fuzz.ratio(name, other) >= _SIMILAR_NAME]
     fitting = []

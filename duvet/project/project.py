@@ -26,6 +26,7 @@ from duvet.specs.locator import locate_specification
 from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import format_count
 from duvet.trace.build import add_problems, build_trace
+from duvet.trace.catalogue import build_catalogue, list_unreferenced_specifications, load_card_specification
 from duvet.trace.records import Finished, NotApplicable, Requirement, SettledRequirements, Trace, list_requirements
 from duvet.tree.cache import Cache
 from duvet.tree.files import DiskTree, MemoryTree, Tree
@@ -320,7 +321,6 @@ class Project:
     @cached_property
     def scopes(self) -> RequirementsByTarget:
         """The requirements by specification and section."""
-        from duvet.trace.catalogue import list_unreferenced_specifications
         from duvet.trace.gates import RequirementsByTarget
 
         cited = [coverage.specification for coverage in self._built.coverages]
@@ -331,16 +331,12 @@ class Project:
 
     @cached_property
     def catalogue(self) -> Catalogue:
-        from duvet.trace.catalogue import build_catalogue
-
         known = self.finished()
         found = build_catalogue(known.trace, known.requirements, self._configured())
         excuses = self._settled.excuses if self._settled else {}
         return replace(found, blob_link=known.blob_link, issue_link=known.issue_link, excuses=excuses)
 
     def specification(self, card: SpecificationCard) -> Specification:
-        from duvet.trace.catalogue import load_card_specification
-
         return load_card_specification(card, self.library)
 
     def _configured(self) -> Iterator[Specification]:

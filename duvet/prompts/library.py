@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, json
+from msgspec import Struct, json, yaml
 
 from duvet.config.settings import ServerRule
 from duvet.errors import NotFoundError, QueryError
@@ -48,7 +48,6 @@ def load_prompts() -> tuple[Prompt, ...]:
 @cache
 def _load_prompt(name: str) -> Prompt:
     # msgspec reads YAML with pyyaml, which only this function needs.
-    from msgspec import yaml
 
     return yaml.decode(_split_prompt(prompt_text(name))[0], type=Prompt)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from textwrap import dedent
 from typing import Any
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -103,7 +105,6 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 def _quoted(text: str, safe: str = "/") -> str:
     # The link of a name that is not valid Unicode leads nowhere, which does no harm.
-    from urllib.parse import quote
 
     return quote(text, safe=safe, errors="replace")
 
@@ -251,7 +252,6 @@ def format_section_text(section: Section) -> str:
     """Return the text of a section without its title, its common indentation, and the headers of pages."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
-    from textwrap import dedent
 
     return dedent("\n".join(section.lines)).strip("\n")
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from duvet.config.project_file import CONFIG_PATH
 from duvet.config.service import Service, load_service
 from duvet.config.settings import NotesRule, ServerRule, UploadRule
-from duvet.knowledge.index import Knowledge
-from duvet.knowledge.settings import KnowledgeSettings
+from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
+from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
@@ -26,7 +26,6 @@ from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:
     from duvet.knowledge.feedback import AuditEntry
-    from duvet.knowledge.index import Maintenance, OpenedProject
     from duvet.llm.endpoint import ProviderClient
     from duvet.llm.router import StaticRouter
     from duvet.progress import Progress
@@ -248,7 +247,6 @@ class Application:
     @property
     def maintenance(self) -> Maintenance:
         """The operations of maintainers on the index."""
-        from duvet.knowledge.index import Maintenance, OpenedProject
 
         def open_project(progress: Progress) -> OpenedProject:
             project = self._open_project(progress)
@@ -360,7 +358,6 @@ class Application:
         """Write calls that change the index to the audit log and, of a server, to its log."""
         if not call.changes or call.pack != KNOWLEDGE_NAME or self.line is not None:
             return
-        from duvet.knowledge.settings import find_store_paths
 
         def log_entry(entry: AuditEntry) -> None:
             if self.mode == SHELL_SOURCE and not self.log.wants(EventLevel.INFO):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -13,6 +14,8 @@ from operator import attrgetter
 from threading import Thread
 from typing import TypeVar
 
+import anyio
+from anyio.lowlevel import checkpoint
 from msgspec import Struct, structs
 
 from duvet.errors import DuvetError
@@ -186,8 +189,6 @@ class LiveProject:
 
     async def context(self) -> ProjectSnapshot:
         """Return a reading that no edit on disk has outdated; raise DuvetError if the project can't be read."""
-        import asyncio
-
         checks = self._reader.checks
         while True:
             last = self._reader.last
@@ -258,10 +259,6 @@ class LiveProject:
 
     async def watch(self, changed: ChangeListener) -> None:
         """Report each change, until cancelled."""
-        import asyncio
-
-        import anyio
-
         loop, news = asyncio.get_running_loop(), asyncio.Event()
 
         def notify() -> None:
@@ -292,8 +289,6 @@ class LiveProject:
             await changed(before, last.context)
 
     async def _read_on_changes(self) -> None:
-        import anyio
-
         while True:
             # Requests report failures; this task must outlive them.
             with suppress(Exception):
@@ -337,8 +332,6 @@ class WatchedResources:
 
     async def changed(self, after: ProjectSnapshot) -> AsyncIterator[str]:
         """Yield the resources that have changed since they were last reported."""
-        from anyio.lowlevel import checkpoint
-
         rest = iter(tuple(self._digests))
         while part := [uri for uri in islice(rest, _DIGESTS_PER_TURN) if uri in self._digests]:
             changes = find_changed_documents({uri: self._digests[uri] for uri in part}, after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,11 +12,9 @@ from msgspec import Struct
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
 from duvet.server.resources import documents, templates
+from duvet.tools.packs import Registry, enable_packs
 from duvet.trace.locations import RESOURCE_SCHEME
 from duvet.tree.cache import BlobStore
-
-if TYPE_CHECKING:
-    from duvet.tools.packs import Registry
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 TOO_MUCH_CODE = -32010  # One of the codes that the protocol leaves to servers: there is no room at the moment.
@@ -144,8 +142,6 @@ def render_instructions(rule: ServerRule, registry: Registry | None = None) -> s
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.
     if registry is None:
-        from duvet.tools.packs import Registry, enable_packs
-
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())
 

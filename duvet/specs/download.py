@@ -12,6 +12,8 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
+import httpx2
+
 from duvet.errors import DuvetError, FetchError
 from duvet.progress import Downloads, Progress
 from duvet.specs.library import DownloadOutcome, Policy
@@ -45,8 +47,6 @@ class DownloadClients:
         self._idle: list[Client] = []
 
     def fetch(self, url: str, listen: SizeListener) -> bytes:
-        import httpx2
-
         try:
             client, response = self._request(url)
             try:
@@ -68,8 +68,6 @@ class DownloadClients:
             client.close()
 
     def _request(self, url: str) -> tuple[Client, Response]:
-        import httpx2
-
         idle = self._take_idle()
         if idle is not None:
             try:
@@ -89,7 +87,6 @@ class DownloadClients:
     @cached_property
     def _certificates(self) -> SSLContext:
         # Loading them takes longer than the rest of a client.
-        import httpx2
 
         return httpx2.create_ssl_context()
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
 from posixpath import normpath
+from unicodedata import category
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -77,7 +78,6 @@ def _is_apart(text: str, start: int, end: int) -> bool:
 def _is_word(char: str) -> bool:
     if char <= "\x7f":
         return False
-    from unicodedata import category
 
     kind = category(char)
     return kind[0] in "LM" or kind in ("Nd", "Nl", "Pc") or _OTHER_WORDS.match(char) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,6 +11,7 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from itertools import islice
 from shutil import disk_usage
+from sqlite3 import InterfaceError, ProgrammingError
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from msgspec import DecodeError, Struct, msgpack
@@ -19,7 +21,6 @@ from duvet.store import records
 from duvet.store.records import NodeLabel, Relation
 
 if TYPE_CHECKING:
-    import sqlite3
     from sqlite3 import Connection
 
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]  # Device, inode, size and time of the store and its log.
@@ -96,8 +97,6 @@ def read_store_stamp(path: str) -> StoreStamp:
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
     """Turn the errors of sqlite into StoreErrors."""
-    import sqlite3
-
     try:
         yield
     except sqlite3.Error as error:
@@ -119,8 +118,6 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
 
 
 def _make_error(error: sqlite3.Error, path: str) -> StoreError:
-    from sqlite3 import InterfaceError, ProgrammingError
-
     if isinstance(error, (ProgrammingError, InterfaceError)):
         return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
     # An error about text that is not Unicode has no code.
@@ -267,8 +264,6 @@ class Database:
 
     def undo(self) -> None:
         """Roll back the transaction, and ignore errors."""
-        import sqlite3
-
         with suppress(sqlite3.Error):
             self.connection.rollback()
 

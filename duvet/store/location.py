@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import stat
 from contextlib import suppress
 from urllib.parse import quote
@@ -115,8 +116,6 @@ def _open(path: str, *, create: bool) -> db.Database:
 
 
 def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Database:
-    import sqlite3
-
     name = quote(os.fsencode(os.path.abspath(path)))
     with db.translate_errors(path):
         connection = sqlite3.connect(

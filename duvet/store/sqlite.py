@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -50,8 +51,6 @@ class SqliteStore(text_index.ChunkSearch):
         self.database.close()
 
     def copy_to(self, path: str) -> None:
-        import sqlite3
-
         with db.translate_errors(self.database.path):
             # Created first, so that no link is followed.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -292,8 +291,6 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
     """Replace everything in a store with a copy; those who have it open see all of it or nothing.
 
     With a moment, raise a StoreChangedError and change nothing if somebody has written since."""
-    import sqlite3
-
     until, is_checked = time.monotonic() + patience, only is None
 
     def wait(status: int, remaining: int, total: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import anyio
 import msgspec
 from msgspec import Struct, field
 
@@ -137,8 +138,6 @@ class ToolDispatcher:
                 for observer in self.environment.observers:
                     observer(record)
                 if changes and self.environment.keepers:
-                    import anyio
-
                     # The change is made, even if the call is cancelled.
                     with anyio.CancelScope(shield=True):
                         for keep in self.environment.keepers:
@@ -146,8 +145,6 @@ class ToolDispatcher:
 
     async def aclose(self) -> None:
         """Release the resources of services; no call comes after this."""
-        import anyio
-
         ##= man/spec/mcp.md#http
         ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
         with anyio.move_on_after(self.environment.patience, shield=True):

@@ -8,12 +8,15 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 from msgspec import NODEFAULT, UNSET, MsgspecError, Struct, convert, json, structs, to_builtins
 
 from duvet import errors, http_client
 from duvet.config.settings import Secret
+from duvet.knowledge.search_query import SearchResponse
 from duvet.llm.records import shorten_to_line, strip_invisible
 from duvet.tools.call_context import CallContext
+from duvet.tools.knowledge.search import add_feedback_hint
 from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, ErrorCode, Pack, Scope, Tool, ToolAnswer, ToolError, WithheldReason
 
@@ -171,8 +174,6 @@ class GatewayConnection:
 
     async def call(self, tool: Tool, arguments: Mapping[str, Any], ctx: CallContext) -> ToolAnswer:
         """Return the answer of the tool; ToolError if it fails or can't be reached."""
-        import anyio
-
         seconds = self.seconds if tool.only_reads else max(self.seconds, MAX_WORK_SECONDS)
         body = json.encode({"tool": tool.name, "input": arguments})
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
@@ -227,12 +228,8 @@ def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> S
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:
     async def handle(request: Struct, ctx: CallContext) -> ToolAnswer:
         answer = await connection.call(tool, _list_given(request), ctx)
-        if tool.name == KM_SEARCH_NAME:
-            from duvet.knowledge.search_query import SearchResponse
-            from duvet.tools.knowledge.search import add_feedback_hint
-
-            if isinstance(answer.value, SearchResponse):
-                return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
+        if tool.name == KM_SEARCH_NAME and isinstance(answer.value, SearchResponse):
+            return structs.replace(answer, value=await add_feedback_hint(answer.value, ctx))
         return answer
 
     return structs.replace(tool, handler=handle, withheld=connection.gateway.withheld(tool))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from duvet.config.check import DocumentLocation
 from duvet.errors import QueryError
 from duvet.model import Problem
 from duvet.rules import CONFIG_BAD_VALUE
@@ -102,8 +103,6 @@ class UnknownName(Struct, frozen=True):
 
 def make_unknown_name_problems(found: Iterable[UnknownName], document: DataDocument | None) -> tuple[Problem, ...]:
     """Return the unknown names as problems, with their places in the configuration."""
-    from duvet.config.check import DocumentLocation
-
     return tuple(
         DocumentLocation(document, {}, keys=("toolPacks", *one.keys), is_private=True).problem(
             CONFIG_BAD_VALUE, one.message, one.hint, at_key=True

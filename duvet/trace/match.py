@@ -6,6 +6,7 @@ import re
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from heapq import merge
 from itertools import accumulate, compress, count, groupby, tee
 from operator import add
 from typing import NamedTuple
@@ -116,7 +117,6 @@ def _possible_ends(quote: bytes, text: SearchText) -> Iterator[int]:
     size = len(quote)
     if size < 2:
         return iter(range(3))
-    from heapq import merge
 
     split = text.split(quote)
     shorter, equal, longer = tee(text.places(quote[:split]), 3)

@@ -11,6 +11,9 @@ from itertools import accumulate, product
 from math import log
 from typing import NamedTuple
 
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA, Levenshtein
+
 from duvet.model import Specification
 from duvet.sources.editor import split_words
 from duvet.text import remove_spacing
@@ -74,8 +77,6 @@ class TextWords:
 
     def nearest(self, quote: list[str]) -> TextStretch | None:
         """Return the stretch that is most similar to the quote, or None if none is similar."""
-        from rapidfuzz import fuzz
-
         joined = " ".join(quote)
         if not self.words or len(joined) < _SHORTEST:
             return None
@@ -95,8 +96,6 @@ class TextWords:
         return found
 
     def _stretch(self, quote: list[str], start: int, end: int) -> TextStretch | None:
-        from rapidfuzz import fuzz
-
         joined, words = " ".join(quote), self.words[start:end]
         # Punctuation at the ends that the quote leaves out is left out here, too.
         if _bare(words[0]) == _bare(quote[0]) and words[0].endswith(quote[0]):
@@ -130,8 +129,6 @@ class TextWords:
 
     def _common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
         """From the first to the last word that the quote shares with these words: in the quote, and in the text."""
-        from rapidfuzz.distance import Levenshtein
-
         blocks = Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
         same = [block for block in blocks if block.tag == "equal"]
         if not same:
@@ -144,8 +141,6 @@ class TextWords:
 
         A sign at an end of the quote, such as a bullet, is replaced by a sign or by nothing, but not by a word.
         """
-        from rapidfuzz import fuzz
-
         inner = [index for index, word in enumerate(quote) if _INK.search(word)]
         low, high = (inner[0], inner[-1] + 1) if inner else (0, len(quote))
         core = quote[low:high]
@@ -158,7 +153,6 @@ class TextWords:
             return edges, abs(len(words) - len(bare)), -fuzz.ratio(joined, " ".join(self.words[slice(*span)]))
 
         reach = min(_MOST, max(_FEWEST, len(core) // 4))
-        from rapidfuzz.distance import OSA
 
         best: int = OSA.distance(bare, self._bare_words[first:last])
         found: list[_Span] = []
@@ -184,8 +178,6 @@ class TextWords:
 
         This requires that the quote begins or ends with a sentence, or a sentence ends before the words that differ.
         """
-        from rapidfuzz import fuzz
-
         _, common = self._common(quote, start, end)
         starts, ends = [start], [end]
         if self._bare_words[start] != _bare(quote[0]):
@@ -220,8 +212,6 @@ def _count_inked(words: list[str]) -> int:
 
 def _score_other(joined: str, part: str, own: str) -> float:
     """The similarity of the best other text; a part that repeats the best stretch doesn't count as another."""
-    from rapidfuzz import fuzz
-
     if len(part) <= len(joined):
         return fuzz.ratio(joined, part)
     found = fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)

@@ -12,6 +12,7 @@ from duvet import errors, rules
 from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
+from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity
 from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -183,8 +184,6 @@ def make_broken_recipe(path: str, origin: str, error: errors.DuvetError) -> Reci
 
 
 def _find_problems(document: DataDocument) -> Iterator[Problem]:
-    from duvet.config.schema import find_repeated_names
-
     at = DocumentLocation(document, {}, is_private=True)
     yield from check_table(Recipe, at)
     yield from _find_faults(document.values, at)

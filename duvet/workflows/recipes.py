@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from anyio import to_thread
 from msgspec.structs import replace
 
 from duvet import errors, model, rules, text
@@ -14,6 +15,7 @@ from duvet.tools.call_context import CallContext
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, references, steps, workflow
+from duvet.workflows.engine import run_workflow
 
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
@@ -88,10 +90,6 @@ class RecipeRunner:
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run the recipe and return its record; ToolError if it can't be started."""
-        from anyio import to_thread
-
-        from duvet.workflows.engine import run_workflow
-
         recipes = await to_thread.run_sync(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()

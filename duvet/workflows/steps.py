@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Annotated, Any, Protocol
 
+import anyio
 import msgspec
 from msgspec import UNSET, Meta, Struct, json, structs
 
@@ -71,8 +72,6 @@ class WorkflowClock:
         return monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        import anyio
-
         await anyio.sleep(seconds)
 
 

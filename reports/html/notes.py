@@ -6,10 +6,11 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 from markupsafe import Markup
+from pyromark import Markdown, Options
 
 from duvet.knowledge.pages.catalogue import PageCollection, PageReference, format_moment
 from duvet.knowledge.pages.page import Page as Note
@@ -17,9 +18,6 @@ from duvet.knowledge.pages.page import PageLink, rewrite_links
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.trace.catalogue import SHORT_ID_DIGITS
-
-if TYPE_CHECKING:
-    from pyromark import Markdown
 
 LinkLookup = Callable[[str], str]
 """Where a link to a file leads on the page, escaped; nothing where it leads nowhere."""
@@ -47,8 +45,6 @@ def render_markdown(text: str, leads: LinkLookup = lambda _: "") -> str:
 
 @cache
 def _parser() -> Markdown:
-    from pyromark import Markdown, Options
-
     return Markdown(options=Options.ENABLE_TABLES | Options.ENABLE_TASKLISTS)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from hashlib import sha256
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
@@ -15,6 +16,7 @@ from duvet.model import Annotation, Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link
 from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter, SourceWriter
+from duvet.reports.html.notes import PageWriter
 from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
 from duvet.templates import environment, page_file
@@ -147,8 +149,6 @@ _SPACES = re.compile(r"(?<=[;:,{]) | (?=[{}])|;(?=\s*})")
 
 def load_page_shell() -> dict[str, Markup]:
     """The styles, the script that runs before anything is shown, the others, and the policy that allows them alone."""
-    from hashlib import sha256
-
     early, module = Markup(page_file("early.js")), Markup(page_file("script.min.js"))
     allowed = " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in (early, module))
     return {
@@ -196,8 +196,6 @@ def _shown(page: anchors.ReportData) -> dict[str, object]:
     references, places, names = ReferenceWriter(page), anchors.assign_places(page), anchors.SectionLabels(page)
     notes = None
     if page.notes is not None:
-        from duvet.reports.html.notes import PageWriter
-
         notes = PageWriter(page, places)
     cited = (coverage.specification for coverage in page.finished.trace.coverages)
     return {

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 from starlette.types import Receive, Scope, Send
 
 from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
 from duvet.server.http.responses import send_body
 from duvet.store.database import StoreError
 from duvet.tools import audit, packs
@@ -181,8 +182,6 @@ async def read_knowledge_figures(dispatcher: ToolDispatcher) -> Mapping[str, flo
 
 
 def _compute_figures(index: OpenStore) -> dict[str, float]:
-    from duvet.knowledge.reports import COVERAGE_NAME, LIFECYCLE_NAME, PastCoverage, PastLifecycle, read_report_history
-
     runs = index.store.runs(limit=1)
     if not runs:
         return {}

@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from uuid import uuid4
 
 from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, structs, to_builtins
 
@@ -83,8 +84,6 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
 
 async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even one that failed; ToolError if it left no record."""
-    from uuid import uuid4
-
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
+from rapidfuzz import fuzz, process
 
 from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
@@ -155,8 +156,6 @@ class NearestFinder:
         name, _, section = annotation.target.partition("#")
         number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
-            from rapidfuzz import fuzz, process
-
             names = [card.locator for card in specifications.cards]
             found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY)
             if not found:
