@@ -18,7 +18,7 @@ from duvet.model import Place, Problem, Severity
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems, render_problems_text
 from duvet.rules import find_broken_rule
-from duvet.text_diff import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, make_unified_diff
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_changed
 

@@ -34,7 +34,7 @@ from duvet.specs.extraction import (
     make_orphaned_problem,
     make_stale_problem,
 )
-from duvet.text_diff import colour_diff_line, make_unified_diff
+from duvet.text import colour_diff_line, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
 from duvet.trace.records import Finished, Requirement

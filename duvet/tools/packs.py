@@ -124,13 +124,13 @@ TRACE = Pack(
             "list_uncited_requirements": "requirements:list_uncited_requirements",
             "list_invalid_citations": "invalid_citations:list_invalid_citations",
             "get_citation_context": "citations:get_citation_context",
-            "resolve_spec_id": "pack:resolve_spec_id",
+            "resolve_spec_id": "sections:resolve_spec_id",
             "get_prioritized_requirements": "requirements:get_prioritized_requirements",
             "validate_citations": "citations:validate_citations",
             "get_requirement": "requirements:get_requirement",
-            "get_section": "pack:get_section",
+            "get_section": "sections:get_section",
             "suggest_citation": "citations:suggest_citation",
-            "coverage_summary": "pack:summarize_coverage",
+            "coverage_summary": "sections:summarize_coverage",
         },
     ),
 )
@@ -153,7 +153,7 @@ KNOWLEDGE = Pack(
     ToolTable(
         "duvet.tools.knowledge",
         {
-            "km-help": "pack:show_help",
+            "km-help": "help:show_help",
             "km-search": "search:search_everything",
             "km-graph-node": "search:show_graph_node",
             "km-graph-subsystem": "search:show_subsystem",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.text_diff import make_unified_diff, match_lines
+from duvet.text import make_unified_diff, match_lines
 
 TEXTS = st.lists(st.sampled_from("abcdefgh"), max_size=30)
 DISTINCT = st.lists(st.integers(0, 60).map(str), max_size=40, unique=True)
