@@ -162,7 +162,7 @@ KNOWLEDGE = Pack(
             "km-lifecycle-report": "reports:report_lifecycle",
             "km-ingest-status": "reports:show_ingest_status",
             "km-ingest-trigger": "maintenance:trigger_ingest",
-            "km-feedback-submit": "maintenance:submit_feedback",
+            "km-feedback-submit": "search:submit_feedback",
             "km-backup-trigger": "maintenance:trigger_backup",
             "km-recipe-run": "maintenance:run_recipe_tool",
             "km-upload": "maintenance:upload_file",

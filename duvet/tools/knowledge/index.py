@@ -14,7 +14,15 @@ from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, 
 from duvet.store.location import can_be_replaced
 from duvet.tools.call_context import CallContext, get_loop_limiter
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import KNOWLEDGE_SERVICE, MCP_SOURCE, SHELL_SOURCE, ErrorCode, ToolError, declare_tool
+from duvet.tools.tool import (
+    KNOWLEDGE_SERVICE,
+    MCP_SOURCE,
+    SHELL_SOURCE,
+    UPKEEP_SERVICE,
+    ErrorCode,
+    ToolError,
+    declare_tool,
+)
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
@@ -43,6 +51,23 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
         return await to_thread.run_sync(knowledge.ask, question, limiter=limiter)
     except graph.IdentifierError as error:
         raise ToolError(ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
+    except StoreError as error:
+        raise make_store_refusal(error, ctx) from error
+
+
+def require_maintenance(ctx: CallContext) -> index.Maintenance:
+    found: index.Maintenance | None = ctx.services.get(UPKEEP_SERVICE)
+    if found is None:
+        raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+    return found
+
+
+async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
+    """Run work in a thread of its own; ToolError if the store can't be used."""
+    from anyio import to_thread
+
+    try:
+        return await to_thread.run_sync(work)
     except StoreError as error:
         raise make_store_refusal(error, ctx) from error
 

@@ -1,21 +1,21 @@
-"""Tools that change the index: ingest and recipe runs, backups, feedback, uploads and texts."""
+"""Tools that change the index: ingest and recipe runs, backups, uploads and texts."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import uuid4
 
-from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, json, structs, to_builtins
+from msgspec import UNSET, Meta, Struct, UnsetType, convert, field, structs, to_builtins
 
 from duvet.errors import DuvetError, OutputExistsError, QueryError
-from duvet.knowledge import backup, feedback, reports, settings
-from duvet.knowledge.index import Maintenance, OpenStore
+from duvet.knowledge import backup, reports, settings
+from duvet.knowledge.index import Maintenance
 from duvet.knowledge.uploads import StoredFile, StoredText, check_destination, check_not_reserved
 from duvet.progress import CountedStep, Progress
 from duvet.store.database import StoreError
@@ -24,7 +24,7 @@ from duvet.text import quote_text, shorten_text
 from duvet.tools import tool
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext, ignore_progress
-from duvet.tools.knowledge import index, search
+from duvet.tools.knowledge import index
 from duvet.tree.files import leads_into_folder
 from duvet.workflows.workflow import WorkflowFailure, WorkflowRun
 
@@ -41,9 +41,6 @@ _DESTINATION = (
     f"A folder, or a file that ends in {' or '.join(settings.BACKUP_ENDINGS)}, in the project; "
     "by default the folder of backups"
 )
-_REQUEST = "The request_id of the metadata that km-search has answered"
-_CHUNK = "The chunk_id of one of the results"
-_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 _PROFILE = "What to call the run: up to 64 letters, digits, `.`, `-` and `_`; by default as configured, or manual"
 DestinationArgument = Annotated[
     str,
@@ -65,23 +62,6 @@ _SOURCE = "The path of a file that the server can read; over HTTP, of one below 
 _NAME = "The name of the recipe, such as daily-health"
 
 
-def require_maintenance(ctx: CallContext) -> Maintenance:
-    found: Maintenance | None = ctx.services.get(tool.UPKEEP_SERVICE)
-    if found is None:
-        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
-    return found
-
-
-async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
-    """Run work in a thread of its own; ToolError if the store can't be used."""
-    from anyio import to_thread
-
-    try:
-        return await to_thread.run_sync(work)
-    except StoreError as error:
-        raise index.make_store_refusal(error, ctx) from error
-
-
 async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even one that failed; ToolError if it left no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
@@ -101,7 +81,7 @@ async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: set
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
     ##% index unchanged.
-    return await run_in_thread(ctx, work)
+    return await index.run_in_thread(ctx, work)
 
 
 class _CallProgress(Progress):
@@ -167,8 +147,8 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
     """Makes an archive of what is known of the project, with the feedback on it, and answers where it is. Others are
     answered meanwhile, and a run may go on."""
-    upkeep = require_maintenance(ctx)
-    found = await run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
+    upkeep = index.require_maintenance(ctx)
+    found = await index.run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
     path = os.path.relpath(found.path, upkeep.places.root)
     archive = found.path if path.startswith("..") else path.replace(os.sep, "/")
     step = "`duvet restore` brings it back." if ctx.caller.face == tool.SHELL_SOURCE else ""
@@ -205,84 +185,6 @@ def _check_backup_path(places: settings.StorePaths, path: str, destination: str)
     except QueryError as error:
         error.hint = _DESTINATION
         raise
-
-
-class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
-    request_id: Annotated[str, Meta(description=_REQUEST)]
-    chunk_id: Annotated[str, Meta(description=_CHUNK)]
-    vote: (
-        Annotated[float, Meta(ge=-1, le=1, description="From -1, of no use, to 1, just what was looked for")] | None
-    ) = None
-    note: Annotated[str, Meta(description="Why")] | None = None
-    context: (
-        Annotated[dict[str, Any], Meta(description="What it was wanted for, such as the task; an object")] | None
-    ) = None
-
-
-class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
-    status: str = "ok"
-    request_id: str
-    chunk_id: str
-    vote: float | None
-    note: str | None
-    context: dict[str, Any] | None
-    timestamp: str
-    source: str
-
-
-@_declare(
-    search.FEEDBACK_TOOL,
-    "Feedback on a result",
-    KmFeedbackSubmitInput,
-    KmFeedbackSubmitOutput,
-    accountable=("request_id", "chunk_id", "vote"),
-)
-async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> tool.ToolAnswer:
-    """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
-    request = _require_id("request_id", arguments.request_id, _REQUEST)
-    chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
-    if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
-        message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
-        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
-    upkeep = require_maintenance(ctx)
-    vote = feedback.Vote(
-        request_id=request,
-        chunk_id=chunk,
-        vote=arguments.vote,
-        note=arguments.note,
-        context=arguments.context,
-        timestamp=upkeep.now().isoformat(timespec="milliseconds"),
-    )
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
-    ##% three are missing.
-    await run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
-    warnings = []
-    if vote.vote is None and not (vote.note or "").strip() and not vote.context:
-        warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
-    if not await _is_known_chunk(ctx, chunk):
-        warnings.append("No piece is called so now; what you say of it is kept all the same.")
-    return tool.ToolAnswer(value=KmFeedbackSubmitOutput(**structs.asdict(vote)), warning=" ".join(warnings))
-
-
-def _require_id(argument: str, value: str, hint: str) -> str:
-    found = require_argument(argument, value, hint)
-    if len(found) > _MAX_ID:
-        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
-    return found
-
-
-async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
-    path, _, ordinal = chunk.rpartition("::")
-
-    def question(known: OpenStore) -> bool:
-        return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
-
-    try:
-        return await index.ask_knowledge(ctx, question)
-    except tool.ToolError:
-        # The vote is stored, which is the point of the call.
-        return True
 
 
 class KmIngestTriggerInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -332,7 +234,7 @@ async def trigger_ingest(arguments: KmIngestTriggerInput, ctx: CallContext) -> t
         raise tool.ToolError(tool.ErrorCode.UNSUPPORTED_OPERATION, "Single paths can't be taken in on their own", hint)
     profile = "" if arguments.profile is None else settings.require_profile(arguments.profile)
     options = settings.IngestOptions(profile=profile, dry_run=arguments.dry_run, dummy=arguments.use_dummy_embeddings)
-    run = await run_ingest_or_fail(ctx, require_maintenance(ctx), options)
+    run = await run_ingest_or_fail(ctx, index.require_maintenance(ctx), options)
     last = reports.make_run_row(run)
     flat = {name: value for name, value in structs.asdict(last).items() if value != ""}
     status = SUCCESS_STATUS if run.success else FAILURE_STATUS
@@ -434,7 +336,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     if len(arguments.content.encode()) > _MAX_TEXT_BYTES:
         hint = "store it in parts, or as a file with km-upload"
         raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
-    upkeep = require_maintenance(ctx)
+    upkeep = index.require_maintenance(ctx)
     text = StoredText(
         content=arguments.content,
         title=arguments.title.strip(),
@@ -450,7 +352,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
             data, arguments.destination, name, overwrite=overwrite, is_made_up=not text.is_named
         )
 
-    stored = await run_in_thread(ctx, write)
+    stored = await index.run_in_thread(ctx, write)
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 
@@ -472,14 +374,14 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copies a file below the content root, where it is taken in, and takes the project in where that is wanted."""
-    source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), require_maintenance(ctx)
+    source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), index.require_maintenance(ctx)
 
     def copy() -> StoredFile:
         content = upkeep.content
         data = content.read(source, only_inside=bool(ctx.caller.holder))
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
-    stored = await run_in_thread(ctx, copy)
+    stored = await index.run_in_thread(ctx, copy)
     return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
 
 

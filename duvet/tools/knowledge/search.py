@@ -1,19 +1,20 @@
-"""Tools that search the index and its graph, with answers shortened to fit an agent's context."""
+"""Tools that search the index and its graph and take feedback, with answers shortened to fit an agent's context."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType, json
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from duvet.knowledge import graph, reports, search_query
+from duvet.knowledge import feedback, graph, reports, search_query
+from duvet.knowledge.index import OpenStore
 from duvet.text import shorten_text
 from duvet.tools.arguments import require_argument
 from duvet.tools.call_context import CallContext
 from duvet.tools.knowledge import index
-from duvet.tools.tool import ArgumentShortcut, ErrorCode, ToolAnswer
+from duvet.tools.tool import ArgumentShortcut, ErrorCode, Scope, ToolAnswer, ToolError
 
 _MIN_TEXT = 200  # Characters of a result's text if there is no more room.
 _TEXTS = (1000, 500)  # Characters if there is some room.
@@ -21,6 +22,9 @@ _MAX_ROWS = 3  # Relationships, related files and requirements of a shortened re
 _REQUIREMENT_TEXT = 160
 FEEDBACK_TOOL = "km-feedback-submit"
 _PROMPT = f"{FEEDBACK_TOOL} takes your vote on a result, by the request_id here and its chunk_id"
+_REQUEST = "The request_id of the metadata that km-search has answered"
+_CHUNK = "The chunk_id of one of the results"
+_MAX_ID, _MAX_CONTEXT_BYTES = 500, 16_384
 _DEFAULT_EDGES, _MAX_EDGES = 50, 200
 _NODE_ID = "LABEL:KEY, such as DesignDoc:docs/README.md, Code:src/a.py, Subsystem:search, Requirement:3b42c44e or Chunk:src/a.py::0"
 _MAX_NODES = 50
@@ -132,6 +136,86 @@ async def add_feedback_hint(found: search_query.SearchResponse, ctx: CallContext
     if found.results and (tool := await ctx.sibling(FEEDBACK_TOOL)) and tool.scope in ctx.caller.scopes:
         prompt = _PROMPT
     return replace(found, metadata=replace(found.metadata, feedback_prompt=prompt))
+
+
+class KmFeedbackSubmitInput(Struct, frozen=True, forbid_unknown_fields=True):
+    request_id: Annotated[str, Meta(description=_REQUEST)]
+    chunk_id: Annotated[str, Meta(description=_CHUNK)]
+    vote: (
+        Annotated[float, Meta(ge=-1, le=1, description="From -1, of no use, to 1, just what was looked for")] | None
+    ) = None
+    note: Annotated[str, Meta(description="Why")] | None = None
+    context: (
+        Annotated[dict[str, Any], Meta(description="What it was wanted for, such as the task; an object")] | None
+    ) = None
+
+
+class KmFeedbackSubmitOutput(Struct, frozen=True, kw_only=True):
+    status: str = "ok"
+    request_id: str
+    chunk_id: str
+    vote: float | None
+    note: str | None
+    context: dict[str, Any] | None
+    timestamp: str
+    source: str
+
+
+@index.declare_knowledge_tool(
+    FEEDBACK_TOOL,
+    "Feedback on a result",
+    KmFeedbackSubmitInput,
+    KmFeedbackSubmitOutput,
+    scope=Scope.MAINTAINER,
+    is_idempotent=False,
+    accountable=("request_id", "chunk_id", "vote"),
+)
+async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) -> ToolAnswer:
+    """Keeps what you say of a result of km-search: a vote from -1 to 1, a note, or both."""
+    request = _require_id("request_id", arguments.request_id, _REQUEST)
+    chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
+    if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
+        message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes"
+        raise ToolError(ErrorCode.INVALID_REQUEST, message, "say it in fewer words")
+    upkeep = index.require_maintenance(ctx)
+    vote = feedback.Vote(
+        request_id=request,
+        chunk_id=chunk,
+        vote=arguments.vote,
+        note=arguments.note,
+        context=arguments.context,
+        timestamp=upkeep.now().isoformat(timespec="milliseconds"),
+    )
+    ##= man/spec/gateway.md#indexing-and-feedback
+    ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
+    ##% three are missing.
+    await index.run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
+    warnings = []
+    if vote.vote is None and not (vote.note or "").strip() and not vote.context:
+        warnings.append("That says nothing of the result: a vote from -1 to 1 or a note would.")
+    if not await _is_known_chunk(ctx, chunk):
+        warnings.append("No piece is called so now; what you say of it is kept all the same.")
+    return ToolAnswer(value=KmFeedbackSubmitOutput(**asdict(vote)), warning=" ".join(warnings))
+
+
+def _require_id(argument: str, value: str, hint: str) -> str:
+    found = require_argument(argument, value, hint)
+    if len(found) > _MAX_ID:
+        raise ToolError(ErrorCode.INVALID_REQUEST, f"{argument} has more than {_MAX_ID} characters", hint)
+    return found
+
+
+async def _is_known_chunk(ctx: CallContext, chunk: str) -> bool:
+    path, _, ordinal = chunk.rpartition("::")
+
+    def question(known: OpenStore) -> bool:
+        return ordinal.isdecimal() and int(ordinal) < len(known.store.chunk_numbers(path))
+
+    try:
+        return await index.ask_knowledge(ctx, question)
+    except ToolError:
+        # The vote is stored, which is the point of the call.
+        return True
 
 
 class KmGraphNodeInput(Struct, frozen=True, forbid_unknown_fields=True):
