@@ -16,7 +16,6 @@ from duvet.model import Annotation, Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link
 from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter, SourceWriter
-from duvet.reports.html.notes import PageWriter
 from duvet.reports.html.overview import make_overview_view, make_problem_view
 from duvet.reports.html.specification import ArticleWriter
 from duvet.templates import environment, page_file
@@ -196,6 +195,8 @@ def _shown(page: anchors.ReportData) -> dict[str, object]:
     references, places, names = ReferenceWriter(page), anchors.assign_places(page), anchors.SectionLabels(page)
     notes = None
     if page.notes is not None:
+        from duvet.reports.html.notes import PageWriter
+
         notes = PageWriter(page, places)
     cited = (coverage.specification for coverage in page.finished.trace.coverages)
     return {
