@@ -8,22 +8,12 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Struct, field, json, to_builtins
 
 from duvet import rules
+from duvet.config import service_tables
 from duvet.config.check import DocumentLocation
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
 from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
 from duvet.config.project_file import UpstreamConfig, read_config, read_tables, require_config
-from duvet.config.service_tables import (
-    IngestSection,
-    Name,
-    PackSection,
-    PagesSection,
-    ProviderSection,
-    RouteSection,
-    SearchSection,
-    ServerSection,
-    UploadsSection,
-)
 from duvet.config.settings import (
     BUILT_IN_REQUIREMENTS,
     Config,
@@ -46,22 +36,33 @@ class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
     schema: Annotated[str | None, doc("Where the schema of this file is, for editors")] = field(
         default=None, name="$schema"
     )
-    server: Annotated[ServerSection, doc("The server")] = ServerSection()
-    providers: Annotated[dict[Name, ProviderSection], doc("Who answers for models, by name")] = field(
+    server: Annotated[service_tables.ServerSection, doc("The server")] = service_tables.ServerSection()
+    providers: Annotated[
+        dict[service_tables.Name, service_tables.ProviderSection], doc("Who answers for models, by name")
+    ] = field(default_factory=dict)
+    tool_packs: Annotated[dict[service_tables.Name, service_tables.PackSection], doc("Packs of tools, by name")] = (
+        field(default_factory=dict)
+    )
+    workflows: Annotated[dict[service_tables.Name, WorkflowSection], doc("Workflows, by name")] = field(
         default_factory=dict
     )
-    tool_packs: Annotated[dict[Name, PackSection], doc("Packs of tools, by name")] = field(default_factory=dict)
-    workflows: Annotated[dict[Name, WorkflowSection], doc("Workflows, by name")] = field(default_factory=dict)
-    routing: Annotated[dict[Name, RouteSection], doc("The model for each kind of task")] = field(default_factory=dict)
+    routing: Annotated[
+        dict[service_tables.Name, service_tables.RouteSection], doc("The model for each kind of task")
+    ] = field(default_factory=dict)
     pages: Annotated[
-        tuple[PagesSection, ...], doc("Notes in Markdown; by default those in `docs` that are no specification")
+        tuple[service_tables.PagesSection, ...],
+        doc("Notes in Markdown; by default those in `docs` that are no specification"),
     ] = ()
-    ingest: Annotated[IngestSection, doc("What is taken in of the project")] = IngestSection()
-    store: Annotated[StoreSection, doc("Where that is kept")] = StoreSection()
-    search: Annotated[SearchSection, doc("What counts in a search in it, besides the words")] = SearchSection()
-    uploads: Annotated[UploadsSection, doc("Files that are handed in by `km-upload` and `km-storetext`")] = (
-        UploadsSection()
+    ingest: Annotated[service_tables.IngestSection, doc("What is taken in of the project")] = (
+        service_tables.IngestSection()
     )
+    store: Annotated[StoreSection, doc("Where that is kept")] = StoreSection()
+    search: Annotated[service_tables.SearchSection, doc("What counts in a search in it, besides the words")] = (
+        service_tables.SearchSection()
+    )
+    uploads: Annotated[
+        service_tables.UploadsSection, doc("Files that are handed in by `km-upload` and `km-storetext`")
+    ] = service_tables.UploadsSection()
 
     def notes(self) -> tuple[NotesRule, ...] | None:
         """Return the files that are pages; None if the tables name none."""

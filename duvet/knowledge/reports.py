@@ -11,46 +11,36 @@ from typing import TypeVar
 from msgspec import UNSET, DecodeError, Struct, UnsetType, json
 
 from duvet.config.settings import IngestRule
-from duvet.store.records import (
-    Artifact,
-    FileKind,
-    GraphEdge,
-    GraphNode,
-    IngestRun,
-    NodeLabel,
-    Relation,
-    Store,
-    StoreWriter,
-)
+from duvet.store import records
 
 COVERAGE_NAME, LIFECYCLE_NAME = "coverage", "lifecycle"
 _KEPT_REPORTS = {COVERAGE_NAME: 5, LIFECYCLE_NAME: 10}
-_CONNECTED_LABELS = (NodeLabel.DESIGN_DOC, NodeLabel.SOURCE_FILE, NodeLabel.TEST_CASE)
+_CONNECTED_LABELS = (records.NodeLabel.DESIGN_DOC, records.NodeLabel.SOURCE_FILE, records.NodeLabel.TEST_CASE)
 """Files that should be connected with something."""
-_CONNECTING = tuple(relation for relation in Relation if relation is not Relation.HAS_CHUNK)
+_CONNECTING = tuple(relation for relation in records.Relation if relation is not records.Relation.HAS_CHUNK)
 _BATCH = 500  # Nodes whose edges are read at once.
 _MAX_RUNS = 100  # Runs among which the last successful one is searched.
 _DAY_SECONDS = 86_400
 
 
 class RequirementFiles(Struct, frozen=True):
-    requirement: GraphNode
+    requirement: records.GraphNode
     files: tuple[str, ...]
 
 
 class ProjectFacts(Struct, frozen=True, kw_only=True):
-    run: IngestRun | None  # The last successful run.
-    artifacts: Mapping[str, Artifact]
-    isolated: Sequence[GraphNode] = ()  # Searchable files without connections.
+    run: records.IngestRun | None  # The last successful run.
+    artifacts: Mapping[str, records.Artifact]
+    isolated: Sequence[records.GraphNode] = ()  # Searchable files without connections.
     cited: Sequence[RequirementFiles] = ()
     rule: IngestRule = IngestRule()
 
 
 def gather_facts(
-    run: IngestRun,
-    artifacts: Mapping[str, Artifact],
-    nodes: Iterable[GraphNode],
-    edges: Iterable[GraphEdge],
+    run: records.IngestRun,
+    artifacts: Mapping[str, records.Artifact],
+    nodes: Iterable[records.GraphNode],
+    edges: Iterable[records.GraphEdge],
     rule: IngestRule,
 ) -> ProjectFacts:
     known = {node.id: node for node in nodes}
@@ -59,7 +49,7 @@ def gather_facts(
         if edge.source in known and edge.target in known:
             if edge.relation in _CONNECTING:
                 connected |= {edge.source, edge.target}
-            if edge.relation is Relation.CITES:
+            if edge.relation is records.Relation.CITES:
                 citing.setdefault(edge.target, set()).add(known[edge.source].key)
     alone = (node for node in known.values() if node.label in _CONNECTED_LABELS and node.id not in connected)
     return ProjectFacts(
@@ -71,18 +61,25 @@ def gather_facts(
     )
 
 
-def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
+def load_facts(store: records.Store, rule: IngestRule, *, graph: bool = True) -> ProjectFacts:
     """Return the facts of the store, those of the graph only if asked for."""
     artifacts = store.artifacts()
-    isolated: tuple[GraphNode, ...] = ()
+    isolated: tuple[records.GraphNode, ...] = ()
     cited: tuple[RequirementFiles, ...] = ()
     if graph:
         # Few nodes have no outgoing edge: only the incoming ones of these are read.
         alone = list(store.isolated(_CONNECTED_LABELS, _CONNECTING))
         isolated = _sort_searchable(artifacts, (node for node, edges in _load_edges(store, alone) if not edges))
-        requirements = list(store.nodes(NodeLabel.REQUIREMENT))
+        requirements = list(store.nodes(records.NodeLabel.REQUIREMENT))
         citing = (
-            (node, {other.key for edge, other in edges if edge.relation is Relation.CITES and edge.target == node.id})
+            (
+                node,
+                {
+                    other.key
+                    for edge, other in edges
+                    if edge.relation is records.Relation.CITES and edge.target == node.id
+                },
+            )
             for node, edges in _load_edges(store, requirements)
         )
         cited = _sort_citing((node, files) for node, files in citing if files)
@@ -91,20 +88,22 @@ def load_facts(store: Store, rule: IngestRule, *, graph: bool = True) -> Project
 
 
 def _load_edges(
-    store: Store, nodes: Sequence[GraphNode]
-) -> Iterator[tuple[GraphNode, Sequence[tuple[GraphEdge, GraphNode]]]]:
+    store: records.Store, nodes: Sequence[records.GraphNode]
+) -> Iterator[tuple[records.GraphNode, Sequence[tuple[records.GraphEdge, records.GraphNode]]]]:
     for start in range(0, len(nodes), _BATCH):
         some = nodes[start : start + _BATCH]
         around = store.neighbours([node.id for node in some])
         yield from ((node, around.get(node.id, ())) for node in some)
 
 
-def _sort_citing(citing: Iterable[tuple[GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
+def _sort_citing(citing: Iterable[tuple[records.GraphNode, set[str]]]) -> tuple[RequirementFiles, ...]:
     ordered = sorted(citing, key=lambda found: found[0].key)
     return tuple(RequirementFiles(node, tuple(sorted(files))) for node, files in ordered)
 
 
-def _sort_searchable(artifacts: Mapping[str, Artifact], nodes: Iterable[GraphNode]) -> tuple[GraphNode, ...]:
+def _sort_searchable(
+    artifacts: Mapping[str, records.Artifact], nodes: Iterable[records.GraphNode]
+) -> tuple[records.GraphNode, ...]:
     # The connections of files without chunks are unknown, because their text was not read.
     searchable = (node for node in nodes if node.key in artifacts and artifacts[node.key].chunk_count)
     return tuple(sorted(searchable, key=lambda node: (node.label, node.key)))
@@ -124,7 +123,7 @@ class RunReference(Struct, frozen=True):
 
 class RemovedArtifact(Struct, frozen=True, kw_only=True, omit_defaults=True):
     path: str
-    artifact_type: FileKind
+    artifact_type: records.FileKind
     subsystem: str
     digest: str
     status: str
@@ -137,7 +136,7 @@ class PastReport(Struct, frozen=True, kw_only=True):
     run: RunReference
 
 
-def make_run_reference(run: IngestRun | None) -> RunReference:
+def make_run_reference(run: records.IngestRun | None) -> RunReference:
     return RunReference(run.run_id, run.profile, run.repo_head) if run else RunReference("", "", "")
 
 
@@ -161,7 +160,7 @@ def format_iso_time(seconds: float) -> str:
 
 class ArtifactRow(Struct, frozen=True, kw_only=True):
     path: str
-    artifact_type: FileKind
+    artifact_type: records.FileKind
     subsystem: str
     subsystem_criticality: str
     chunk_count: int
@@ -320,7 +319,7 @@ def make_lifecycle_report(facts: ProjectFacts, now: float) -> LifecycleReport:
     old = (
         StaleDoc(one.path, one.subsystem, one.git_timestamp)
         for one in facts.artifacts.values()
-        if one.label is NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
+        if one.label is records.NodeLabel.DESIGN_DOC and one.git_timestamp is not None and one.git_timestamp < before
     )
     docs = tuple(sorted(old, key=lambda doc: (doc.git_timestamp, doc.path)))
     untested, removed = tuple(_find_untested(facts)), list_removed_artifacts(facts)
@@ -359,8 +358,8 @@ def _find_untested(facts: ProjectFacts) -> Iterator[UntestedSubsystem]:
             continue
         name = artifact.subsystem.casefold()
         names.setdefault(name, artifact.subsystem)
-        code[name] += artifact.label is NodeLabel.SOURCE_FILE
-        tests[name] += artifact.label is NodeLabel.TEST_CASE
+        code[name] += artifact.label is records.NodeLabel.SOURCE_FILE
+        tests[name] += artifact.label is records.NodeLabel.TEST_CASE
     for name in sorted(names):
         if name and code[name] and not tests[name]:
             yield UntestedSubsystem(names[name], code[name], 0)
@@ -385,7 +384,7 @@ def _find_stale(cited: RequirementFiles, facts: ProjectFacts, before: float) -> 
 PastReportType = TypeVar("PastReportType", PastCoverage, PastLifecycle)
 
 
-def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
+def save_reports(writing: records.StoreWriter, facts: ProjectFacts, now: float) -> None:
     ##= man/spec/knowledge.md#reports
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     coverage, lifecycle = make_coverage_report(facts, now), make_lifecycle_report(facts, now)
@@ -398,7 +397,9 @@ def save_reports(writing: StoreWriter, facts: ProjectFacts, now: float) -> None:
         writing.put_report(name, run.run_id, json.encode(report), keep=_KEPT_REPORTS[name])
 
 
-def read_report_history(store: Store, name: str, kind: type[PastReportType], limit: int) -> Sequence[PastReportType]:
+def read_report_history(
+    store: records.Store, name: str, kind: type[PastReportType], limit: int
+) -> Sequence[PastReportType]:
     """Return the last reports, newest first, except those that another version stored in another form."""
     found = []
     for data in store.reports(name, limit) if limit else ():
@@ -423,6 +424,6 @@ class RunRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
 
 
-def make_run_row(run: IngestRun) -> RunRow:
+def make_run_row(run: records.IngestRun) -> RunRow:
     row = {name: getattr(run, name) for name in RunRow.__struct_fields__}
     return RunRow(**{**row, "removed": len(run.removed)})

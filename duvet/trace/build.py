@@ -26,20 +26,9 @@ from duvet.specs.locator import (
     resolve_specification,
 )
 from duvet.text import quote_text
+from duvet.trace import records
 from duvet.trace.coverage import cover_specification
 from duvet.trace.match import QuoteMatcher
-from duvet.trace.records import (
-    EXCEPTION,
-    EXCUSED,
-    KIND_FLAGS,
-    AnnotationPlaces,
-    Coverage,
-    Failure,
-    Fit,
-    Match,
-    Piece,
-    Trace,
-)
 from duvet.tree.files import Tree
 
 IdsByQuote = defaultdict[str, list[int]]  # Ids of annotations by quote.
@@ -63,10 +52,10 @@ class TargetResolver:
         self.tree = tree
         self.base = base
         self.specifications: dict[Locator, Specification] = {}
-        self.failures: dict[int, Failure] = {}
+        self.failures: dict[int, records.Failure] = {}
         """The failures of annotations by id."""
         self._located: dict[tuple[str, Format], Locator] = {}
-        self._unloaded: dict[Locator, Failure] = {}
+        self._unloaded: dict[Locator, records.Failure] = {}
         self._names: dict[Locator, SectionNames] = {}
         self._sections: dict[tuple[Locator, int], TargetSection] = {}
         self._unavailable = {locator.name for locator in library.failures}
@@ -74,12 +63,12 @@ class TargetResolver:
         """The URLs of all annotations, which the first of them downloads."""
 
     def resolve(
-        self, annotations: Sequence[Annotation], places: AnnotationPlaces, problems: list[Problem]
+        self, annotations: Sequence[Annotation], places: records.AnnotationPlaces, problems: list[Problem]
     ) -> list[TargetSection]:
         """Resolve all targets; annotations that lead nowhere become problems and `failures`."""
         self._urls = _urls(annotations)
         by_key: dict[_TargetKey, IdsByQuote] = {}
-        failed: list[tuple[Failure, IdsByQuote]] = []
+        failed: list[tuple[records.Failure, IdsByQuote]] = []
         for id, annotation in enumerate(annotations):
             key: _TargetKey = annotation.target
             if annotation.from_file or annotation.format:
@@ -95,7 +84,7 @@ class TargetResolver:
                 by_key[key] = quotes
             quotes[annotation.quote].append(id)
         failures = [(id, failure) for failure, quotes in failed for ids in quotes.values() for id in ids]
-        reported: set[Failure] = set()
+        reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
             self.failures[id] = failure
             if not failure.is_told and not (failure.once and failure in reported):
@@ -103,13 +92,13 @@ class TargetResolver:
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
 
-    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | Failure:
+    def _resolve(self, target: str, format: Format, base: str) -> TargetSection | records.Failure:
         name, hash_sign, section = target.partition("#")
         try:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return Failure(rule, error.message, error.hint, is_told=name in self._unavailable)
+            return records.Failure(rule, error.message, error.hint, is_told=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
@@ -118,7 +107,7 @@ class TargetResolver:
         ##% similar sections.
         if not hash_sign:
             message = f"reference to {locator.name} is missing a section"
-            return Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
+            return records.Failure(rules.TARGET_NO_SECTION, message, f"write {locator.name}#SECTION")
         index = find_section_index(specification, section)
         if index is None:
             if locator not in self._names:
@@ -126,7 +115,7 @@ class TargetResolver:
             near = self._names[locator].nearest(section)
             hint = f"did you mean {' or '.join(f'#{name}' for name in near)}?" if near else ""
             message = f"missing section {quote_text(section)} in {locator.name}"
-            return Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
+            return records.Failure(rules.TARGET_UNKNOWN_SECTION, message, hint)
         return self._sections.setdefault((locator, index), TargetSection(specification, index, defaultdict(list)))
 
     def _locate(self, name: str, format: Format, base: str) -> Locator:
@@ -144,7 +133,7 @@ class TargetResolver:
                 self.specifications[locator] = self.library.load(locator)
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
-                self._unloaded[locator] = Failure(
+                self._unloaded[locator] = records.Failure(
                     rules.find_broken_rule(error), str(error), error.hint, once=True, is_told=is_reported
                 )
         return self.specifications.get(locator)
@@ -159,11 +148,11 @@ def _urls(annotations: Iterable[Annotation]) -> Iterator[Locator]:
 
 
 class LinkedAnnotations(Struct, frozen=True):
-    matches: dict[Locator, list[Match]]
+    matches: dict[Locator, list[records.Match]]
     specifications: dict[Locator, Specification]
     first: dict[Locator, int]  # The first annotation that refers to each specification.
     problems: list[Problem]
-    failures: dict[int, Failure]  # By annotation id.
+    failures: dict[int, records.Failure]  # By annotation id.
     references: int
 
 
@@ -176,7 +165,7 @@ def link_annotations(
     matcher_of: Callable[[Section], QuoteMatcher] = QuoteMatcher,
 ) -> LinkedAnnotations:
     """Match every annotation, or report it; annotations are in their final order."""
-    targets, places = TargetResolver(library, tree, base), AnnotationPlaces(tree)
+    targets, places = TargetResolver(library, tree, base), records.AnnotationPlaces(tree)
     problems: list[Problem] = []
     progress.begin("Loading specifications")
     sections = targets.resolve(annotations, places, problems)
@@ -185,7 +174,7 @@ def link_annotations(
     progress.end(f"Mapped {len(sections)} sections")
     progress.begin("Matching references")
     codes = _AnnotationCodes(annotations)
-    matches: dict[Locator, list[Match]] = {}
+    matches: dict[Locator, list[records.Match]] = {}
     first: dict[Locator, int] = {}
     for target in sections:
         locator = target.specification.locator
@@ -202,10 +191,10 @@ def link_annotations(
 
 def _match_quotes(
     target: TargetSection, codes: _AnnotationCodes, matcher: QuoteMatcher
-) -> tuple[list[Match], list[tuple[Failure, list[int]]]]:
+) -> tuple[list[records.Match], list[tuple[records.Failure, list[int]]]]:
     """The matches of the quotes, and the failures with the annotations that have them."""
-    matches: list[Match] = []
-    failures: list[tuple[Failure, list[int]]] = []
+    matches: list[records.Match] = []
+    failures: list[tuple[records.Failure, list[int]]] = []
     for quote, ids in target.quotes.items():
         found = matcher.find(quote)
         if found is None:
@@ -216,16 +205,16 @@ def _match_quotes(
             hint, label = "quote nothing to refer to its title", "section is empty"
             if any(section.lines):
                 hint, label = "quote the section's words as they stand there; only spacing may differ", "text here"
-            failures.append((Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
+            failures.append((records.Failure(rules.QUOTE_NOT_FOUND, message, hint, label, is_of_quote=True), ids))
             continue
         pieces, fit = found
         matches.append(codes.match(target.section, pieces, fit, ids))
-        if fit is Fit.ONE_EDIT:
+        if fit is records.Fit.ONE_EDIT:
             failures.append((_ONE_EDIT, ids))
     return matches, failures
 
 
-_ONE_EDIT = Failure(
+_ONE_EDIT = records.Failure(
     rules.QUOTE_ONE_EDIT,
     "this quote differs from the specification by one character; it is accepted",
     "quote the section's words as they stand there",
@@ -247,14 +236,14 @@ class _AnnotationCodes:
         self.codes = both.to_bytes(len(annotations), "big")
         """By annotation: its kind, and its level in the higher bits."""
 
-    def match(self, section: int, pieces: tuple[Piece, ...], fit: Fit, ids: list[int]) -> Match:
+    def match(self, section: int, pieces: tuple[records.Piece, ...], fit: records.Fit, ids: list[int]) -> records.Match:
         codes = self.codes
         flags, level, stating = _summarize_codes(bytes([codes[id] for id in ids]))
-        if flags & EXCEPTION:
+        if flags & records.EXCEPTION:
             members = (self.annotations[id] for id in ids)
             if any(one.kind is Kind.EXCEPTION and one.reason.strip() for one in members):
-                flags |= EXCUSED
-        return Match(section, pieces, fit, tuple(ids), flags, level, tuple([ids[place] for place in stating]))
+                flags |= records.EXCUSED
+        return records.Match(section, pieces, fit, tuple(ids), flags, level, tuple([ids[place] for place in stating]))
 
 
 _LEVEL_SHIFT = 3
@@ -266,7 +255,7 @@ def _summarize_codes(codes: bytes) -> tuple[int, Level, list[int]]:
     """The flags and the level of annotations with these codes, and which of them state a requirement."""
     flags = 0
     for code in set(codes):
-        flags |= KIND_FLAGS[code & _KIND]
+        flags |= records.KIND_FLAGS[code & _KIND]
     stating = [place for place, code in enumerate(codes) if code & _KIND == Kind.SPEC]
     return flags, Level(max(codes) >> _LEVEL_SHIFT), stating
 
@@ -278,7 +267,7 @@ def build_trace(
     base: str,
     before: Iterable[Problem],
     progress: Progress,
-) -> Trace:
+) -> records.Trace:
     """Resolve, match and cover; problems are added to those found before."""
     linked = link_annotations(annotations, library, tree, base, progress)
     progress.begin("Sorting references")
@@ -288,7 +277,7 @@ def build_trace(
         cover_specification(specification, linked.matches[locator])
         for locator, specification in zip(locators, named, strict=True)
     )
-    match_of: list[Match | None] = [None] * len(annotations)
+    match_of: list[records.Match | None] = [None] * len(annotations)
     for coverage in coverages:
         for match in coverage.matches:
             for id in match.ids:
@@ -303,10 +292,10 @@ def build_trace(
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     found = {*before, *linked.problems, *spellings}
-    return add_problems(Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
+    return add_problems(records.Trace(annotations, tuple(match_of), coverages, (), linked.failures), found)
 
 
-def add_problems(trace: Trace, problems: Iterable[Problem]) -> Trace:
+def add_problems(trace: records.Trace, problems: Iterable[Problem]) -> records.Trace:
     return replace(trace, problems=tuple(sorted({*trace.problems, *problems}, key=lambda one: one.sort_key)))
 
 
@@ -320,7 +309,9 @@ def make_two_spellings_problem(specification: Specification, first: Specificatio
     )
 
 
-def find_second_spellings(coverages: Iterable[Coverage], base: str) -> Iterator[tuple[Specification, Specification]]:
+def find_second_spellings(
+    coverages: Iterable[records.Coverage], base: str
+) -> Iterator[tuple[Specification, Specification]]:
     """Each specification whose text has a shorter name, with the specification of that name."""
     known: dict[str, Specification] = {}
     for specification in sorted((one.specification for one in coverages), key=lambda one: len(one.locator.name)):

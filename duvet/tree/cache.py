@@ -18,18 +18,9 @@ from msgspec import DecodeError, Raw, Struct, msgpack
 from msgspec.structs import replace
 
 from duvet.errors import OutputError, UnreadableError
+from duvet.tree import recorder
 from duvet.tree.files import CACHE_FOLDER, DiskTree
 from duvet.tree.outputs import is_unfinished, store_file
-from duvet.tree.recorder import (
-    FileContent,
-    FileStamp,
-    RecordedEnvironment,
-    RecordedTree,
-    TreeRecord,
-    check_unchanged,
-    digest_content,
-    digest_variable,
-)
 from duvet.version import VERSION
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -54,7 +45,7 @@ def compute_build_id() -> bytes:
     except OSError:
         # An unknown build is equal to no other.
         return os.urandom(32)
-    return digest_content("\n".join(parts).encode(errors="surrogateescape"))
+    return recorder.digest_content("\n".join(parts).encode(errors="surrogateescape"))
 
 
 def _list_modules(folder: str) -> Iterator[str]:
@@ -96,7 +87,7 @@ class BlobStore:
                     start[-_DIGEST - _SIZE : -_DIGEST]
                 ):
                     payload = file.read()
-                    return decode_blob(payload, kind) if start.endswith(digest_content(payload)) else None
+                    return decode_blob(payload, kind) if start.endswith(recorder.digest_content(payload)) else None
         return None
 
     def start(self, name: str) -> bytes:
@@ -118,7 +109,7 @@ class BlobStore:
             data = bytearray(_HEAD)
             msgpack.Encoder().encode_into(value, data, _HEAD)
             payload = memoryview(data)[_HEAD:]
-            data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + digest_content(payload)
+            data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + recorder.digest_content(payload)
             # Anything but a regular file is left alone, and so is the target of a link.
             if self._prepare() and (not os.path.lexists(path) or stat.S_ISREG(os.lstat(path).st_mode)):
                 # Each file is replaced whole and names everything that it depends on, so that no file needs another.
@@ -159,7 +150,7 @@ class NoBlobStore(BlobStore):
 
 def make_blob_header(name: str) -> bytes:
     """Return the magic bytes and the digest of this build and the name."""
-    return BLOB_MAGIC + digest_content(compute_build_id() + os.fsencode(name))
+    return BLOB_MAGIC + recorder.digest_content(compute_build_id() + os.fsencode(name))
 
 
 def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
@@ -268,7 +259,7 @@ class Cache:
 class _StoredResult(Struct, array_like=True):
     key: str
     now: int
-    record: TreeRecord
+    record: recorder.TreeRecord
     value: Raw
 
 
@@ -283,11 +274,11 @@ class DiskCache(Cache):
         *,
         kept: bool = True,
         today: date | None = None,
-        pinned: Mapping[str, FileContent] | None = None,
+        pinned: Mapping[str, recorder.FileContent] | None = None,
     ) -> None:
         self.blobs = BlobStore(disk.at(CACHE_FOLDER)) if kept else NoBlobStore()
-        self.tree = RecordedTree(disk, now, pinned)
-        self.environ = RecordedEnvironment(environ, self.tree)
+        self.tree = recorder.RecordedTree(disk, now, pinned)
+        self.environ = recorder.RecordedEnvironment(environ, self.tree)
         self._today = "" if today is None else today.isoformat()
         self._parsed: dict[str, _ParsedFiles[Any]] = {}
         self._written: dict[str, bytes] = {}
@@ -314,13 +305,13 @@ class DiskCache(Cache):
         if stored is None or stored.key != make_cache_key(key) or stored.now > self.tree.now:
             return None
         variables, days = stored.record.variables, stored.record.days
-        if any(digest_variable(self.environ.plain, name) != digest for name, digest in variables.items()):
+        if any(recorder.digest_variable(self.environ.plain, name) != digest for name, digest in variables.items()):
             return None
         if any((day < self._today) is not is_over for day, is_over in days.items()):
             return None
         ##= man/spec/cache.md#freshness
         ##% duvet MUST give the same answer with and without the cache.
-        record = check_unchanged(stored.record, self.tree)
+        record = recorder.check_unchanged(stored.record, self.tree)
         if record is None:
             return None
         self.tree.record.merge(record)
@@ -338,7 +329,7 @@ class DiskCache(Cache):
         self.settle()
         self._store(name, key, self.tree.record, value)
 
-    def _store(self, name: str, key: object, record: TreeRecord, value: object) -> None:
+    def _store(self, name: str, key: object, record: recorder.TreeRecord, value: object) -> None:
         if record.settled:
             self.blobs.save(name, (make_cache_key(key), self.tree.now, record, value))
 
@@ -377,21 +368,21 @@ class DiskCache(Cache):
             return known
         value = parse()
         stamp = self.tree.seen.get(path)
-        if stamp and not (stamp.digest and stamp.digest != digest_content(data)):
+        if stamp and not (stamp.digest and stamp.digest != recorder.digest_content(data)):
             # Otherwise the file was another one when its stamp was taken.
             parsed.add(path, digest, stamp, value)
         return value
 
     def has_content(self, path: str, data: bytes) -> bool:
         outputs = self._files("outputs", bytes)
-        if outputs.get_last(path, "") != digest_content(data):
+        if outputs.get_last(path, "") != recorder.digest_content(data):
             return False
         # The stamp of the file counts only if it is left alone.
         ((_, known),) = outputs.recall([path], "")
         return known is not None
 
     def note_written(self, path: str, data: bytes) -> None:
-        self._written[path] = digest_content(data)
+        self._written[path] = recorder.digest_content(data)
 
     def note_removed(self, path: str) -> None:
         self.tree.note_removed(path)
@@ -408,12 +399,12 @@ class DiskCache(Cache):
         return self._parsed[name]
 
 
-_ParsedRows = dict[str, tuple[FileStamp, Value]]
+_ParsedRows = dict[str, tuple[recorder.FileStamp, Value]]
 _SHARE = 50  # While fewer than one file in 50 is new, reading these again costs less than saving all.
 
 
 class _ParsedFiles(Generic[Value]):
-    def __init__(self, blobs: BlobStore, name: str, kind: type[Value], tree: RecordedTree) -> None:
+    def __init__(self, blobs: BlobStore, name: str, kind: type[Value], tree: recorder.RecordedTree) -> None:
         self.blobs = blobs
         self.name = name
         self.kind = kind
@@ -445,7 +436,7 @@ class _ParsedFiles(Generic[Value]):
         stamp = self.tree.seen.get(path)
         if known is None or stamp is None or replace(stamp, digest=known[0].digest) != known[0]:
             return None
-        if known[0].digest and known[0].digest != digest_content(data):
+        if known[0].digest and known[0].digest != recorder.digest_content(data):
             return None
         self._new += bool(known[0].digest and not stamp.digest)
         self._asked.setdefault(key, {})[path] = (stamp, known[1])
@@ -456,7 +447,7 @@ class _ParsedFiles(Generic[Value]):
         known = self._load(key).get(path)
         return known[1] if known else None
 
-    def add(self, path: str, key: str, stamp: FileStamp | None, value: Value) -> None:
+    def add(self, path: str, key: str, stamp: recorder.FileStamp | None, value: Value) -> None:
         if stamp is not None:
             self._new += 1
             self._asked.setdefault(key, {})[path] = (stamp, value)
@@ -470,7 +461,7 @@ class _ParsedFiles(Generic[Value]):
 
     def _load(self, key: str) -> _ParsedRows[Value]:
         if self._rows is None:
-            kind: Any = tuple[int, dict[str, dict[str, tuple[FileStamp, self.kind]]]]  # type: ignore[name-defined]
+            kind: Any = tuple[int, dict[str, dict[str, tuple[recorder.FileStamp, self.kind]]]]  # type: ignore[name-defined]
             now, rows = self.blobs.load(self.name, kind) or (0, {})
             self._rows = rows if now <= self.tree.now else {}
         return self._rows.get(key, {})
@@ -479,4 +470,4 @@ class _ParsedFiles(Generic[Value]):
 def make_cache_key(key: object) -> str:
     """Return a digest of everything that a result depends on besides the tree; a text is its own key."""
     # Names of files that are not UTF-8 have a representation too.
-    return key if isinstance(key, str) else digest_content(repr(key).encode()).hex()
+    return key if isinstance(key, str) else recorder.digest_content(repr(key).encode()).hex()

@@ -10,16 +10,9 @@ from typing import Any
 import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
+from mcp.server import subscriptions
 from mcp.server.connection import Connection
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ToolsListChanged,
-)
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import json, to_builtins
@@ -200,8 +193,8 @@ class Subscriptions:
         self._registry = dispatcher.registry
         self._watched = live_project.WatchedResources()
         self._outboxes: dict[Connection, Outbox] = {}
-        self._bus = InMemorySubscriptionBus()
-        self._streams = ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
+        self._bus = subscriptions.InMemorySubscriptionBus()
+        self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=MAX_SUBSCRIPTIONS)
         self._open_streams = 0
         self._turn = anyio.Lock()
         self._group: TaskGroup | None = None
@@ -298,17 +291,20 @@ class Subscriptions:
         ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
         ##% requirements or citations come or go.
         async for uri in self._watched.changed(after):
-            await self._bus.publish(ResourceUpdated(uri=uri))
+            await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])
         if documents.have_lists_changed(before, after):
-            await self._bus.publish(ResourcesListChanged())
+            await self._bus.publish(subscriptions.ResourcesListChanged())
             self._put(group, RESOURCES, self._outboxes.values())
         if self._registry is not self._dispatcher.registry:
             ##= man/spec/service.md#configuration
             ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
             ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
             self._registry = self._dispatcher.registry
-            for event, kind in ((ToolsListChanged(), TOOLS), (PromptsListChanged(), PROMPTS)):
+            for event, kind in (
+                (subscriptions.ToolsListChanged(), TOOLS),
+                (subscriptions.PromptsListChanged(), PROMPTS),
+            ):
                 await self._bus.publish(event)
                 self._put(group, kind, self._outboxes.values())
 

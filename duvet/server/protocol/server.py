@@ -17,19 +17,8 @@ from duvet.prompts import content, library
 from duvet.server.backpressure import current_caller
 from duvet.server.live_project import LiveProject
 from duvet.server.messages import ServerIdentity
+from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
-from duvet.server.protocol.session import (
-    LoggingPart,
-    ModelWantedError,
-    ServerPart,
-    ServerRequest,
-    StreamingPart,
-    attach_client_model,
-    deliver_model_answers,
-    guard_request,
-    make_state_seal,
-    refuse_cursor,
-)
 from duvet.server.resources.templates import complete_variable
 from duvet.tools import call_context, packs, schemas
 from duvet.tools.context import ProjectSnapshot
@@ -53,7 +42,7 @@ class DuvetServer(Server[Any]):
         live: LiveProject,
         dispatcher: ToolDispatcher,
         *,
-        parts: Sequence[ServerPart] = (),
+        parts: Sequence[session.ServerPart] = (),
     ) -> None:
         """Further parts come last, and may replace methods of the others."""
         self._instructions = instructions
@@ -68,17 +57,22 @@ class DuvetServer(Server[Any]):
         self.live = live
         self.dispatcher = dispatcher
         self.subscriptions = Subscriptions(live, dispatcher)
-        self.parts: Sequence[ServerPart] = (
+        self.parts: Sequence[session.ServerPart] = (
             ToolsPart(dispatcher),
             ResourcesPart(live),
             PromptsPart(dispatcher, live, self._get_instructions),
-            LoggingPart(),
+            session.LoggingPart(),
             self.subscriptions,
             *parts,
         )
         pinned = [VersionPin(identity.protocol_version)] if identity.protocol_version else []
         # The outermost first. This replaces the SDK's own middleware, which collects traces.
-        self.middleware[:] = [guard_request, *pinned, make_state_seal(identity.name), deliver_model_answers]
+        self.middleware[:] = [
+            session.guard_request,
+            *pinned,
+            session.make_state_seal(identity.name),
+            session.deliver_model_answers,
+        ]
         for part in self.parts:
             part.register(self)
 
@@ -97,7 +91,7 @@ class DuvetServer(Server[Any]):
     def close_streams(self) -> None:
         """End every stream that would last as long as its client."""
         for part in self.parts:
-            if isinstance(part, StreamingPart):
+            if isinstance(part, session.StreamingPart):
                 part.close_streams()
 
     def get_capabilities(
@@ -133,7 +127,7 @@ class VersionPin:
     def __init__(self, version: str) -> None:
         self._version = version
 
-    async def __call__(self, ctx: ServerRequest, call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: session.ServerRequest, call_next: CallNext) -> HandlerResult:
         result = await call_next(ctx)
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
@@ -166,8 +160,8 @@ class ToolsPart:
             self._registry = registry
         return self._descriptions
 
-    async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
-        refuse_cursor(params)
+    async def list(self, request: session.ServerRequest, params: types.PaginatedRequestParams) -> types.ListToolsResult:
+        session.refuse_cursor(params)
         scopes, descriptions = current_caller().scopes, self._describe_tools(await self._dispatcher.tools())
         tools = [
             name_for_client(request, tool, descriptions[tool.name])
@@ -177,7 +171,7 @@ class ToolsPart:
         return types.ListToolsResult(tools=tools)
 
     async def call(
-        self, request: ServerRequest, params: types.CallToolRequestParams
+        self, request: session.ServerRequest, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         async def report_progress(done: float, total: float | None, message: str) -> None:
             await request.session.report_progress(done, total, message or None)
@@ -196,11 +190,11 @@ class ToolsPart:
             data = {"hint": error.hint} if error.hint else None
             raise MCPError(code=types.INVALID_PARAMS, message=error.message, data=data) from error
         try:
-            caller = attach_client_model(caller, request, params)
+            caller = session.attach_client_model(caller, request, params)
             return make_tool_result(await self._dispatcher.call_tool(tool, arguments, caller))
         except ToolError as error:
             return make_error_result(error)
-        except ModelWantedError as wanted:
+        except session.ModelWantedError as wanted:
             return wanted.result
 
 
@@ -222,7 +216,7 @@ def describe_tool(tool: Tool) -> types.Tool:
     )
 
 
-def name_for_client(request: ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
+def name_for_client(request: session.ServerRequest, tool: Tool, described: types.Tool) -> types.Tool:
     """Return the tool under a name that this client accepts; every name works in calls."""
     params = request.session.client_params
     ##= man/spec/service.md#workflows
@@ -269,8 +263,10 @@ class PromptsPart:
         server.add_request_handler("prompts/get", types.GetPromptRequestParams, self.get)
         server.add_request_handler("completion/complete", types.CompleteRequestParams, self.complete)
 
-    async def list(self, request: ServerRequest, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
-        refuse_cursor(params)
+    async def list(
+        self, request: session.ServerRequest, params: types.PaginatedRequestParams
+    ) -> types.ListPromptsResult:
+        session.refuse_cursor(params)
         prompts = [
             types.Prompt(
                 name=prompt.name,
@@ -285,7 +281,7 @@ class PromptsPart:
         ]
         return types.ListPromptsResult(prompts=prompts)
 
-    async def get(self, request: ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get(self, request: session.ServerRequest, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         prompt = library.check_prompt_request(params.name, params.arguments or {})
         # The prompt about the server works even if the project can't be read.
         if prompt.name == library.SYSTEM_PROMPT:
@@ -295,7 +291,9 @@ class PromptsPart:
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=library.describe_prompt(prompt.name).description, messages=[message])
 
-    async def complete(self, request: ServerRequest, params: types.CompleteRequestParams) -> types.CompleteResult:
+    async def complete(
+        self, request: session.ServerRequest, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
         values = await self._live.ask(lambda context: _complete(context, params))
         completion = types.Completion(
             values=list(values[:_MAX_COMPLETIONS]), total=len(values), has_more=len(values) > _MAX_COMPLETIONS

@@ -12,22 +12,14 @@ from msgspec import Meta
 from duvet.knowledge import graph, index, settings
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
+from duvet.tools import tool
 from duvet.tools.call_context import CallContext, get_loop_limiter
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
-from duvet.tools.tool import (
-    KNOWLEDGE_SERVICE,
-    MCP_SOURCE,
-    SHELL_SOURCE,
-    UPKEEP_SERVICE,
-    ErrorCode,
-    ToolError,
-    declare_tool,
-)
 
 Result = TypeVar("Result")
 _Row = TypeVar("_Row")
 
-declare_knowledge_tool = partial(declare_tool, labels=("knowledge",))
+declare_knowledge_tool = partial(tool.declare_tool, labels=("knowledge",))
 _REPAIRED = (StoreMissingError, StoreVersionError, StoreDamagedError)  # Errors that an ingest run repairs.
 NOTHING_INGESTED = "nothing was taken in of this project yet"
 MAX_HISTORY = 100
@@ -42,23 +34,23 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
     """Answer a question from the index, in a thread; ToolError if the index can't be read."""
     from anyio import to_thread
 
-    knowledge: index.Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
+    knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     # One question is answered at a time: the others wait here instead of in the few threads.
     limiter = get_loop_limiter("duvet_knowledge_turn", 1)
     try:
         return await to_thread.run_sync(knowledge.ask, question, limiter=limiter)
     except graph.IdentifierError as error:
-        raise ToolError(ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
+        raise tool.ToolError(tool.ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
         raise make_store_refusal(error, ctx) from error
 
 
 def require_maintenance(ctx: CallContext) -> index.Maintenance:
-    found: index.Maintenance | None = ctx.services.get(UPKEEP_SERVICE)
+    found: index.Maintenance | None = ctx.services.get(tool.UPKEEP_SERVICE)
     if found is None:
-        raise ToolError(ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
+        raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     return found
 
 
@@ -72,7 +64,7 @@ async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
         raise make_store_refusal(error, ctx) from error
 
 
-def make_store_refusal(error: StoreError, ctx: CallContext) -> ToolError:
+def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     """Return an error of the store with a remedy for this caller."""
     ##= man/spec/knowledge.md#answers
     ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
@@ -80,15 +72,15 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> ToolError:
     message = (
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
-    if ctx.caller.face == SHELL_SOURCE:
-        knowledge: index.Knowledge | None = ctx.services.get(KNOWLEDGE_SERVICE)
+    if ctx.caller.face == tool.SHELL_SOURCE:
+        knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
         hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
         # Agents have no shell.
         hint = f"{error.hint}; then ask again" if error.hint else "ask again in a moment"
-    return ToolError(ErrorCode.UPSTREAM_ERROR, message, hint)
+    return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
 
 
 def _find_shell_hint(error: StoreError, root: str) -> str:
@@ -107,12 +99,12 @@ def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 
     ##= man/spec/knowledge.md#answers
     ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
     ##% for more, and say so.
-    return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == MCP_SOURCE else found
+    return tuple(take_fitting_rows(found, MAX_PAGE_BYTES // share, least=1)) if face == tool.MCP_SOURCE else found
 
 
 def compute_row_budget(face: str, limit: int, usual: int) -> int | None:
     """Return the most bytes of an answer with `limit` entries, `usual` by default; None is no limit."""
-    return MAX_PAGE_BYTES * max(limit, usual) // usual if face == MCP_SOURCE else None
+    return MAX_PAGE_BYTES * max(limit, usual) // usual if face == tool.MCP_SOURCE else None
 
 
 def limit_rows_by_size(rows: Sequence[_Row], most: int | None) -> Sequence[_Row]:
