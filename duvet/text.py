@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from duvet.errors import UnreadableError
 from duvet.model import Place
@@ -220,18 +220,23 @@ def join_names(names: Sequence[str], most: int) -> str:
     return f"{', '.join(names[:most])}{more}"
 
 
+def load_rapidfuzz() -> Any:
+    """Return the package `rapidfuzz`, which only few runs need, imported on first use."""
+    import rapidfuzz
+
+    return rapidfuzz
+
+
 def suggest_nearest(name: str, known: Iterable[str] | Mapping[str, str]) -> str:
     """A question with the most similar names, or an empty text.
 
     The values of a mapping are the names to show.
     """
-    from rapidfuzz import fuzz, process
-
     names = known if isinstance(known, Mapping) else {one: one for one in known}
-    hits = process.extract(
+    hits = load_rapidfuzz().process.extract(
         name.lower(),
         list(names),
-        scorer=fuzz.ratio,
+        scorer=load_rapidfuzz().fuzz.ratio,
         processor=str.lower,
         limit=3,
         score_cutoff=60,

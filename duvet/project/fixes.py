@@ -8,7 +8,6 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
-from rapidfuzz import fuzz
 
 from duvet import rules
 from duvet.config.toml import format_one_line_string
@@ -25,6 +24,7 @@ from duvet.specs.locator import (
     resolve_specification,
 )
 from duvet.specs.requirement_files import read_requirement_file
+from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
 from duvet.trace.nearest import Neighbourhood, TextStretch, make_word_diff
 from duvet.trace.records import AnnotationPlaces
@@ -212,7 +212,9 @@ def correct_section(texts: SpecificationTexts, annotation: Annotation) -> Correc
 
 def _correct_specification(texts: SpecificationTexts, annotation: Annotation) -> Correction:
     name, _, section = annotation.target.partition("#")
-    known = [(other, near) for other, near in texts.others() if fuzz.ratio(name, other) >= _SIMILAR_NAME]
+    known = [
+        (other, near) for other, near in texts.others() if load_rapidfuzz().fuzz.ratio(name, other) >= _SIMILAR_NAME
+    ]
     fitting = []
     for other, near in known:
         index = find_section_index(near.specification, section)

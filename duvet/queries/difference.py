@@ -10,7 +10,7 @@ from msgspec import Struct
 from duvet import rules
 from duvet.model import Kind, Place, Problem, Severity
 from duvet.queries.records import RequirementRow, make_gate_problem, make_requirement_row, make_requirement_rows
-from duvet.text import format_count
+from duvet.text import format_count, load_rapidfuzz
 from duvet.trace.catalogue import SHORT_ID_DIGITS, Catalogue, CitationCard, RequirementCard
 from duvet.trace.coverage import compute_level_totals
 from duvet.trace.records import State
@@ -264,12 +264,11 @@ class _Unpaired:
                 yield old, new
 
     def _scores(self, ours: list[int], theirs: list[int]) -> Iterator[tuple[float, int, int]]:
-        from rapidfuzz import fuzz
-
+        ratio = load_rapidfuzz().fuzz.ratio
         then, now = (catalogue.requirements for catalogue in self.catalogues)
         for index, old in enumerate(ours):
             for new in theirs[max(0, index - _MAX_DISTANCE) : index + _MAX_DISTANCE]:
-                score = fuzz.ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS)
+                score = ratio(then[old].text, now[new].text, score_cutoff=_MIN_LIKENESS)
                 if score:
                     yield -score, old, new
 

@@ -18,7 +18,7 @@ from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog
-from duvet.tools.call_context import FACTS_SERVICE, ServerFacts
+from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
 from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
 from duvet.tree.cache import DiskCache, make_cache_key
@@ -416,9 +416,7 @@ class _LaterReadings:
 
 async def close_knowledge(knowledge: Knowledge) -> None:
     """Close the index without waiting for queries whose answers nobody takes any more."""
-    from anyio import to_thread
-
-    await to_thread.run_sync(knowledge.close, abandon_on_cancel=True)
+    await run_blocking(knowledge.close, abandon=True)
 
 
 def get_utc_now() -> datetime:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from duvet import rules
 from duvet.errors import ProblemsError
 from duvet.model import Format, Locator, Specification
-from duvet.text import path_key, path_parts, quote_text
+from duvet.text import load_rapidfuzz, path_key, path_parts, quote_text
 from duvet.tree.files import Tree
 
 _SEPARATOR = re.compile(r"[^a-z0-9]+")
@@ -281,10 +281,14 @@ class SectionNames:
         ##= man/spec/trace.md#targets-and-quotes
         ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest
         ##% similar sections.
-        from rapidfuzz import fuzz, process
-
-        hits = process.extract(
-            _bare(name), self._names, scorer=fuzz.ratio, processor=None, limit=2 * _MOST, score_cutoff=_LIKENESS
+        rapidfuzz = load_rapidfuzz()
+        hits = rapidfuzz.process.extract(
+            _bare(name),
+            self._names,
+            scorer=rapidfuzz.fuzz.ratio,
+            processor=None,
+            limit=2 * _MOST,
+            score_cutoff=_LIKENESS,
         )
         return list(dict.fromkeys(self._ids[index] for _, _, index in hits))[:_MOST]
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
+from functools import partial
 
 from msgspec import Struct
 
 from duvet import errors, text
 from duvet.knowledge import feedback, settings
-from duvet.tools.call_context import get_loop_limiter
+from duvet.tools.call_context import get_loop_limiter, run_blocking
 from duvet.tools.tool import ErrorCode
 
 _MAX_ARGUMENTS = 12
@@ -126,15 +127,13 @@ class AuditLog(Struct, frozen=True):
         if entry.outcome != SUCCESS_OUTCOME and not call.holder and not os.path.isdir(self.places().folder):
             return
         import anyio
-        from anyio import to_thread
 
         # With a limiter of their own, slow writes don't use up the threads of other work.
         limiter = get_loop_limiter("duvet_accounting_turn", _WRITERS)
         with anyio.move_on_after(self.patience) as scope:
             try:
-                await to_thread.run_sync(
-                    lambda: feedback.append_audit_entry(self.places(), entry), abandon_on_cancel=True, limiter=limiter
-                )
+                write = partial(feedback.append_audit_entry, self.places(), entry)
+                await run_blocking(write, limiter=limiter, abandon=True)
             except errors.DuvetError as error:
                 self.on_failure(error.message)
         if scope.cancelled_caught:

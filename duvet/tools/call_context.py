@@ -161,6 +161,15 @@ class CallContext(Struct, frozen=True, kw_only=True):
         await self.caller.progress(done, total, message)
 
 
+async def run_blocking(
+    work: Callable[[], Result], *, limiter: CapacityLimiter | None = None, abandon: bool = False
+) -> Result:
+    """Run work in a thread; `abandon` leaves it behind when the call is cancelled."""
+    from anyio import to_thread
+
+    return await to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=abandon)
+
+
 def get_loop_limiter(name: str, tokens: int) -> CapacityLimiter:
     """Return the limiter of this name in the running event loop."""
     from anyio import CapacityLimiter

@@ -71,9 +71,7 @@ async def answer_from_pages(
     """Answer a question from the pages, which are read in a thread."""
     context = await ctx.reading()
     if not context.has_read(read):
-        from anyio import to_thread
-
-        await to_thread.run_sync(context.read, read)
+        await call_context.run_blocking(lambda: context.read(read))
     return await ctx.ask(lambda now: question(now, now.read(read)))
 
 

@@ -11,12 +11,9 @@ from itertools import accumulate, product
 from math import log
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-from rapidfuzz.distance import OSA, Levenshtein
-
 from duvet.model import Specification
 from duvet.sources.editor import split_words
-from duvet.text import remove_spacing
+from duvet.text import load_rapidfuzz, remove_spacing
 from duvet.trace.match import QuoteMatcher
 from duvet.trace.records import Fit
 
@@ -82,7 +79,7 @@ class TextWords:
             return None
         first, last = 0, len(self.words)
         if len(joined) < len(self.text):
-            near = fuzz.partial_ratio_alignment(joined, self.text, score_cutoff=_SIMILAR)
+            near = load_rapidfuzz().fuzz.partial_ratio_alignment(joined, self.text, score_cutoff=_SIMILAR)
             if near is None:
                 return None
             first = bisect_right(self._offsets, near.dest_start) - 1
@@ -103,7 +100,7 @@ class TextWords:
         if _bare(words[-1]) == _bare(quote[-1]) and words[-1].startswith(quote[-1]):
             words[-1] = quote[-1]
         text = " ".join(words)
-        score = fuzz.ratio(joined, text)
+        score = load_rapidfuzz().fuzz.ratio(joined, text)
         if score < _SIMILAR:
             return None
         if not self._weighs:
@@ -129,7 +126,7 @@ class TextWords:
 
     def _common(self, quote: list[str], start: int, end: int) -> tuple[range, range]:
         """From the first to the last word that the quote shares with these words: in the quote, and in the text."""
-        blocks = Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
+        blocks = load_rapidfuzz().distance.Levenshtein.opcodes(list(map(_bare, quote)), self._bare_words[start:end])
         same = [block for block in blocks if block.tag == "equal"]
         if not same:
             return range(0), range(end - 1, start + 1)
@@ -150,18 +147,24 @@ class TextWords:
             words = self._bare_words[slice(*span)]
             edges = _has_other_start(bare, words) + _has_other_start(bare[::-1], words[::-1])
             edges += _are_signs(words[:1]) + _are_signs(words[-1:])
-            return edges, abs(len(words) - len(bare)), -fuzz.ratio(joined, " ".join(self.words[slice(*span)]))
+            return (
+                edges,
+                abs(len(words) - len(bare)),
+                -load_rapidfuzz().fuzz.ratio(joined, " ".join(self.words[slice(*span)])),
+            )
 
         reach = min(_MOST, max(_FEWEST, len(core) // 4))
 
-        best: int = OSA.distance(bare, self._bare_words[first:last])
+        best: int = load_rapidfuzz().distance.OSA.distance(bare, self._bare_words[first:last])
         found: list[_Span] = []
         ends = self._around(last, reach)
         for begin in self._around(first, reach):
             # A difference in length of more words than the best has changes can't be better.
             fitting = begin + len(bare)
             for stop in range(max(ends.start, begin + 1, fitting - best), min(ends.stop, fitting + best + 1)):
-                changes: int = OSA.distance(bare, self._bare_words[begin:stop], score_cutoff=best)
+                changes: int = load_rapidfuzz().distance.OSA.distance(
+                    bare, self._bare_words[begin:stop], score_cutoff=best
+                )
                 if changes < best:
                     best, found = changes, []
                 if changes == best:
@@ -189,7 +192,10 @@ class TextWords:
             if known and (_ENDS.search(quote[-1]) or any(one <= end for one in known)):
                 ends = known
         joined = " ".join(quote)
-        return max(product(starts, ends), key=lambda span: fuzz.ratio(joined, " ".join(self.words[slice(*span)])))
+        return max(
+            product(starts, ends),
+            key=lambda span: load_rapidfuzz().fuzz.ratio(joined, " ".join(self.words[slice(*span)])),
+        )
 
 
 def _bare(word: str) -> str:
@@ -213,8 +219,8 @@ def _count_inked(words: list[str]) -> int:
 def _score_other(joined: str, part: str, own: str) -> float:
     """The similarity of the best other text; a part that repeats the best stretch doesn't count as another."""
     if len(part) <= len(joined):
-        return fuzz.ratio(joined, part)
-    found = fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)
+        return float(load_rapidfuzz().fuzz.ratio(joined, part))
+    found = load_rapidfuzz().fuzz.partial_ratio_alignment(joined, part, score_cutoff=_SIMILAR)
     return 0.0 if found is None or own in part else found.score
 
 

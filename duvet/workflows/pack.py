@@ -23,7 +23,6 @@ from duvet.tools.tool import (
     make_structured_content,
 )
 from duvet.workflows import check, steps
-from duvet.workflows.engine import run_workflow
 from duvet.workflows.workflow import (
     RECIPE_TOOL,
     Workflow,
@@ -89,6 +88,8 @@ def make_workflow_tools(
 
 def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
     async def handler(request: Struct, ctx: CallContext) -> ToolAnswer:
+        from duvet.workflows.engine import run_workflow
+
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         run = await run_workflow(workflow, request, CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
         if run.error is None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from anyio import to_thread
 from msgspec.structs import replace
 
 from duvet import errors, model, rules, text
 from duvet.config.document import MAX_DOCUMENT_BYTES
 from duvet.templates import recipe_file, recipe_names
-from duvet.tools.call_context import CallContext
+from duvet.tools.call_context import CallContext, run_blocking
 from duvet.tools.tool import RUNS_SERVICE, ErrorCode, ToolError
 from duvet.tree.files import DiskTree, FolderMembership
 from duvet.workflows import pack, recipe, references, steps, workflow
-from duvet.workflows.engine import run_workflow
 
 RECIPE_FOLDERS = ("recipes", ".duvet/recipes")
 MAX_RECIPE_FILES = 1_000
@@ -90,7 +88,7 @@ class RecipeRunner:
 
     async def run(self, name: str, given: Mapping[str, Any], ctx: CallContext) -> workflow.WorkflowRun:
         """Run the recipe and return its record; ToolError if it can't be started."""
-        recipes = await to_thread.run_sync(self._catalogue.every)
+        recipes = await run_blocking(self._catalogue.every)
         found = require_recipe(name, recipes)
         registry = await ctx.calls.tools()
         problems = recipe.check_recipe(found, recipe.make_recipe_environment(registry.every(), recipes))
@@ -121,6 +119,8 @@ class RecipeRunner:
         log = ctx.services.get(RUNS_SERVICE, steps.discard_run)
         ##= man/spec/gateway.md#recipes
         ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
+        from duvet.workflows.engine import run_workflow
+
         return await run_workflow(found.workflow, given, pack.CallerBackend(ctx), ctx.progress, log, ctx.caller.journal)
 
 

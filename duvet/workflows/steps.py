@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Annotated, Any, Protocol
 
-import anyio
 import msgspec
 from msgspec import UNSET, Meta, Struct, json, structs
 
@@ -72,7 +71,9 @@ class WorkflowClock:
         return monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        await anyio.sleep(seconds)
+        from anyio import sleep
+
+        await sleep(seconds)
 
 
 def discard_run(run: workflow.WorkflowRun) -> None:

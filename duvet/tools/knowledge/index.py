@@ -13,7 +13,7 @@ from duvet.knowledge import graph, index, settings
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
-from duvet.tools.call_context import CallContext, get_loop_limiter
+from duvet.tools.call_context import CallContext, get_loop_limiter, run_blocking
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 
 Result = TypeVar("Result")
@@ -32,15 +32,13 @@ EntryCount = Annotated[int, Meta(ge=1, description="Entries of each list; the to
 
 async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], Result]) -> Result:
     """Answer a question from the index, in a thread; ToolError if the index can't be read."""
-    from anyio import to_thread
-
     knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
     if knowledge is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "nothing is kept here of what is known of projects")
     # One question is answered at a time: the others wait here instead of in the few threads.
     limiter = get_loop_limiter("duvet_knowledge_turn", 1)
     try:
-        return await to_thread.run_sync(knowledge.ask, question, limiter=limiter)
+        return await run_blocking(lambda: knowledge.ask(question), limiter=limiter)
     except graph.IdentifierError as error:
         raise tool.ToolError(tool.ErrorCode.INVALID_IDENTIFIER, error.message, error.hint) from error
     except StoreError as error:
@@ -56,10 +54,8 @@ def require_maintenance(ctx: CallContext) -> index.Maintenance:
 
 async def run_in_thread(ctx: CallContext, work: Callable[[], Result]) -> Result:
     """Run work in a thread of its own; ToolError if the store can't be used."""
-    from anyio import to_thread
-
     try:
-        return await to_thread.run_sync(work)
+        return await run_blocking(work)
     except StoreError as error:
         raise make_store_refusal(error, ctx) from error
 

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
-from rapidfuzz import fuzz, process
 
 from duvet import errors, progress, rules
 from duvet.model import Annotation, Format, Kind, Locator, Problem, Section, Severity, Specification
@@ -17,7 +16,7 @@ from duvet.sources import comments, scan
 from duvet.sources.fragments import PastedText, parse_pasted
 from duvet.specs import library, requirement_files
 from duvet.specs.locator import SectionNames, find_section_index, resolve_specification
-from duvet.text import escape_line_ends, shorten_text
+from duvet.text import escape_line_ends, load_rapidfuzz, shorten_text
 from duvet.tools.context import ProjectSnapshot, is_inside_project, make_project_path
 from duvet.tools.trace.invalid_citations import URL_NOT_FOUND, describe_citation_error, restore_spelling
 from duvet.tools.trace.requirements import group_requirements_by_section
@@ -157,7 +156,10 @@ class NearestFinder:
         number = next(iter(locations.match_specifications(self.catalogue, name, specifications.project.root)), None)
         if number is None:
             names = [card.locator for card in specifications.cards]
-            found = process.extractOne(name, names, scorer=fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY)
+            rapidfuzz = load_rapidfuzz()
+            found = rapidfuzz.process.extractOne(
+                name, names, scorer=rapidfuzz.fuzz.ratio, processor=None, score_cutoff=_MIN_SIMILARITY
+            )
             if not found:
                 return NearestMatch()
             number = found[2]

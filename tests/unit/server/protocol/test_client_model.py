@@ -98,7 +98,7 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
     flows = {name: make_configured_workflow(name, section) for name, section in sections.items()}
     flows["until"] = Workflow(name="until", description="Boils until it is enough.", steps=[UNTIL])
     pack = (kettle or Kettle()).pack
-    tools: list[Any] = [*TRACE.tools, *pack.tools]  # type: ignore[misc]
+    tools: list[Any] = [*EnabledPack(TRACE).tools(), *pack.tools]  # type: ignore[misc]
     found = make_workflow_tools(flows, tools, {"mine"})
     chosen = [EnabledPack(TRACE), EnabledPack(pack), EnabledPack(found.pack), EnabledPack(GUEST, is_guest=True)]
     router = StaticRouter({"mine": ProviderSection(kind=ProviderKind.CLIENT)}, {}, {})
