@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec.structs import replace
 
+from duvet.console import filters
 from duvet.console.command import Subcommand
-from duvet.console.filters import (
-    add_kind_option,
-    add_level_option,
-    add_section_option,
-    add_spec_option,
-    add_status_option,
-    split_filter,
-)
 from duvet.console.options import add_trace_options
 from duvet.console.output import add_limit_option, add_list_format, print_list
 from duvet.console.project import open_cache, open_project_files, print_error_notice, require_catalogue
@@ -37,11 +30,11 @@ _COLUMNS = (ID_COLUMN, LEVEL_COLUMN, STATUS_COLUMN, SECTION_COLUMN, replace(TEXT
 
 @click.command(cls=Subcommand)
 @click.argument("words", metavar="QUERY...", nargs=-1, required=True)
-@add_spec_option
-@add_section_option
-@add_level_option
-@add_status_option
-@add_kind_option
+@filters.add_spec_option
+@filters.add_section_option
+@filters.add_level_option
+@filters.add_status_option
+@filters.add_kind_option
 @click.option("--raw", is_flag=True, help="QUERY is an expression of sqlite's FTS5.")
 @click.option("--semantic", is_flag=True, help="Find what means the same in other words, too.")
 @add_limit_option(20)
@@ -85,13 +78,13 @@ def search(
       duvet search --semantic "how long may a client wait"
       duvet search --raw 'title : validation NOT text : token' --format json
     """
-    filters, options = split_filter(options)
+    choice, options = filters.split_filter(options)
     if raw and semantic:
         ##= man/spec/search.md#queries
         ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
         ##% `--semantic`.
         raise click.UsageError("--raw and --semantic can't go together: an expression has no meaning of its own")
-    query = SearchQuery(" ".join(words), filters, raw, limit)
+    query = SearchQuery(" ".join(words), choice, raw, limit)
     embedder = _find_embedder() if semantic else None
     ##= man/spec/trace.md#reports
     ##% `duvet search`, `duvet show`, `duvet ask` and the library MUST write nothing into a project but downloads and

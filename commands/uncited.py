@@ -17,11 +17,10 @@ from duvet.console.streams import FAILED, OK, print_notice, print_remark
 from duvet.queries.gaps import Gap, RequirementFilter, RequirementGaps, find_gaps, make_todo_row, select_at_least_level
 from duvet.queries.records import list_errors, make_gate_problem, make_requirement_row
 from duvet.reports import tables
-from duvet.reports.tables import Column, Listing
 from duvet.text import format_count
 from duvet.trace.catalogue import Catalogue
 
-_TODOS = Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
+_TODOS = tables.Column("todos", lambda row: "; ".join(todo.words for todo in row.todos), wraps=True)
 _GATE_PROBLEMS = {
     Gap.CITATION: (rules.GATE_NOT_CITED, "nothing cites this requirement"),
     Gap.TEST: (rules.GATE_NOT_TESTED, "no test cites this requirement, or only a part of it"),
@@ -86,7 +85,7 @@ def uncited(
         ctx.exit(_print_verdict(catalogue, len(failing), fail_on))
 
 
-def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> Listing:
+def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | None) -> tables.Listing:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
@@ -101,7 +100,7 @@ def _make_listing(catalogue: Catalogue, indexes: tuple[int, ...], gap: Gap | Non
         *more,
         tables.TEXT_COLUMN,
     )
-    return Listing(columns, rows, tables.format_section_heading)
+    return tables.Listing(columns, rows, tables.format_section_heading)
 
 
 def _describe_count(found: RequirementGaps, filters: RequirementFilter, gap: Gap | None, limit: int | None) -> str:

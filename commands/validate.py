@@ -200,10 +200,10 @@ def _report_findings(
     ##% duplicate slugs and unreadable pages.
     of_pages = findings.pages.of(selected.paths) if request.names else findings.pages.problems
     found = (*checked.problems, *selected.problems, *obstacles, *of_pages)
-    problems = tuple(sorted(found, key=lambda problem: problem.sort_key))
+    found_problems = tuple(sorted(found, key=lambda problem: problem.sort_key))
     if request.strict:
-        problems = promote_warnings(problems)
-    written = output.write(problems, SourceLines(texts))
+        found_problems = promote_warnings(found_problems)
+    written = output.write(found_problems, SourceLines(texts))
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     if skipped := selected.others:
@@ -212,13 +212,13 @@ def _report_findings(
         print_remark(f"not checked, because no pattern matches it: {names}{more}")
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
-    counts = zip(count_problems(problems), ("error", "warning"), strict=True)
+    counts = zip(count_problems(found_problems), ("error", "warning"), strict=True)
     outcome = ", ".join(format_count(count, noun) for count, noun in counts if count) or "no problems"
     size = f"{format_count(checked.annotations, 'annotation')} in {format_count(checked.files, 'file')}"
     print_remark(f"checked {size}: {outcome}")
     ##= man/spec/validate.md#exit-code
     ##% `duvet validate` MUST exit with 0 if there are no errors, and with 1 otherwise.
-    return OK if written and not has_errors(problems) else FAILED
+    return OK if written and not has_errors(found_problems) else FAILED
 
 
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:

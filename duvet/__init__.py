@@ -4,51 +4,50 @@
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from duvet.config.settings import Config as Config
-    from duvet.config.settings import SourceRule as SourceRule
-    from duvet.errors import DuvetError as DuvetError
-    from duvet.errors import FetchError as FetchError
-    from duvet.errors import ProblemsError as ProblemsError
-    from duvet.errors import UnreadableError as UnreadableError
-    from duvet.model import Annotation as Annotation
-    from duvet.model import Edit as Edit
-    from duvet.model import Fix as Fix
-    from duvet.model import Format as Format
-    from duvet.model import Kind as Kind
-    from duvet.model import Level as Level
-    from duvet.model import Locator as Locator
-    from duvet.model import Note as Note
-    from duvet.model import Place as Place
-    from duvet.model import Problem as Problem
-    from duvet.model import Section as Section
-    from duvet.model import Severity as Severity
-    from duvet.model import Source as Source
-    from duvet.model import Specification as Specification
-    from duvet.progress import Downloads as Downloads
-    from duvet.progress import Progress as Progress
-    from duvet.project.findings import Checked as Checked
-    from duvet.project.findings import Finding as Finding
-    from duvet.project.findings import Findings as Findings
-    from duvet.project.project import Options as Options
-    from duvet.project.project import Project as Project
+    from duvet.config.settings import Config as Config, SourceRule as SourceRule
+    from duvet.errors import (
+        DuvetError as DuvetError,
+        FetchError as FetchError,
+        ProblemsError as ProblemsError,
+        UnreadableError as UnreadableError,
+    )
+    from duvet.model import (
+        Annotation as Annotation,
+        Edit as Edit,
+        Fix as Fix,
+        Format as Format,
+        Kind as Kind,
+        Level as Level,
+        Locator as Locator,
+        Note as Note,
+        Place as Place,
+        Problem as Problem,
+        Section as Section,
+        Severity as Severity,
+        Source as Source,
+        Specification as Specification,
+    )
+    from duvet.progress import Downloads as Downloads, Progress as Progress
+    from duvet.project.findings import Checked as Checked, Finding as Finding, Findings as Findings
+    from duvet.project.project import Options as Options, Project as Project
     from duvet.project.validation import validate as validate
     from duvet.specs.library import Policy as Policy
-    from duvet.trace.records import Coverage as Coverage
-    from duvet.trace.records import Failure as Failure
-    from duvet.trace.records import Finished as Finished
-    from duvet.trace.records import Fit as Fit
-    from duvet.trace.records import Match as Match
-    from duvet.trace.records import NotApplicable as NotApplicable
-    from duvet.trace.records import Piece as Piece
-    from duvet.trace.records import Requirement as Requirement
-    from duvet.trace.records import Segment as Segment
-    from duvet.trace.records import State as State
-    from duvet.trace.records import Status as Status
-    from duvet.trace.records import Tally as Tally
-    from duvet.trace.records import Trace as Trace
-    from duvet.tree.files import DiskTree as DiskTree
-    from duvet.tree.files import MemoryTree as MemoryTree
-    from duvet.tree.files import Tree as Tree
+    from duvet.trace.records import (
+        Coverage as Coverage,
+        Failure as Failure,
+        Finished as Finished,
+        Fit as Fit,
+        Match as Match,
+        NotApplicable as NotApplicable,
+        Piece as Piece,
+        Requirement as Requirement,
+        Segment as Segment,
+        State as State,
+        Status as Status,
+        Tally as Tally,
+        Trace as Trace,
+    )
+    from duvet.tree.files import DiskTree as DiskTree, MemoryTree as MemoryTree, Tree as Tree
 else:
 
     def __getattr__(name):

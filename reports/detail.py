@@ -14,16 +14,6 @@ from duvet.queries import records
 from duvet.reports import tables
 from duvet.reports.cells import CUT_MARK, align_left, escape_cell, fit_cells, measure_width, wrap_cells
 from duvet.reports.summary import describe_exemption
-from duvet.reports.tables import (
-    Column,
-    HighlightMarks,
-    ListFormat,
-    Listing,
-    TableLook,
-    escape_markdown,
-    render_list_table,
-)
-from duvet.reports.tables import render_listing as render_list
 from duvet.text import format_count
 
 if TYPE_CHECKING:
@@ -70,7 +60,7 @@ class CodeBlock(Struct, frozen=True):
 
 
 class ListBlock(Struct, frozen=True):
-    listing: Listing
+    listing: tables.Listing
 
 
 Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBlock
@@ -78,17 +68,17 @@ Block = TitleBlock | FactsBlock | WordsBlock | PassageBlock | CodeBlock | ListBl
 _COLUMNS = (tables.ID_COLUMN, tables.LEVEL_COLUMN, tables.STATUS_COLUMN, tables.TEXT_COLUMN)
 _PLACES = (
     tables.STATUS_COLUMN,
-    Column("target", lambda row: row.target),
-    Column("place", lambda row: f"{row.file_path}:{row.line_number}"),
-    Column("path", lambda row: row.full_path),
+    tables.Column("target", lambda row: row.target),
+    tables.Column("place", lambda row: f"{row.file_path}:{row.line_number}"),
+    tables.Column("path", lambda row: row.full_path),
 )
 _SECTIONS = (
-    Column("section", lambda row: row.id),
-    Column("done", lambda row: _share(row.numbers)),
-    Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
-    Column("in progress", lambda row: _count(row.numbers.in_progress)),
-    Column("not started", lambda row: _count(row.numbers.not_started)),
-    Column("title", lambda row: row.title, wraps=True),
+    tables.Column("section", lambda row: row.id),
+    tables.Column("done", lambda row: _share(row.numbers)),
+    tables.Column("needs tests", lambda row: _count(row.numbers.needs_tests)),
+    tables.Column("in progress", lambda row: _count(row.numbers.in_progress)),
+    tables.Column("not started", lambda row: _count(row.numbers.not_started)),
+    tables.Column("title", lambda row: row.title, wraps=True),
 )
 _TYPES = {"citation": "implementation", "todo": "to do"}
 
@@ -128,11 +118,11 @@ def _requirement(detail: records.RequirementDetail) -> Iterator[Block]:
 
 
 def _listed(
-    title: str, rows: tuple[records.RequirementRow, ...], shown: tuple[Column, ...] = _COLUMNS
+    title: str, rows: tuple[records.RequirementRow, ...], shown: tuple[tables.Column, ...] = _COLUMNS
 ) -> Iterator[Block]:
     if rows:
         yield TitleBlock(title, rank=2)
-        yield ListBlock(Listing(shown, rows))
+        yield ListBlock(tables.Listing(shown, rows))
 
 
 def _citations(citations: Iterable[records.CitationWithCode]) -> Iterator[Block]:
@@ -203,7 +193,7 @@ def _specification(detail: records.SpecificationDetail) -> Iterator[Block]:
     )
     if detail.sections:
         yield TitleBlock("Sections", rank=2)
-        yield ListBlock(Listing(_SECTIONS, detail.sections))
+        yield ListBlock(tables.Listing(_SECTIONS, detail.sections))
 
 
 def _file(detail: records.FileDetail) -> Iterator[Block]:
@@ -214,7 +204,7 @@ def _file(detail: records.FileDetail) -> Iterator[Block]:
         yield FactsBlock([("target", one.target), ("section", one.section_title), ("quote", one.quote), *_said(one)])
         yield from _code(one)
         if one.requirements:
-            yield ListBlock(Listing(_COLUMNS, one.requirements))
+            yield ListBlock(tables.Listing(_COLUMNS, one.requirements))
 
 
 def _done(numbers: records.RequirementCounts) -> str:
@@ -264,11 +254,11 @@ def _written(block: Block) -> str:
             name = path.rpartition("/")[2]
             return _fenced(name.rpartition(".")[2] if "." in name else "", lines)
         case ListBlock(listing):
-            return render_list(listing, ListFormat.MARKDOWN).decode()
+            return tables.render_listing(listing, tables.ListFormat.MARKDOWN).decode()
 
 
 def _shown(text: str) -> str:
-    return escape_markdown(escape_cell(text))
+    return tables.escape_markdown(escape_cell(text))
 
 
 def _value(value: str) -> str:
@@ -283,13 +273,13 @@ def _fenced(language: str, lines: Iterable[str]) -> str:
 
 
 _PAGE_COLUMNS = (
-    Column("id", lambda row: row.identifier),
-    Column("status", lambda row: row.status),
-    Column("target", lambda row: row.target),
-    Column(
+    tables.Column("id", lambda row: row.identifier),
+    tables.Column("status", lambda row: row.status),
+    tables.Column("target", lambda row: row.target),
+    tables.Column(
         "cited at", lambda row: ", ".join(f"{one.file_path}:{one.line_number}" for one in row.citations), wraps=True
     ),
-    Column("text", lambda row: row.text, wraps=True),
+    tables.Column("text", lambda row: row.text, wraps=True),
 )
 
 
@@ -308,12 +298,12 @@ def make_page_blocks(page: PageDetail) -> Iterator[Block]:
         yield PassageBlock(page.content.strip("\n"))
     if page.requirements:
         yield TitleBlock("Requirements", rank=2)
-        yield ListBlock(Listing(_PAGE_COLUMNS, page.requirements))
+        yield ListBlock(tables.Listing(_PAGE_COLUMNS, page.requirements))
 
 
 _INDENT = "  "
-_BOLD, _FAINT = HighlightMarks("\x1b[1m", "\x1b[0m"), HighlightMarks("\x1b[2m", "\x1b[0m")
-_RED, _YELLOW, _GREEN, _CYAN = (HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 33, 32, 36))
+_BOLD, _FAINT = tables.HighlightMarks("\x1b[1m", "\x1b[0m"), tables.HighlightMarks("\x1b[2m", "\x1b[0m")
+_RED, _YELLOW, _GREEN, _CYAN = (tables.HighlightMarks(f"\x1b[{code}m", "\x1b[0m") for code in (31, 33, 32, 36))
 _COLOURS = {
     "done": _GREEN,
     "valid": _GREEN,
@@ -324,7 +314,7 @@ _COLOURS = {
 }
 
 
-def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
+def render_blocks_text(blocks: Iterable[Block], look: tables.TableLook) -> bytes:
     lines: list[str] = []
     for block in blocks:
         for line in _Writer(look).lines(block):
@@ -337,7 +327,7 @@ def render_blocks_text(blocks: Iterable[Block], look: TableLook) -> bytes:
 
 
 class _Writer:
-    def __init__(self, look: TableLook) -> None:
+    def __init__(self, look: tables.TableLook) -> None:
         self.look = look
 
     def lines(self, block: Block) -> Iterator[str]:
@@ -363,7 +353,7 @@ class _Writer:
             case CodeBlock():
                 yield from self._code(block)
             case ListBlock(listing):
-                shown = render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
+                shown = tables.render_list_table(listing, replace(self.look, width=self.look.width - len(_INDENT)))
                 yield from (f"{_INDENT}{line}" for line in shown.splitlines())
 
     def _facts(self, facts: FactsBlock) -> Iterator[str]:
@@ -376,7 +366,7 @@ class _Writer:
                 before = " " * measure_width(head) if number else self._painted(head, _FAINT)
                 yield f"{before}{text[start:end]}"
 
-    def _wrapped(self, text: str, indent: str, marks: HighlightMarks | None = None) -> Iterator[str]:
+    def _wrapped(self, text: str, indent: str, marks: tables.HighlightMarks | None = None) -> Iterator[str]:
         shown = escape_cell(text)
         for start, end in wrap_cells(shown, max(self.look.width - measure_width(indent), 20)):
             yield f"{indent}{self._painted(shown[start:end], marks)}".rstrip()
@@ -393,5 +383,5 @@ class _Writer:
             yield f"{_INDENT}{gutter} {self._painted(text, _CYAN if own else None)}".rstrip()
         yield ""
 
-    def _painted(self, text: str, marks: HighlightMarks | None) -> str:
+    def _painted(self, text: str, marks: tables.HighlightMarks | None) -> str:
         return f"{marks.before}{text}{marks.after}" if marks and text and self.look.colour else text

@@ -8,14 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import asdict
 
-from duvet.queries.difference import (
-    CitationChange,
-    CoverageChange,
-    CoverageCount,
-    Difference,
-    RequirementChange,
-    StaleCitation,
-)
+from duvet.queries import difference
 from duvet.queries.records import RequirementRow
 from duvet.queries.revisions import DiffBase
 from duvet.reports.cells import escape_cell
@@ -46,18 +39,18 @@ class DifferenceGroup(NamedTuple):
     is_loss: bool = False
 
 
-def group_differences(difference: Difference) -> list[DifferenceGroup]:
+def group_differences(changes: difference.Difference) -> list[DifferenceGroup]:
     """The groups that hold anything, the worst first."""
     found = [
-        DifferenceGroup("Coverage lost", tuple(map(_coverage, difference.coverage_lost)), True),
-        DifferenceGroup("Citations gone stale", tuple(map(_stale, difference.citations_stale)), True),
-        DifferenceGroup("Requirements added", tuple(map(_requirement, difference.requirements_added))),
-        DifferenceGroup("Requirements removed", tuple(map(_requirement, difference.requirements_removed))),
-        DifferenceGroup("Requirements changed", tuple(map(_changed, difference.requirements_changed))),
-        DifferenceGroup("Requirements moved", tuple(map(_moved, difference.requirements_moved))),
-        DifferenceGroup("Coverage gained", tuple(map(_coverage, difference.coverage_gained))),
-        DifferenceGroup("Citations removed", tuple(map(_cited, difference.citations_removed))),
-        DifferenceGroup("Citations added", tuple(map(_cited, difference.citations_added))),
+        DifferenceGroup("Coverage lost", tuple(map(_coverage, changes.coverage_lost)), True),
+        DifferenceGroup("Citations gone stale", tuple(map(_stale, changes.citations_stale)), True),
+        DifferenceGroup("Requirements added", tuple(map(_requirement, changes.requirements_added))),
+        DifferenceGroup("Requirements removed", tuple(map(_requirement, changes.requirements_removed))),
+        DifferenceGroup("Requirements changed", tuple(map(_changed, changes.requirements_changed))),
+        DifferenceGroup("Requirements moved", tuple(map(_moved, changes.requirements_moved))),
+        DifferenceGroup("Coverage gained", tuple(map(_coverage, changes.coverage_gained))),
+        DifferenceGroup("Citations removed", tuple(map(_cited, changes.citations_removed))),
+        DifferenceGroup("Citations added", tuple(map(_cited, changes.citations_added))),
     ]
     return [group for group in found if group.items]
 
@@ -66,7 +59,7 @@ def _requirement(row: RequirementRow) -> DifferenceItem:
     return DifferenceItem(row.target, _listed(row.level, row.status), (DifferenceLine("", row.text),))
 
 
-def _coverage(change: CoverageChange) -> DifferenceItem:
+def _coverage(change: difference.CoverageChange) -> DifferenceItem:
     status = _turned(change.then.status, change.now.status)
     lost = f"{' and '.join(change.lost)} lost" if change.lost else None
     gained = f"{' and '.join(change.gained)} gained" if change.gained else None
@@ -75,7 +68,7 @@ def _coverage(change: CoverageChange) -> DifferenceItem:
     )
 
 
-def _changed(change: RequirementChange) -> DifferenceItem:
+def _changed(change: difference.RequirementChange) -> DifferenceItem:
     level = _turned(change.then.level or "no level", change.now.level or "no level")
     reworded = (DifferenceLine("-", change.then.text), DifferenceLine("+", change.now.text))
     same = (DifferenceLine("", change.now.text),)
@@ -83,7 +76,7 @@ def _changed(change: RequirementChange) -> DifferenceItem:
     return DifferenceItem(change.now.target, _listed(level, change.now.status), (*_way(change), *lines))
 
 
-def _moved(change: RequirementChange) -> DifferenceItem:
+def _moved(change: difference.RequirementChange) -> DifferenceItem:
     return DifferenceItem(
         change.now.target,
         _listed(change.now.level, change.now.status),
@@ -91,14 +84,14 @@ def _moved(change: RequirementChange) -> DifferenceItem:
     )
 
 
-def _way(change: RequirementChange) -> tuple[DifferenceLine, ...]:
+def _way(change: difference.RequirementChange) -> tuple[DifferenceLine, ...]:
     """From where to where, if that is not the same."""
     if change.then.target == change.now.target:
         return ()
     return DifferenceLine("-", change.then.target), DifferenceLine("+", change.now.target)
 
 
-def _stale(one: StaleCitation) -> DifferenceItem:
+def _stale(one: difference.StaleCitation) -> DifferenceItem:
     lines = (
         (DifferenceLine("", one.quote), DifferenceLine("", one.message))
         if one.quote
@@ -107,7 +100,7 @@ def _stale(one: StaleCitation) -> DifferenceItem:
     return DifferenceItem(f"{one.file_path}:{one.line_number}", one.kind, (DifferenceLine("", one.target), *lines))
 
 
-def _cited(one: CitationChange) -> DifferenceItem:
+def _cited(one: difference.CitationChange) -> DifferenceItem:
     places = tuple(DifferenceLine("", place) for place in one.places)
     return DifferenceItem(one.target, format_count(len(places), one.kind), (DifferenceLine("", one.text), *places))
 
@@ -123,22 +116,22 @@ def _listed(*words: str | None) -> str:
 _WIDTH = 100
 
 
-def render_difference(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
+def render_difference(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     ##= man/spec/diff.md#the-base
     ##% `duvet diff` MUST name the commit that it compares with: the one where `HEAD` left BASE, or BASE itself with
     ##% `--exact` or without such a commit.
     lines = [escape_cell(f"Compared with {base.words}"), ""]
-    for group in group_differences(difference):
+    for group in group_differences(changes):
         lines += [*_group(group), ""]
     if len(lines) == 2:
         lines += ["Nothing has changed.", ""]
-    lines += [f"then: {difference.then.words}", f"now:  {difference.now.words}"]
+    lines += [f"then: {changes.then.words}", f"now:  {changes.now.words}"]
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
-def render_difference_json(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
-    counts = {"regressions": difference.regressions, "new_uncited": len(difference.uncited)}
-    out.write(encode_json({"base": base, **counts, **asdict(difference)}))
+def render_difference_json(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
+    counts = {"regressions": changes.regressions, "new_uncited": len(changes.uncited)}
+    out.write(encode_json({"base": base, **counts, **asdict(changes)}))
 
 
 def _group(group: DifferenceGroup) -> Iterator[str]:
@@ -157,14 +150,14 @@ _LONGEST = 600
 _COUNTS = ("requirements", "applicable", "done", "excepted", "not_applicable")
 
 
-def render_difference_markdown(base: DiffBase, difference: Difference, out: BinaryIO) -> None:
+def render_difference_markdown(base: DiffBase, changes: difference.Difference, out: BinaryIO) -> None:
     """Write as much as a comment may hold, what matters most first."""
-    found = group_differences(difference)
+    found = group_differences(changes)
     compared = f"{_code(base.short)} ({_code(base.revision)})"
     if base.is_merge_base:
         compared = f"{_code(base.short)}, where this branch left {_code(base.revision)}"
-    lines = [f"### duvet: {difference.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
-    lines += [*_table(difference.then, difference.now), ""]
+    lines = [f"### duvet: {changes.losses or 'no coverage lost'}", "", f"Compared with {compared}.", ""]
+    lines += [*_table(changes.then, changes.now), ""]
     room = _MOST - sum(len(line) + 1 for line in lines) - _FRAME * len(found)
     for group in found:
         items, room = _fitting(group, room)
@@ -173,7 +166,7 @@ def render_difference_markdown(base: DiffBase, difference: Difference, out: Bina
     out.write(("\n".join(lines).rstrip("\n") + "\n").encode(errors="replace"))
 
 
-def _table(then: CoverageCount, now: CoverageCount) -> Iterator[str]:
+def _table(then: difference.CoverageCount, now: difference.CoverageCount) -> Iterator[str]:
     yield "| | then | now |"
     yield "|---|--:|--:|"
     for name in _COUNTS:

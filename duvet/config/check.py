@@ -16,7 +16,6 @@ from duvet.config import fields
 from duvet.config.document import DataDocument, ExpressionError, expand_template, is_variable
 from duvet.config.document_formats import DocumentFormat, detect_document_format
 from duvet.config.duvet_tables import ExtendedConfig, ExtendedHtmlReport, ExtendedSource
-from duvet.config.fields import FieldType, format_key_path, list_field_types, list_fields
 from duvet.config.project_file import SchemaName, UpstreamConfig, UpstreamSource, build_table
 from duvet.config.settings import HtmlReport, Secret, Table, TableError
 from duvet.model import Place, Problem
@@ -47,7 +46,7 @@ class DocumentLocation(NamedTuple):
         ##= man/spec/service.md#configuration
         ##% duvet MUST list all problems of a configuration with line, column and path of the key, and hints in the
         ##% format of the file.
-        path = f"{format_key_path(self.keys)}: " if self.keys else ""
+        path = f"{fields.format_key_path(self.keys)}: " if self.keys else ""
         return replace(rule.problem(path + message, self.document.path, place, hint=hint), is_private=True)
 
 
@@ -99,7 +98,7 @@ def check_table(table: type[Struct], at: DocumentLocation) -> Iterable[Problem]:
 
 
 def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    choices = list_field_types(kind)
+    choices = fields.list_field_types(kind)
     if isinstance(value, str) and any(isinstance(choice.type, inspect.DateType) for choice in choices):
         # A day in quotes means the same as one without.
         try:
@@ -118,7 +117,7 @@ def _check_value(kind: inspect.Type, value: Any, at: DocumentLocation) -> Iterat
     yield at.problem(rules.CONFIG_WRONG_TYPE, message, _suggest_rewrite(value, expected, at))
 
 
-def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
+def _check_typed(choice: fields.FieldType, value: Any, at: DocumentLocation) -> Iterator[Problem]:
     match choice.type:
         case inspect.StructType() as table:
             yield from _check_struct(table, value, at)
@@ -137,7 +136,7 @@ def _check_typed(choice: FieldType, value: Any, at: DocumentLocation) -> Iterato
             yield from _check_text(choice, value, at)
 
 
-def _check_text(choice: FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
+def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> Iterator[Problem]:
     match choice.type:
         case inspect.EnumType(cls=variants):
             known = [str(variant.value) for variant in variants]
@@ -187,7 +186,7 @@ def _suggest_rewrite(value: Any, expected: str, at: DocumentLocation) -> str:
 
 
 def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
-    (name_kind,) = list_field_types(kind.key_type)
+    (name_kind,) = fields.list_field_types(kind.key_type)
     pattern = name_kind.type.pattern if isinstance(name_kind.type, inspect.StrType) else None
     for name, value in values.items():
         below = at / name
@@ -214,7 +213,7 @@ def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
 
 def _check_struct(kind: inspect.StructType, values: dict[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     known = {field.encode_name: field for field in kind.fields}
-    wider = list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
+    wider = fields.list_fields(_EXTENSIONS[kind.cls]) if kind.cls in _EXTENSIONS else {}
     found: list[Problem] = []
     for name in (name for name, field in known.items() if field.required and name not in values):
         hint = _BEGIN if name == "$schema" else ""

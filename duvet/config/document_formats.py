@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import DecodeError, Struct, json
 
-from duvet.config.document import (
-    MAX_DOCUMENT_BYTES,
-    MAX_DOCUMENT_LEVELS,
-    TOO_DEEP,
-    DataDocument,
-    DocumentDraft,
-    DocumentError,
-    KeyPath,
-    KeySpans,
-    TextSpan,
-    check_document_size,
-)
+from duvet.config import document
 from duvet.config.toml import DUPLICATE_KEY, TomlDocument, find_spans, parse_toml
 from duvet.model import Place
 from duvet.text import BOM, find_place
@@ -50,21 +39,21 @@ def detect_document_format(path: str) -> DocumentFormat:
     return DocumentFormat(found) if found in (DocumentFormat.JSON, DocumentFormat.TOML) else DocumentFormat.YAML
 
 
-def read_document(data: bytes, path: str) -> DataDocument:
+def read_document(data: bytes, path: str) -> document.DataDocument:
     """Parse a file in the format of its name, or raise DocumentError; a blank JSON or YAML file has no values."""
-    if len(data) > MAX_DOCUMENT_BYTES:
-        raise DocumentError("larger than 1 MiB", path, Place())
+    if len(data) > document.MAX_DOCUMENT_BYTES:
+        raise document.DocumentError("larger than 1 MiB", path, Place())
     try:
         text = data.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         message = f"invalid utf-8 sequence of {error.end - error.start} bytes from index {error.start}"
         place = find_place(before, len(before), len(before))
-        raise DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
+        raise document.DocumentError(message, path, place, "save the file as UTF-8", is_text=False) from None
     parsers = {DocumentFormat.JSON: _parse_json, DocumentFormat.TOML: _parse_toml, DocumentFormat.YAML: parse_yaml}
-    document = parsers[detect_document_format(path)](text, path)
-    check_document_size(document)
-    return document
+    parsed = parsers[detect_document_format(path)](text, path)
+    document.check_document_size(parsed)
+    return parsed
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}:,]|[^\s\[\]{}:,"]+')
@@ -73,29 +62,29 @@ _LONG_NUMBER = re.compile(r"[0-9.]{300,}|[0-9.]+[eE]\+?[0-9]{3,}")
 
 
 class _OpenJson(Struct):
-    keys: KeyPath
-    key: TextSpan
+    keys: document.KeyPath
+    key: document.TextSpan
     start: int
     is_array: bool
     length: int = 0
 
 
-def _parse_json(text: str, path: str) -> DataDocument:
-    draft = DocumentDraft(text, path, "JSON")
+def _parse_json(text: str, path: str) -> document.DataDocument:
+    draft = document.DocumentDraft(text, path, "JSON")
     try:
         values = json.decode(text) if text.strip() else {}
     except RecursionError:
-        raise draft.broken(TOO_DEEP, 0) from None
+        raise draft.broken(document.TOO_DEEP, 0) from None
     except DecodeError as error:
         raise _make_json_error(draft, str(error)) from None
     spans = _JsonScanner(draft).scan()
     if not isinstance(values, dict):
         start = len(text) - len(text.lstrip())
         raise draft.refused("expected a table, the whole file in `{` and `}`", start, start)
-    return DataDocument(values, text, path, lambda _: spans)
+    return document.DataDocument(values, text, path, lambda _: spans)
 
 
-def _make_json_error(draft: DocumentDraft, message: str) -> DocumentError:
+def _make_json_error(draft: document.DocumentDraft, message: str) -> document.DocumentError:
     if found := _MALFORMED.fullmatch(message):
         return draft.broken(found["reason"], len(draft.text.encode()[: int(found["byte"])].decode(errors="ignore")))
     if "out of range" in message:
@@ -105,25 +94,25 @@ def _make_json_error(draft: DocumentDraft, message: str) -> DocumentError:
 
 
 class _JsonScanner:
-    def __init__(self, draft: DocumentDraft) -> None:
+    def __init__(self, draft: document.DocumentDraft) -> None:
         self._draft = draft
-        self._found: dict[KeyPath, KeySpans] = {}
+        self._found: dict[document.KeyPath, document.KeySpans] = {}
         self._open: list[_OpenJson] = []
-        self._keys: KeyPath = ()
-        self._key: TextSpan = (0, 0)
+        self._keys: document.KeyPath = ()
+        self._key: document.TextSpan = (0, 0)
         self._awaits_key = False
 
-    def scan(self) -> dict[KeyPath, KeySpans]:
+    def scan(self) -> dict[document.KeyPath, document.KeySpans]:
         for token in _TOKEN.finditer(self._draft.text):
             match token[0]:
                 case "{" | "[":
-                    if len(self._open) == MAX_DOCUMENT_LEVELS:
-                        raise self._draft.refused(TOO_DEEP, token.start(), token.start())
+                    if len(self._open) == document.MAX_DOCUMENT_LEVELS:
+                        raise self._draft.refused(document.TOO_DEEP, token.start(), token.start())
                     self._open.append(_OpenJson(self._keys, self._key, token.start(), token[0] == "["))
                     self._expect_item(token.end())
                 case "}" | "]":
                     done = self._open.pop()
-                    self._found[done.keys] = KeySpans(done.key, (done.start, token.end()))
+                    self._found[done.keys] = document.KeySpans(done.key, (done.start, token.end()))
                     self._awaits_key = False
                 case ",":
                     self._open[-1].length += 1
@@ -136,9 +125,9 @@ class _JsonScanner:
                     if before := self._found.get(keys):
                         raise self._draft.repeated(name, *token.span(), before.key[0])
                     self._keys, self._key = keys, token.span()
-                    self._found[keys] = KeySpans(self._key, self._key)
+                    self._found[keys] = document.KeySpans(self._key, self._key)
                 case _:
-                    self._found[self._keys] = KeySpans(self._key, token.span())
+                    self._found[self._keys] = document.KeySpans(self._key, token.span())
         return self._found
 
     def _expect_item(self, start: int) -> None:
@@ -150,23 +139,23 @@ class _JsonScanner:
 def _parse_toml(text: str, path: str) -> TomlDocument:
     try:
         return parse_toml(text, path)
-    except DocumentError as error:
+    except document.DocumentError as error:
         if error.message.endswith(DUPLICATE_KEY):
             end = sum(len(one) + 1 for one in text.split("\n")[: error.line])
             found = _RepeatedKeys()
             find_spans(text[:end], found)
             if found.last:
                 name, first, again = found.last
-                raise DocumentDraft(text, path, "TOML").repeated(name, *again, first[0]) from None
+                raise document.DocumentDraft(text, path, "TOML").repeated(name, *again, first[0]) from None
         raise
 
 
-class _RepeatedKeys(dict[KeyPath, KeySpans]):
+class _RepeatedKeys(dict[document.KeyPath, document.KeySpans]):
     """The places of keys, and the last key that has two of them."""
 
-    last: tuple[str, TextSpan, TextSpan] | None = None
+    last: tuple[str, document.TextSpan, document.TextSpan] | None = None
 
-    def __setitem__(self, keys: KeyPath, spans: KeySpans) -> None:
+    def __setitem__(self, keys: document.KeyPath, spans: document.KeySpans) -> None:
         before = self.get(keys)
         if before and before.key != spans.key and isinstance(keys[-1], str):
             self.last = (keys[-1], before.key, spans.key)
@@ -210,19 +199,19 @@ _IN_QUOTES = "write it between quotes"
 
 
 class _OpenYaml(Struct):
-    keys: KeyPath
-    key: TextSpan
+    keys: document.KeyPath
+    key: document.TextSpan
     value: dict[str, Any] | list[Any]
     event: Any
     name: str | None = None
-    name_span: TextSpan = (0, 0)
+    name_span: document.TextSpan = (0, 0)
 
 
-def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> DataDocument:
+def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar) -> document.DataDocument:
     """Parse YAML, or raise DocumentError; `scalar` returns the value of a word without quotes."""
     import yaml
 
-    builder = _YamlBuilder(DocumentDraft(text, path, "YAML"), scalar)
+    builder = _YamlBuilder(document.DocumentDraft(text, path, "YAML"), scalar)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         # Event by event: in a hostile file, a tree could be nested without limit.
@@ -235,14 +224,14 @@ def parse_yaml(text: str, path: str, scalar: Callable[[str], Any] = parse_scalar
         # The parser in C counts bytes.
         start = len(text.encode()[: error.position].decode(errors="ignore"))
         raise builder.draft.broken(str(error.reason), start) from None
-    return DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
+    return document.DataDocument(builder.get_table(), text, path, lambda _: builder.spans)
 
 
 class _YamlBuilder:
-    def __init__(self, draft: DocumentDraft, scalar: Callable[[str], Any]) -> None:
+    def __init__(self, draft: document.DocumentDraft, scalar: Callable[[str], Any]) -> None:
         self.draft = draft
         self.scalar = scalar
-        self.spans: dict[KeyPath, KeySpans] = {}
+        self.spans: dict[document.KeyPath, document.KeySpans] = {}
         self._documents = 0
         self._whole: Any = None
         self._open: list[_OpenYaml] = []
@@ -270,7 +259,9 @@ class _YamlBuilder:
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 done = self._open.pop()
                 if done.event.flow_style:
-                    self.spans[done.keys] = KeySpans(done.key, (done.event.start_mark.index, event.end_mark.index))
+                    self.spans[done.keys] = document.KeySpans(
+                        done.key, (done.event.start_mark.index, event.end_mark.index)
+                    )
                 # Not before: a value must not contain itself.
                 self._remember(done.event.anchor, done.value)
             case yaml.ScalarEvent():
@@ -293,27 +284,27 @@ class _YamlBuilder:
         if before := self.spans.get((*within.keys, name)):
             raise self.draft.repeated(name, *_get_span(event), before.key[0])
         within.name, within.name_span = name, _get_span(event)
-        self.spans[(*within.keys, name)] = KeySpans(within.name_span, within.name_span)
+        self.spans[(*within.keys, name)] = document.KeySpans(within.name_span, within.name_span)
 
     def _open_container(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
         if self._awaits_key():
             raise self.draft.refused("a key has to be a string", *_get_span(event))
         self._refuse_tag(event)
-        if len(self._open) == MAX_DOCUMENT_LEVELS:
-            raise self.draft.refused(TOO_DEEP, *_get_span(event))
+        if len(self._open) == document.MAX_DOCUMENT_LEVELS:
+            raise self.draft.refused(document.TOO_DEEP, *_get_span(event))
         keys, key = self._locate_next(event)
-        self.spans[keys] = KeySpans(key, _get_span(event))
+        self.spans[keys] = document.KeySpans(key, _get_span(event))
         self._put(value)
         self._open.append(_OpenYaml(keys, key, value, event))
 
     def _add_value(self, value: Any, event: Any) -> None:
         keys, key = self._locate_next(event)
-        self.spans[keys] = KeySpans(key, _get_span(event))
+        self.spans[keys] = document.KeySpans(key, _get_span(event))
         self._put(value)
         if hasattr(event, "value"):
             self._remember(event.anchor, value)
 
-    def _locate_next(self, event: Any) -> tuple[KeyPath, TextSpan]:
+    def _locate_next(self, event: Any) -> tuple[document.KeyPath, document.TextSpan]:
         if not self._open:
             return (), _get_span(event)
         within = self._open[-1]
@@ -352,5 +343,5 @@ class _YamlBuilder:
             )
 
 
-def _get_span(event: Any) -> TextSpan:
+def _get_span(event: Any) -> document.TextSpan:
     return (event.start_mark.index, event.end_mark.index)

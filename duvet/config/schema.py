@@ -8,67 +8,57 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Struct, field, json, to_builtins
 
 from duvet import rules
-from duvet.config import service_tables
+from duvet.config import service_tables, settings
 from duvet.config.check import DocumentLocation
 from duvet.config.document import VARIABLE_PATTERN, expand_template
 from duvet.config.duvet_tables import ExtendedConfig
 from duvet.config.fields import did_you_mean, format_key_path, is_table_array, list_field_types, list_fields
 from duvet.config.project_file import UpstreamConfig, read_config, read_tables, require_config
-from duvet.config.settings import (
-    BUILT_IN_REQUIREMENTS,
-    Config,
-    NotesRule,
-    ServerRule,
-    ServiceSection,
-    StoreSection,
-    Table,
-    doc,
-)
 from duvet.config.toml import TomlDocument
 from duvet.config.workflow_tables import WorkflowSection
 from duvet.model import Problem
 from duvet.tree.files import Tree
 
 
-class ServiceConfig(ServiceSection, frozen=True, kw_only=True):
+class ServiceConfig(settings.ServiceSection, frozen=True, kw_only=True):
     """The configuration of `duvet mcp` and of the commands that call tools."""
 
-    schema: Annotated[str | None, doc("Where the schema of this file is, for editors")] = field(
+    schema: Annotated[str | None, settings.doc("Where the schema of this file is, for editors")] = field(
         default=None, name="$schema"
     )
-    server: Annotated[service_tables.ServerSection, doc("The server")] = service_tables.ServerSection()
+    server: Annotated[service_tables.ServerSection, settings.doc("The server")] = service_tables.ServerSection()
     providers: Annotated[
-        dict[service_tables.Name, service_tables.ProviderSection], doc("Who answers for models, by name")
+        dict[service_tables.Name, service_tables.ProviderSection], settings.doc("Who answers for models, by name")
     ] = field(default_factory=dict)
-    tool_packs: Annotated[dict[service_tables.Name, service_tables.PackSection], doc("Packs of tools, by name")] = (
-        field(default_factory=dict)
-    )
-    workflows: Annotated[dict[service_tables.Name, WorkflowSection], doc("Workflows, by name")] = field(
+    tool_packs: Annotated[
+        dict[service_tables.Name, service_tables.PackSection], settings.doc("Packs of tools, by name")
+    ] = field(default_factory=dict)
+    workflows: Annotated[dict[service_tables.Name, WorkflowSection], settings.doc("Workflows, by name")] = field(
         default_factory=dict
     )
     routing: Annotated[
-        dict[service_tables.Name, service_tables.RouteSection], doc("The model for each kind of task")
+        dict[service_tables.Name, service_tables.RouteSection], settings.doc("The model for each kind of task")
     ] = field(default_factory=dict)
     pages: Annotated[
         tuple[service_tables.PagesSection, ...],
-        doc("Notes in Markdown; by default those in `docs` that are no specification"),
+        settings.doc("Notes in Markdown; by default those in `docs` that are no specification"),
     ] = ()
-    ingest: Annotated[service_tables.IngestSection, doc("What is taken in of the project")] = (
+    ingest: Annotated[service_tables.IngestSection, settings.doc("What is taken in of the project")] = (
         service_tables.IngestSection()
     )
-    store: Annotated[StoreSection, doc("Where that is kept")] = StoreSection()
-    search: Annotated[service_tables.SearchSection, doc("What counts in a search in it, besides the words")] = (
-        service_tables.SearchSection()
-    )
+    store: Annotated[settings.StoreSection, settings.doc("Where that is kept")] = settings.StoreSection()
+    search: Annotated[
+        service_tables.SearchSection, settings.doc("What counts in a search in it, besides the words")
+    ] = service_tables.SearchSection()
     uploads: Annotated[
-        service_tables.UploadsSection, doc("Files that are handed in by `km-upload` and `km-storetext`")
+        service_tables.UploadsSection, settings.doc("Files that are handed in by `km-upload` and `km-storetext`")
     ] = service_tables.UploadsSection()
 
-    def notes(self) -> tuple[NotesRule, ...] | None:
+    def notes(self) -> tuple[settings.NotesRule, ...] | None:
         """Return the files that are pages; None if the tables name none."""
         return tuple(one.rule() for one in self.pages) or None
 
-    def packs(self, by_default: tuple[str, ...] = ServerRule().packs) -> tuple[str, ...]:
+    def packs(self, by_default: tuple[str, ...] = settings.ServerRule().packs) -> tuple[str, ...]:
         """Return the packs that are switched on; the default ones need no table."""
         named = self.tool_packs
         kept = [name for name in by_default if name not in named or named[name].enabled]
@@ -191,32 +181,32 @@ def explain_file(tree: Tree, config_path: str | None, environ: Mapping[str, str]
 
 
 def explain_config(
-    config: Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
+    config: settings.Config, environ: Mapping[str, str], overrides: Mapping[str, CommandLineValue]
 ) -> tuple[Setting, ...]:
     """Return every setting of a configuration; `overrides` has the options of the command line, by key."""
     table = read_tables(config.toml, environ)
     ##= man/spec/trace.md#configuration
     ##% `duvet config` MUST show each value in force and where it comes from.
-    settings = [
+    listed = [
         Setting("config-path", config.path, SettingOrigin.DEFAULT),
         *_list_settings(table, (), config.toml, environ),
-        *(Setting("requirement", pattern, SettingOrigin.BUILT_IN) for pattern in BUILT_IN_REQUIREMENTS),
+        *(Setting("requirement", pattern, SettingOrigin.BUILT_IN) for pattern in settings.BUILT_IN_REQUIREMENTS),
     ]
     return tuple(
         Setting(setting.key, option.value, SettingOrigin.COMMAND_LINE, option=option.option)
         if (option := overrides.get(setting.key))
         else setting
-        for setting in settings
+        for setting in listed
     )
 
 
 def _list_settings(
-    table: Table, keys: SettingKeys, toml: TomlDocument, environ: Mapping[str, str]
+    table: settings.Table, keys: SettingKeys, toml: TomlDocument, environ: Mapping[str, str]
 ) -> Iterator[Setting]:
-    nested: list[tuple[SettingKeys, Table]] = []
+    nested: list[tuple[SettingKeys, settings.Table]] = []
     for name, declared in list_fields(type(table)).items():
         value, below = getattr(table, declared.name), (*keys, name)
-        if isinstance(value, Table):
+        if isinstance(value, settings.Table):
             nested.append((below, value))
         elif is_table_array(declared.type):
             nested += [((*below, index), item) for index, item in enumerate(value)]

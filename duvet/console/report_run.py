@@ -27,13 +27,7 @@ from duvet.reports.html.anchors import ReportData
 from duvet.reports.snapshot import render_snapshot
 from duvet.reports.summary import render_summary
 from duvet.sources.scan import make_unreadable_problem
-from duvet.specs.extraction import (
-    Extraction,
-    find_orphaned_files,
-    find_stale_files,
-    make_orphaned_problem,
-    make_stale_problem,
-)
+from duvet.specs import extraction
 from duvet.text import colour_diff_line, make_unified_diff
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.gates import check_gates, find_freed_annotations, find_unimplemented, find_untested
@@ -88,18 +82,19 @@ def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: problem.sort_key))
 
 
-def write_requirements(project: Project, extraction: Extraction, *, prune: bool) -> list[Problem]:
+def write_requirements(project: Project, extracted: extraction.Extraction, *, prune: bool) -> list[Problem]:
     """Write the requirement files that differ; remove the stale ones, or return a warning for each."""
     memory = project.memory
     with store_together() as write:
-        changed = [path for path, data in extraction.files.items() if not memory.has_content(path, data)]
+        changed = [path for path, data in extracted.files.items() if not memory.has_content(path, data)]
         for path in changed:
-            store_changed(project.disk.at(path), extraction.files[path], write)
+            store_changed(project.disk.at(path), extracted.files[path], write)
     for path in changed:
-        memory.note_written(path, extraction.files[path])
-    stale = {path: make_stale_problem(path) for path in find_stale_files(extraction, project.tree)}
+        memory.note_written(path, extracted.files[path])
+    stale = {path: extraction.make_stale_problem(path) for path in extraction.find_stale_files(extracted, project.tree)}
     stale |= {
-        path: make_orphaned_problem(path, name) for path, name in find_orphaned_files(extraction, project.library)
+        path: extraction.make_orphaned_problem(path, name)
+        for path, name in extraction.find_orphaned_files(extracted, project.library)
     }
     if not prune:
         return list(stale.values())

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from duvet.knowledge.feedback import VoteMeans
-from duvet.knowledge.settings import KnowledgeSettings, StorePaths, find_store_paths
+from duvet.knowledge.settings import IngestOptions, KnowledgeSettings, StorePaths, find_store_paths
 from duvet.store.database import StoreError, StoreMissingError, StoreOutdatedError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun, Store
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from duvet.config.settings import UploadRule
     from duvet.knowledge.ingest.run import IngestOutcome
     from duvet.knowledge.search import SearchEngine
-    from duvet.knowledge.settings import IngestOptions
     from duvet.knowledge.uploads import ContentFolder
     from duvet.progress import Progress
     from duvet.project.project import Project

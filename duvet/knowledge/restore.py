@@ -9,10 +9,9 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
-from gzip import BadGzipFile
 from itertools import islice
 from shutil import disk_usage, rmtree
-from typing import TYPE_CHECKING, BinaryIO, Self, cast
+from typing import BinaryIO, Self, cast
 
 from blake3 import blake3
 from msgspec import Struct
@@ -20,13 +19,9 @@ from msgspec import Struct
 from duvet.errors import DuvetError, OutputError, OutputExistsError, UnreadableError, describe_os_error
 from duvet.knowledge import backup, feedback
 from duvet.knowledge.settings import BACKUP_PREFIX, BACKUPS_FOLDER, StorePaths
-from duvet.store import database as db
-from duvet.store import location, sqlite
+from duvet.store import database as db, location, sqlite
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import move_into_place, sync_folder
-
-if TYPE_CHECKING:
-    from gzip import GzipFile
 
 RESTORE_PATIENCE = 10.0  # Seconds to wait for writers.
 _MAX_TRIES = 5
@@ -261,7 +256,7 @@ def _spool_stream(stream: BinaryIO, path: str, name: str) -> str:
 class _BoundedReader:
     """Decompresses an archive up to a number of bytes: first those of a manifest, then those that it announces."""
 
-    def __init__(self, file: GzipFile, path: str) -> None:
+    def __init__(self, file: gzip.GzipFile, path: str) -> None:
         self._file = file
         self._left = _MAX_MANIFEST + _OVERHEAD
         self._path = path
@@ -272,7 +267,7 @@ class _BoundedReader:
     def read(self, size: int) -> bytes:
         try:
             data = self._file.read(min(size, self._left + 1))
-        except BadGzipFile as error:
+        except gzip.BadGzipFile as error:
             raise backup.ArchiveError("it is no backup", path=self._path) from error
         except OSError as error:
             raise UnreadableError(describe_os_error(error), path=self._path) from error

@@ -23,7 +23,6 @@ from duvet.specs.locator import (
     locate_specification,
     resolve_specification,
 )
-from duvet.specs.requirement_files import read_requirement_file
 from duvet.text import load_rapidfuzz
 from duvet.trace.build import find_second_spellings
 from duvet.trace.nearest import Neighbourhood, TextStretch, make_word_diff
@@ -302,7 +301,7 @@ class AnnotationFixer:
     def _read(self, path: str, text: str) -> _ReadingsByStyle:
         styles = self.styles.get(path)
         if styles is None:
-            return {None: read_requirement_file(path, text.encode())[0]}
+            return {None: requirement_files.read_requirement_file(path, text.encode())[0]}
         return {style: scan_comments(path, text, style)[0] for style in styles}
 
     def _is_valid(self, annotation: Annotation, correction: Correction, text: str) -> bool:

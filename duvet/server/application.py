@@ -17,12 +17,12 @@ from duvet.config.settings import NotesRule, ServerRule, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
-from duvet.tools.audit import AuditLog
+from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
 from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
-from duvet.tree.cache import DiskCache, make_cache_key
-from duvet.tree.files import DiskTree
+from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
+from duvet.tree.files import DiskTree, Tree
 
 if TYPE_CHECKING:
     from duvet.knowledge.feedback import AuditEntry
@@ -34,13 +34,10 @@ if TYPE_CHECKING:
     from duvet.server.messages import ServerIdentity
     from duvet.server.reload import ConfigReloader
     from duvet.server.tool_selection import ToolSelection
-    from duvet.tools.audit import CallObserver, CallRecord
     from duvet.tools.context import ProjectSnapshot
     from duvet.tools.dispatcher import CloseCallback, ToolDispatcher, ToolEnvironment
     from duvet.tools.gateway import GatewayConnection
     from duvet.trace.catalogue import Catalogue
-    from duvet.tree.cache import BlobStore
-    from duvet.tree.files import Tree
     from duvet.workflows.recipes import RecipeRunner
 
 Answer = TypeVar("Answer")

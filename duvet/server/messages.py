@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from duvet.config.settings import ServerRule
 from duvet.prompts.library import ResourceKind, render_system_prompt
@@ -100,7 +99,7 @@ def unwrap_array(result: Mapping[str, Any]) -> Mapping[str, Any] | list[Any]:
     return result if array is None else array
 
 
-class ServerIdentity(Struct, frozen=True, kw_only=True):
+class ServerIdentity(msgspec.Struct, frozen=True, kw_only=True):
     name: str = _DEFAULT.name
     title: str = _DEFAULT.title
     version: str = _DEFAULT.version
@@ -118,7 +117,7 @@ def make_identity(rule: ServerRule) -> ServerIdentity:
     )
 
 
-class _StoredText(Struct, frozen=True, array_like=True):
+class _StoredText(msgspec.Struct, frozen=True, array_like=True):
     """The instructions that an earlier run rendered."""
 
     key: str

@@ -23,7 +23,6 @@ from duvet.version import VERSION
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from httpx2 import Client, Response
 
 MAX_PARALLEL_DOWNLOADS = 8
 _PAUSE = 0.05  # The seconds between two progress messages about one download.
@@ -44,7 +43,7 @@ class DownloadClients:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self._lock = Lock()
-        self._idle: list[Client] = []
+        self._idle: list[httpx2.Client] = []
 
     def fetch(self, url: str, listen: SizeListener) -> bytes:
         try:
@@ -67,7 +66,7 @@ class DownloadClients:
         while client := self._take_idle():
             client.close()
 
-    def _request(self, url: str) -> tuple[Client, Response]:
+    def _request(self, url: str) -> tuple[httpx2.Client, httpx2.Response]:
         idle = self._take_idle()
         if idle is not None:
             try:
@@ -90,7 +89,7 @@ class DownloadClients:
 
         return httpx2.create_ssl_context()
 
-    def _take_idle(self) -> Client | None:
+    def _take_idle(self) -> httpx2.Client | None:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
@@ -121,7 +120,7 @@ def _refusal(url: str, policy: Policy) -> FetchRefusal | None:
     return FetchRefusal("it is not https") if scheme == "http" and not policy.allow_http else None
 
 
-def fetch_text(client: Client, response: Response, policy: Policy, listen: SizeListener) -> bytes:
+def fetch_text(client: httpx2.Client, response: httpx2.Response, policy: Policy, listen: SizeListener) -> bytes:
     """The text of a response after redirects, which must not leave HTTPS."""
     end = time.monotonic() + policy.seconds
     for _ in range(_MOST_REDIRECTS):

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import pairwise
-from posixpath import normpath
 from unicodedata import category
 
 from msgspec import Struct
@@ -374,11 +373,15 @@ def _match(data: bytes) -> re.Match[bytes] | None:
 
 def find_stale_files(extraction: Extraction, tree: Tree) -> Iterator[str]:
     """Files that an earlier extraction wrote for sections that no longer have requirements."""
-    current = set(map(normpath, extraction.files))
+    current = set(map(posixpath.normpath, extraction.files))
     for folder, target in sorted(extraction.folders.items()):
         for name in sorted(entry.name for entry in tree.entries(folder)):
             path = f"{folder}/{name}"
-            if name.endswith(".toml") and normpath(path) not in current and _is_generated(folder, path, target, tree):
+            if (
+                name.endswith(".toml")
+                and posixpath.normpath(path) not in current
+                and _is_generated(folder, path, target, tree)
+            ):
                 yield path
 
 

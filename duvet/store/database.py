@@ -11,17 +11,13 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from itertools import islice
 from shutil import disk_usage
-from sqlite3 import InterfaceError, ProgrammingError
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import DecodeError, Struct, msgpack
 
 from duvet.errors import DuvetError
 from duvet.store import records
 from duvet.store.records import NodeLabel, Relation
-
-if TYPE_CHECKING:
-    from sqlite3 import Connection
 
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]  # Device, inode, size and time of the store and its log.
 
@@ -118,7 +114,7 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
 
 
 def _make_error(error: sqlite3.Error, path: str) -> StoreError:
-    if isinstance(error, (ProgrammingError, InterfaceError)):
+    if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
         return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
     # An error about text that is not Unicode has no code.
     code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
@@ -178,7 +174,7 @@ class Database:
 
     With a stamp it reads only that state of the files, and doesn't follow what others write."""
 
-    def __init__(self, connection: Connection, path: str, stamp: StoreStamp | None = None) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: str, stamp: StoreStamp | None = None) -> None:
         self.connection = connection
         self.path = path
         self._stamp = stamp

@@ -11,8 +11,7 @@ from urllib.parse import quote
 
 from duvet.config.settings import StoreSection
 from duvet.errors import OutputError, describe_os_error
-from duvet.store import database as db
-from duvet.store import records, sqlite
+from duvet.store import database as db, records, sqlite
 from duvet.tree.outputs import store_file
 
 GITIGNORE_NAME = ".gitignore"

@@ -11,7 +11,6 @@ from math import isfinite
 from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import msgspec
-from msgspec import Struct, field
 
 SymbolKind = Literal["class", "function", "method", "interface", "type", "module"]
 SymbolLanguage = Literal["python", "typescript", "tsx", "javascript", "go"]
@@ -72,7 +71,7 @@ class Relation(StrEnum):
     WRITTEN_IN = "WRITTEN_IN"  # A specification in a file of the project.
 
 
-class Artifact(Struct, frozen=True, kw_only=True):
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     path: str  # Relative to the project, with forward slashes.
     kind: FileKind
     subsystem: str = ""
@@ -96,7 +95,7 @@ class Artifact(Struct, frozen=True, kw_only=True):
         return KIND_LABELS[self.kind]
 
 
-class Symbol(Struct, frozen=True, kw_only=True):
+class Symbol(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     qualified_name: str
     kind: str  # One of SymbolKind.
@@ -105,7 +104,7 @@ class Symbol(Struct, frozen=True, kw_only=True):
     line_end: int
 
 
-class TextPiece(Struct, frozen=True, kw_only=True):
+class TextPiece(msgspec.Struct, frozen=True, kw_only=True):
     start: int  # The offset of the first character.
     end: int  # The offset after the last character.
     line_start: int  # The first line is 1.
@@ -113,7 +112,7 @@ class TextPiece(Struct, frozen=True, kw_only=True):
     title: str = ""  # The headings or symbols that enclose it.
 
 
-class Chunk(Struct, frozen=True, kw_only=True):
+class Chunk(msgspec.Struct, frozen=True, kw_only=True):
     number: int  # The key in the store, valid until the next run.
     ordinal: int
     piece: TextPiece
@@ -126,7 +125,7 @@ class Chunk(Struct, frozen=True, kw_only=True):
         return f"{self.artifact.path}::{self.ordinal}"
 
 
-class IngestedFile(Struct, frozen=True, kw_only=True):
+class IngestedFile(msgspec.Struct, frozen=True, kw_only=True):
     artifact: Artifact
     text: str = ""
     pieces: tuple[TextPiece, ...] = ()
@@ -134,27 +133,27 @@ class IngestedFile(Struct, frozen=True, kw_only=True):
     vectors: bytes = b""  # One row for each piece (see duvet.queries.embeddings), or empty.
 
 
-class GraphNode(Struct, frozen=True, kw_only=True):
+class GraphNode(msgspec.Struct, frozen=True, kw_only=True):
     label: NodeLabel
     key: str
     name: str = ""  # The name for people, if it isn't the key.
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: dict[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def id(self) -> str:
         return f"{self.label}:{self.key}"
 
 
-class GraphEdge(Struct, frozen=True, kw_only=True):
+class GraphEdge(msgspec.Struct, frozen=True, kw_only=True):
     """A directed relation between the nodes with these ids."""
 
     source: str
     relation: Relation
     target: str
-    properties: dict[str, Any] = field(default_factory=dict)
+    properties: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class GraphHop(Struct, frozen=True):
+class GraphHop(msgspec.Struct, frozen=True):
     """A node that a walk has reached; the node where the walk starts has no edge."""
 
     node: GraphNode
@@ -171,7 +170,7 @@ class GraphHop(Struct, frozen=True):
         return edges[::-1]
 
 
-class RemovedFile(Struct, frozen=True, kw_only=True):
+class RemovedFile(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     kind: FileKind
     subsystem: str = ""
@@ -180,13 +179,13 @@ class RemovedFile(Struct, frozen=True, kw_only=True):
     renamed_to: str = ""
 
 
-class IngestRun(Struct, frozen=True, kw_only=True):
+class IngestRun(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str
     profile: str
     started_at: float
     duration_seconds: float = 0.0
     success: bool = True
-    artifact_counts: dict[str, int] = field(default_factory=dict)  # The number of files of each kind.
+    artifact_counts: dict[str, int] = msgspec.field(default_factory=dict)  # The number of files of each kind.
     chunk_count: int = 0
     repo_head: str = ""
     changed: int = 0  # The number of files that were read again.
@@ -196,7 +195,7 @@ class IngestRun(Struct, frozen=True, kw_only=True):
     dry_run: bool = False
 
 
-class ChunkFilters(Struct, frozen=True, kw_only=True):
+class ChunkFilters(msgspec.Struct, frozen=True, kw_only=True):
     """Filters for chunks: the values of one list are alternatives, and case doesn't matter."""
 
     subsystems: tuple[str, ...] = ()  # Of the file itself, or of a node that it is linked with.
@@ -209,7 +208,7 @@ class ChunkFilters(Struct, frozen=True, kw_only=True):
     since: float | None = None  # The earliest time of the last change; files without a time are left out.
 
 
-class VectorSegment(Struct, frozen=True):
+class VectorSegment(msgspec.Struct, frozen=True):
     numbers: tuple[int, ...]  # The chunks that the rows belong to, in their order.
     rows: bytes
 

@@ -10,9 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 
-from duvet.store import database as db
-from duvet.store import records, tables, text_index
-from duvet.store.records import Artifact, GraphEdge, GraphNode, IngestedFile, IngestRun, Symbol
+from duvet.store import database as db, records, tables, text_index
 from duvet.words import fold_name
 
 _KEPT_RUNS = 1000
@@ -58,11 +56,15 @@ class SqliteStore(text_index.ChunkSearch):
                 # All pages in one step: otherwise it starts again whenever somebody writes.
                 self.database.connection.backup(target)
 
-    def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[IngestRun]:
+    def runs(self, profile: str | None = None, limit: int = 20) -> Sequence[records.IngestRun]:
         query = "SELECT data FROM run WHERE ? IS NULL OR profile = ? ORDER BY id DESC LIMIT ?"
         name = None if profile is None else records.encode_text(profile)
         return self.database.read(
-            lambda row: records.unpack_record(records.decode_bytes(*row), IngestRun), query, name, name, max(limit, 0)
+            lambda row: records.unpack_record(records.decode_bytes(*row), records.IngestRun),
+            query,
+            name,
+            name,
+            max(limit, 0),
         )
 
     def reports(self, name: str, limit: int = 1) -> Sequence[bytes]:
@@ -136,7 +138,7 @@ class SqliteWriter:
         self._has_failed = False
         self._is_changed |= changes
 
-    def put(self, file: IngestedFile) -> None:
+    def put(self, file: records.IngestedFile) -> None:
         with self._part() as database:
             self._forget(file.artifact.path)
             first, pieces = self._next, file.pieces
@@ -155,7 +157,7 @@ class SqliteWriter:
             if file.vectors:
                 database.run(_VECTORS, id, file.vectors)
 
-    def touch(self, artifact: Artifact) -> None:
+    def touch(self, artifact: records.Artifact) -> None:
         with self._part() as database:
             known = self._find(artifact.path)
             if known is None:
@@ -177,11 +179,11 @@ class SqliteWriter:
                 if vectors:
                     database.run(_VECTORS, known[0], vectors)
 
-    def replace_graph(self, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> None:
+    def replace_graph(self, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> None:
         with self._part(changes=False) as database:
             self._is_changed |= tables.write_graph(database, nodes, edges)
 
-    def put_run(self, run: IngestRun) -> None:
+    def put_run(self, run: records.IngestRun) -> None:
         with self._part(changes=False) as database:
             database.run(
                 "INSERT INTO run(profile, data) VALUES (?, ?)",
@@ -235,7 +237,7 @@ class SqliteWriter:
         database.run("DELETE FROM piece WHERE number >= ? AND number < ?", numbers.start, numbers.stop)
         database.run("DELETE FROM artifact WHERE id = ?", id)
 
-    def _add_traits(self, artifact: Artifact, id: int) -> None:
+    def _add_traits(self, artifact: records.Artifact, id: int) -> None:
         statement = "INSERT OR IGNORE INTO trait(what, value, artifact) VALUES (?, ?, ?)"
         self.database.many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
 
@@ -245,7 +247,7 @@ class SqliteWriter:
             self.database.many(statement, [(trait, value, id) for trait, value in _encode_traits(artifact)])
 
 
-def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
+def _encode_artifact(artifact: records.Artifact) -> tuple[object, ...]:
     return (
         records.encode_text(artifact.path),
         artifact.kind.value,
@@ -260,7 +262,7 @@ def _encode_artifact(artifact: Artifact) -> tuple[object, ...]:
     )
 
 
-def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
+def _encode_traits(artifact: records.Artifact) -> Iterator[tuple[int, str | bytes]]:
     if artifact.subsystem:
         yield db.Trait.SUBSYSTEM, records.encode_text(fold_name(artifact.subsystem))
     if artifact.namespace:
@@ -269,7 +271,7 @@ def _encode_traits(artifact: Artifact) -> Iterator[tuple[int, str | bytes]]:
         yield db.Trait.TAG, records.encode_text(fold_name(tag))
 
 
-def _encode_symbol(symbol: Symbol) -> tuple[object, ...]:
+def _encode_symbol(symbol: records.Symbol) -> tuple[object, ...]:
     """Encode a symbol, without the names that follow from the qualified name."""
     qualified, folded = symbol.qualified_name, fold_name(symbol.qualified_name)
     return (

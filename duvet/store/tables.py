@@ -6,27 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from duvet.store import database as db
-from duvet.store import records
-from duvet.store.records import (
-    KIND_LABELS,
-    Artifact,
-    Chunk,
-    EdgeEnds,
-    FileKind,
-    GraphEdge,
-    GraphHop,
-    GraphNode,
-    IngestedFile,
-    NodeLabel,
-    Relation,
-    Symbol,
-    TextPiece,
-    VectorSegment,
-)
+from duvet.store import database as db, records
 from duvet.words import fold_name
 
-GraphItem = TypeVar("GraphItem", GraphNode, GraphEdge)
+GraphItem = TypeVar("GraphItem", records.GraphNode, records.GraphEdge)
 SqlValues = tuple[object, ...]
 
 _ARTIFACT = "path, kind, subsystem, criticality, namespace, tags, digest, git_commit, git_timestamp, count, skipped"
@@ -85,9 +68,9 @@ class _ChunkRow(NamedTuple):
 
 
 class ChunkNode(NamedTuple):
-    label: NodeLabel
+    label: records.NodeLabel
     path: str
-    node: GraphNode
+    node: records.GraphNode
 
 
 class StoreTables:
@@ -96,19 +79,19 @@ class StoreTables:
     def __init__(self, database: db.Database) -> None:
         self.database = database
 
-    def artifacts(self) -> Mapping[str, Artifact]:
+    def artifacts(self) -> Mapping[str, records.Artifact]:
         found = self.database.read_each(_decode_artifact, f"SELECT {_ARTIFACT} FROM artifact ORDER BY path")
         # Sorted again: sqlite puts paths that are not UTF-8, which are blobs, last.
         return {artifact.path: artifact for artifact in sorted(found, key=lambda artifact: artifact.path)}
 
-    def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, Artifact]:
+    def artifacts_by_id(self, ids: Iterable[int]) -> Mapping[int, records.Artifact]:
         query = f"SELECT id, {_ARTIFACT} FROM artifact WHERE id IN ({{}})"
         rows = self.database.read_many(
             lambda row: (records.decode_count(row[0]), _decode_artifact(row[1:])), query, ids
         )
         return dict(rows)
 
-    def ingested_file(self, id: int, numbers: range) -> IngestedFile:
+    def ingested_file(self, id: int, numbers: range) -> records.IngestedFile:
         """Return a file as it was put, without its vectors."""
         text = db.read_file_text(self.database, id)
         files = self.artifacts_by_id([id])
@@ -121,7 +104,7 @@ class StoreTables:
             numbers.stop,
         )
         pieces = tuple(_make_piece(row, text, ordinal) for ordinal, row in enumerate(rows))
-        return IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=tuple(self._symbols(id)))
+        return records.IngestedFile(artifact=artifact, text=text.whole, pieces=pieces, symbols=tuple(self._symbols(id)))
 
     def chunk_numbers(self, path: str) -> Sequence[int]:
         query = "SELECT first, count FROM artifact WHERE path = ?"
@@ -129,7 +112,7 @@ class StoreTables:
             lambda row: records.decode_piece_range(*row), query, records.encode_text(path)
         ) or range(0)
 
-    def chunks(self, numbers: Sequence[int]) -> Sequence[Chunk]:
+    def chunks(self, numbers: Sequence[int]) -> Sequence[records.Chunk]:
         database = self.database
         rows = database.read_many(lambda row: _ChunkRow(*records.decode_numbers(row)), _PIECES, dict.fromkeys(numbers))
         places = {place.number: place for place in rows}
@@ -139,12 +122,12 @@ class StoreTables:
             artifacts = {id: files[id] for id in ids}
         texts = {id: db.read_file_text(database, id) for id in ids}
         symbols = {id: self._symbols(id) for id in ids}
-        chunks: list[Chunk] = []
+        chunks: list[records.Chunk] = []
         for place in (places[number] for number in numbers if number in places):
             text = texts[place.artifact]
             piece = _make_piece(place[3:], text, place.ordinal)
             chunks.append(
-                Chunk(
+                records.Chunk(
                     number=place.number,
                     ordinal=place.ordinal,
                     piece=piece,
@@ -159,7 +142,7 @@ class StoreTables:
             )
         return chunks
 
-    def _symbols(self, id: int) -> Sequence[Symbol]:
+    def _symbols(self, id: int) -> Sequence[records.Symbol]:
         query = """SELECT name, qualified_name, kind, language, line_start, line_end FROM symbol
         WHERE artifact = ? ORDER BY ordinal"""
         return self.database.read(_decode_symbol, query, id)
@@ -171,13 +154,13 @@ class StoreTables:
         query = "SELECT 1 FROM artifact WHERE count > 0 AND git_timestamp IS NULL LIMIT 1"
         return self.database.row(query) is not None
 
-    def segments(self) -> Iterator[VectorSegment]:
+    def segments(self) -> Iterator[records.VectorSegment]:
         query = """SELECT first, count, rows FROM vectors JOIN artifact ON artifact.id = vectors.artifact
         WHERE count > 0 ORDER BY first"""
 
-        def decode(row: db.DatabaseRow) -> VectorSegment:
+        def decode(row: db.DatabaseRow) -> records.VectorSegment:
             first, count, rows = row
-            return VectorSegment(
+            return records.VectorSegment(
                 tuple(records.decode_piece_range(first, min(count, len(records.decode_bytes(rows))))), rows
             )
 
@@ -191,8 +174,8 @@ class StoreTables:
         query = f"{_CHUNK_NODES} WHERE path = ? AND number = first + ?"
         return next(self._chunk_nodes(self.database.rows(query, records.encode_text(path), int(ordinal))), None)
 
-    def file_chunk_nodes(self, label: NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
-        kinds = [kind for kind, kind_label in KIND_LABELS.items() if kind_label is label]
+    def file_chunk_nodes(self, label: records.NodeLabel, path: str, limit: int) -> Iterator[ChunkNode]:
+        kinds = [kind for kind, kind_label in records.KIND_LABELS.items() if kind_label is label]
         query = f"{_CHUNK_NODES} WHERE path = ? AND kind IN ({db.make_placeholders(kinds)}) ORDER BY number LIMIT ?"
         return self._chunk_nodes(self.database.rows(query, records.encode_text(path), *kinds, limit) if kinds else ())
 
@@ -204,21 +187,23 @@ class StoreTables:
         for row in rows:
             with db.translate_decoding_errors(self.database.path):
                 id, ordinal, *fields = records.decode_numbers((row[0], *row[3:]))
-                label, path = KIND_LABELS[FileKind(row[1])], records.decode_text(row[2])
+                label, path = records.KIND_LABELS[records.FileKind(row[1])], records.decode_text(row[2])
             if id != current:
                 current, text = id, db.read_file_text(self.database, id)
             piece = _make_piece(fields, text, ordinal)
             properties = {"path": path, "ordinal": ordinal, "line_start": piece.line_start, "line_end": piece.line_end}
-            node = GraphNode(label=NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties)
+            node = records.GraphNode(
+                label=records.NodeLabel.CHUNK, key=f"{path}::{ordinal}", name=piece.title, properties=properties
+            )
             yield ChunkNode(label, path, node)
 
-    def node(self, label: NodeLabel, key: str) -> GraphNode | None:
-        if label is NodeLabel.CHUNK:
+    def node(self, label: records.NodeLabel, key: str) -> records.GraphNode | None:
+        if label is records.NodeLabel.CHUNK:
             chunk = self.chunk_node(key)
             return chunk and chunk.node
         number = db.LABEL_NUMBERS[label]
         found = self.database.read_one(_decode_node, _NODE, number, records.encode_text(key))
-        if found is not None or label is not NodeLabel.SUBSYSTEM:
+        if found is not None or label is not records.NodeLabel.SUBSYSTEM:
             return found
         folded, query = fold_name(key), "SELECT key FROM node WHERE label = ? ORDER BY key"
         keys = self.database.read(lambda row: records.decode_text(*row), query, number)
@@ -229,61 +214,66 @@ class StoreTables:
             else self.database.read_one(_decode_node, _NODE, number, records.encode_text(spelling))
         )
 
-    def nodes(self, label: NodeLabel) -> Iterator[GraphNode]:
-        if label is NodeLabel.CHUNK:
+    def nodes(self, label: records.NodeLabel) -> Iterator[records.GraphNode]:
+        if label is records.NodeLabel.CHUNK:
             return (chunk.node for chunk in self.all_chunk_nodes())
         query = f"SELECT {_NODE_FIELDS} FROM node WHERE label = ? ORDER BY key"
         return self.database.read_each(_decode_node, query, db.LABEL_NUMBERS[label])
 
-    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[Relation] = ()) -> EdgeEnds:
+    def edges(self, id: str, *, out: bool, limit: int, relations: Sequence[records.Relation] = ()) -> records.EdgeEnds:
         label, key = _split_id(id)
         found = self._stored_edges(id, out=out, limit=limit, relations=relations)
-        left = 0 if relations and Relation.HAS_CHUNK not in relations else limit - len(found)
-        if left > 0 and label is NodeLabel.CHUNK and not out:
+        left = 0 if relations and records.Relation.HAS_CHUNK not in relations else limit - len(found)
+        if left > 0 and label is records.NodeLabel.CHUNK and not out:
             chunk = self.chunk_node(key)
             if chunk and (file := self.node(chunk.label, chunk.path)):
-                found.append((GraphEdge(source=file.id, relation=Relation.HAS_CHUNK, target=id), file))
+                found.append((records.GraphEdge(source=file.id, relation=records.Relation.HAS_CHUNK, target=id), file))
         elif left > 0 and label is not None and out:
             for chunk in self.file_chunk_nodes(label, key, left):
-                found.append((GraphEdge(source=id, relation=Relation.HAS_CHUNK, target=chunk.node.id), chunk.node))
+                found.append(
+                    (
+                        records.GraphEdge(source=id, relation=records.Relation.HAS_CHUNK, target=chunk.node.id),
+                        chunk.node,
+                    )
+                )
         return found
 
     def _stored_edges(
-        self, id: str, *, out: bool, limit: int = -1, relations: Sequence[Relation] = ()
-    ) -> list[tuple[GraphEdge, GraphNode]]:
+        self, id: str, *, out: bool, limit: int = -1, relations: Sequence[records.Relation] = ()
+    ) -> list[tuple[records.GraphEdge, records.GraphNode]]:
         label, key = _split_id(id)
-        if label is None or label is NodeLabel.CHUNK:
+        if label is None or label is records.NodeLabel.CHUNK:
             return []
         numbers = _number_relations(relations)
         condition = f" AND edge.relation IN ({db.make_placeholders(numbers)})" if relations else ""
         query = _EDGES.format(*(("source", "target") if out else ("target", "source")), condition)
 
-        def decode(row: db.DatabaseRow) -> tuple[GraphEdge, GraphNode]:
+        def decode(row: db.DatabaseRow) -> tuple[records.GraphEdge, records.GraphNode]:
             number, properties, *node = row
             end, relation = _decode_node(tuple(node)), db.RELATION_OF[number]
             source, target = (id, end.id) if out else (end.id, id)
-            return GraphEdge(
+            return records.GraphEdge(
                 source=source, relation=relation, target=target, properties=records.decode_properties(properties)
             ), end
 
         return self.database.read(decode, query, db.LABEL_NUMBERS[label], records.encode_text(key), *numbers, limit)
 
-    def neighbours(self, ids: Sequence[str]) -> Mapping[str, EdgeEnds]:
+    def neighbours(self, ids: Sequence[str]) -> Mapping[str, records.EdgeEnds]:
         return {
             id: [*self._stored_edges(id, out=True), *self._stored_edges(id, out=False)] for id in dict.fromkeys(ids)
         }
 
-    def around(self, id: str, depth: int) -> Sequence[GraphHop]:
+    def around(self, id: str, depth: int) -> Sequence[records.GraphHop]:
         label, key = _split_id(id)
-        if label is None or label is NodeLabel.CHUNK:
+        if label is None or label is records.NodeLabel.CHUNK:
             return []
         query = f"SELECT id, {_NODE_FIELDS} FROM node WHERE label = ? AND key = ?"
         start = self.database.read_one(_decode_numbered_node, query, db.LABEL_NUMBERS[label], records.encode_text(key))
         if start is None:
             return []
-        level = {start[0]: GraphHop(start[1])}
+        level = {start[0]: records.GraphHop(start[1])}
         seen = set(level)
-        found: list[GraphHop] = []
+        found: list[records.GraphHop] = []
         for _ in range(depth):
             hops = self._next_level(level, seen)
             level = dict(sorted(hops, key=lambda item: (db.LABEL_NUMBERS[item[1].node.label], item[1].node.key)))
@@ -293,7 +283,7 @@ class StoreTables:
             found += level.values()
         return found
 
-    def _next_level(self, level: dict[int, GraphHop], seen: set[int]) -> Iterator[tuple[int, GraphHop]]:
+    def _next_level(self, level: dict[int, records.GraphHop], seen: set[int]) -> Iterator[tuple[int, records.GraphHop]]:
         """Yield each node one step further once: from the first node that leads there, along its first edge."""
         database = self.database
         order = {id: place for place, id in enumerate(level)}
@@ -312,26 +302,30 @@ class StoreTables:
                 properties = records.decode_properties(data)
             before = level[here]
             source, target = (node, before.node) if is_back else (before.node, node)
-            edge = GraphEdge(source=source.id, relation=db.RELATION_OF[number], target=target.id, properties=properties)
-            yield id, GraphHop(node, edge, before)
+            edge = records.GraphEdge(
+                source=source.id, relation=db.RELATION_OF[number], target=target.id, properties=properties
+            )
+            yield id, records.GraphHop(node, edge, before)
 
-    def found_nodes(self, term: str, labels: Sequence[NodeLabel], limit: int) -> Sequence[GraphNode]:
+    def found_nodes(self, term: str, labels: Sequence[records.NodeLabel], limit: int) -> Sequence[records.GraphNode]:
         folded = records.encode_text(fold_name(term))
         return [
             node
             for label in dict.fromkeys(labels)
-            if label is not NodeLabel.CHUNK
+            if label is not records.NodeLabel.CHUNK
             for node in self.database.read(_decode_node, _NAMED, db.LABEL_NUMBERS[label], folded, folded, limit)
         ]
 
-    def isolated(self, labels: Sequence[NodeLabel], relations: Sequence[Relation]) -> Iterator[GraphNode]:
-        kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not NodeLabel.CHUNK]
+    def isolated(
+        self, labels: Sequence[records.NodeLabel], relations: Sequence[records.Relation]
+    ) -> Iterator[records.GraphNode]:
+        kinds = [db.LABEL_NUMBERS[label] for label in labels if label is not records.NodeLabel.CHUNK]
         numbers = _number_relations(relations)
         query = _ISOLATED.format(db.make_placeholders(kinds), db.make_placeholders(numbers))
         return self.database.read_each(_decode_node, query, *kinds, *numbers)
 
 
-def write_graph(database: db.Database, nodes: Iterable[GraphNode], edges: Iterable[GraphEdge]) -> bool:
+def write_graph(database: db.Database, nodes: Iterable[records.GraphNode], edges: Iterable[records.GraphEdge]) -> bool:
     """Replace the graph, and return whether anything has changed."""
     for statement in (*_DROP_TABLES, *_NEW_TABLES):
         database.run(statement)
@@ -352,8 +346,8 @@ def _insert(
         database.many(statement, [row for item in batch if (row := encode(item)) is not None])
 
 
-def _encode_node(node: GraphNode) -> SqlValues | None:
-    if node.label is NodeLabel.CHUNK:
+def _encode_node(node: records.GraphNode) -> SqlValues | None:
+    if node.label is records.NodeLabel.CHUNK:
         return None
     folded = fold_name(node.key) if not node.name else f"{fold_name(node.key)}\n{fold_name(node.name)}"
     return (
@@ -365,9 +359,9 @@ def _encode_node(node: GraphNode) -> SqlValues | None:
     )
 
 
-def _encode_edge(edge: GraphEdge) -> SqlValues | None:
+def _encode_edge(edge: records.GraphEdge) -> SqlValues | None:
     (source, source_key), (target, target_key) = _split_id(edge.source), _split_id(edge.target)
-    if edge.relation is Relation.HAS_CHUNK or source not in db.LABEL_NUMBERS or target not in db.LABEL_NUMBERS:
+    if edge.relation is records.Relation.HAS_CHUNK or source not in db.LABEL_NUMBERS or target not in db.LABEL_NUMBERS:
         return None
     return (
         db.RELATION_NUMBERS[edge.relation],
@@ -379,18 +373,18 @@ def _encode_edge(edge: GraphEdge) -> SqlValues | None:
     )
 
 
-def _split_id(id: str) -> tuple[NodeLabel | None, str]:
+def _split_id(id: str) -> tuple[records.NodeLabel | None, str]:
     label, _, key = id.partition(":")
-    return (NodeLabel(label) if label in NodeLabel.__members__.values() else None), key
+    return (records.NodeLabel(label) if label in records.NodeLabel.__members__.values() else None), key
 
 
-def _number_relations(relations: Sequence[Relation]) -> list[int]:
-    return [db.RELATION_NUMBERS[one] for one in relations if one is not Relation.HAS_CHUNK]
+def _number_relations(relations: Sequence[records.Relation]) -> list[int]:
+    return [db.RELATION_NUMBERS[one] for one in relations if one is not records.Relation.HAS_CHUNK]
 
 
-def _decode_node(row: db.DatabaseRow) -> GraphNode:
+def _decode_node(row: db.DatabaseRow) -> records.GraphNode:
     label, key, name, properties = row
-    return GraphNode(
+    return records.GraphNode(
         label=db.LABEL_OF[label],
         key=records.decode_text(key),
         name=records.decode_text(name),
@@ -398,7 +392,7 @@ def _decode_node(row: db.DatabaseRow) -> GraphNode:
     )
 
 
-def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, GraphNode]:
+def _decode_numbered_node(row: db.DatabaseRow) -> tuple[int, records.GraphNode]:
     return records.decode_count(row[0]), _decode_node(row[1:])
 
 
@@ -414,11 +408,11 @@ def decode_symbol_name(name: object, qualified: object) -> str:
     return records.decode_text(qualified).rpartition(".")[2] if name is None else records.decode_text(name)
 
 
-def _decode_artifact(row: db.DatabaseRow) -> Artifact:
+def _decode_artifact(row: db.DatabaseRow) -> records.Artifact:
     path, kind, subsystem, criticality, namespace, tags, digest, commit, timestamp, count, skipped = row
-    return Artifact(
+    return records.Artifact(
         path=records.decode_text(path),
-        kind=FileKind(kind),
+        kind=records.FileKind(kind),
         subsystem=records.decode_text(subsystem),
         criticality=records.decode_text(criticality),
         namespace=records.decode_text(namespace),
@@ -431,9 +425,9 @@ def _decode_artifact(row: db.DatabaseRow) -> Artifact:
     )
 
 
-def _decode_symbol(row: db.DatabaseRow) -> Symbol:
+def _decode_symbol(row: db.DatabaseRow) -> records.Symbol:
     name, qualified, kind, language, start, end = row
-    return Symbol(
+    return records.Symbol(
         name=decode_symbol_name(name, qualified),
         qualified_name=records.decode_text(qualified),
         kind=records.decode_word(kind),
@@ -443,7 +437,7 @@ def _decode_symbol(row: db.DatabaseRow) -> Symbol:
     )
 
 
-def _make_piece(fields: Sequence[int], text: db.TitledText, ordinal: int) -> TextPiece:
+def _make_piece(fields: Sequence[int], text: db.TitledText, ordinal: int) -> records.TextPiece:
     start, end, line_start, line_end = fields
     title = text.titles[ordinal] if ordinal < len(text.titles) else ""
-    return TextPiece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)
+    return records.TextPiece(start=start, end=end, line_start=line_start, line_end=line_end, title=title)

@@ -8,9 +8,7 @@ from heapq import nlargest
 from itertools import chain
 from math import log
 
-from duvet.store import database as db
-from duvet.store import records, tables
-from duvet.store.records import KIND_LABELS, ChunkFilters, IngestedFile, NodeLabel, Relation, ScoredChunks
+from duvet.store import database as db, records, tables
 from duvet.words import MAX_QUERY_WORDS, extract_index_words, extract_words, fold_name, join_name
 
 # Measured with 20,000 chunks: bm25() of FTS5 is 0 for every row unless `detail=full`, which makes the index five times as
@@ -32,9 +30,10 @@ _MAX_NAMESAKES = 2000
 _MATCH = "SELECT rowid FROM found WHERE found MATCH ?"
 
 _LINKING = ",".join(
-    str(db.RELATION_NUMBERS[one]) for one in (Relation.BELONGS_TO, Relation.DESCRIBES, Relation.VALIDATES)
+    str(db.RELATION_NUMBERS[one])
+    for one in (records.Relation.BELONGS_TO, records.Relation.DESCRIBES, records.Relation.VALIDATES)
 )
-_FILE_LABELS = ",".join(str(db.LABEL_NUMBERS[one]) for one in sorted(set(KIND_LABELS.values())))
+_FILE_LABELS = ",".join(str(db.LABEL_NUMBERS[one]) for one in sorted(set(records.KIND_LABELS.values())))
 # The subsystems, the nodes that belong to them, and the files that are linked to any of these.
 _LINKED = f"""id IN (
 WITH core(node) AS (SELECT id FROM node WHERE id IN ({{}})),
@@ -66,11 +65,11 @@ class ChunkIndexer:
         self._removed: dict[int, str] = {}
         self._added: dict[int, str] = {}
 
-    def add(self, first: int, file: IngestedFile) -> None:
+    def add(self, first: int, file: records.IngestedFile) -> None:
         self._added.update(_index_rows(first, file))
         self._flush_batch()
 
-    def remove(self, first: int, file: IngestedFile) -> None:
+    def remove(self, first: int, file: records.IngestedFile) -> None:
         """Remove chunks: FTS5 needs the words that were added."""
         for number, words in _index_rows(first, file):
             if self._added.pop(number, None) is None:
@@ -89,7 +88,7 @@ class ChunkIndexer:
         self.database.many("INSERT INTO found(rowid, words) VALUES (?, ?)", added)
 
 
-def _index_rows(first: int, file: IngestedFile) -> Iterator[tuple[int, str]]:
+def _index_rows(first: int, file: records.IngestedFile) -> Iterator[tuple[int, str]]:
     path = file.artifact.path
     for ordinal, piece in enumerate(file.pieces):
         words = _index_words(file.text[piece.start : piece.end], piece.title if ordinal else f"{path} {piece.title}")
@@ -120,7 +119,7 @@ def _strip_ending(name: str) -> str:
 
 class ChunkSearch(tables.StoreTables):
     _flush: Callable[[], None] | None = None  # Indexes what the change in progress has put; None without one.
-    _last_allowed: tuple[str, ChunkFilters, Sequence[int] | None] | None = None
+    _last_allowed: tuple[str, records.ChunkFilters, Sequence[int] | None] | None = None
 
     def _settle(self) -> None:
         if self._flush is not None:
@@ -130,7 +129,9 @@ class ChunkSearch(tables.StoreTables):
         self._settle()
         return db.read_state(self.database).total
 
-    def lexical(self, terms: Sequence[str], filters: ChunkFilters, limit: int, *, every: bool) -> ScoredChunks:
+    def lexical(
+        self, terms: Sequence[str], filters: records.ChunkFilters, limit: int, *, every: bool
+    ) -> records.ScoredChunks:
         self._settle()
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
@@ -146,7 +147,7 @@ class ChunkSearch(tables.StoreTables):
             )
         return ranking.best(limit)
 
-    def declaring(self, name: str, filters: ChunkFilters) -> Sequence[int]:
+    def declaring(self, name: str, filters: records.ChunkFilters) -> Sequence[int]:
         self._settle()
         numbers = _select(self._marked_chunks(_DECLARED_MARK, name), self.allowed(filters))
         names = self.database.read_many(
@@ -155,7 +156,7 @@ class ChunkSearch(tables.StoreTables):
         exact = {number for number, declared in names if declared == name}
         return [number for number in numbers if number in exact] if exact else numbers
 
-    def called(self, path: str, filters: ChunkFilters) -> Sequence[int]:
+    def called(self, path: str, filters: records.ChunkFilters) -> Sequence[int]:
         self._settle()
         allowed = self.allowed(filters)
         if exact := self.chunk_numbers(path)[:1]:
@@ -173,7 +174,7 @@ class ChunkSearch(tables.StoreTables):
         query = f"{_MATCH} ORDER BY rowid LIMIT ?"
         return self.database.read(_decode_number, query, f'"{mark}{word}"', _MAX_NAMESAKES) if word else []
 
-    def allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
+    def allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
         if self._flush is not None:
             return self._find_allowed(filters)
         # Both halves of a search ask for the same.
@@ -182,8 +183,8 @@ class ChunkSearch(tables.StoreTables):
             self._last_allowed = (revision, filters, self._find_allowed(filters))
         return self._last_allowed[2]
 
-    def _find_allowed(self, filters: ChunkFilters) -> Sequence[int] | None:
-        if filters == ChunkFilters():
+    def _find_allowed(self, filters: records.ChunkFilters) -> Sequence[int] | None:
+        if filters == records.ChunkFilters():
             return None
         ##= man/spec/knowledge.md#search
         ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
@@ -197,7 +198,7 @@ class ChunkSearch(tables.StoreTables):
         )
         return list(chain.from_iterable(ranges))
 
-    def _file_conditions(self, filters: ChunkFilters) -> Iterator[SqlCondition]:
+    def _file_conditions(self, filters: records.ChunkFilters) -> Iterator[SqlCondition]:
         if filters.subsystems:
             yield self._subsystem_condition(_fold(filters.subsystems))
         if filters.kinds:
@@ -213,7 +214,7 @@ class ChunkSearch(tables.StoreTables):
         subsystems = self.database.read(
             lambda row: (records.decode_count(row[0]), [*map(records.decode_text, row[1:])]),
             "SELECT id, key, name FROM node WHERE label = ?",
-            db.LABEL_NUMBERS[NodeLabel.SUBSYSTEM],
+            db.LABEL_NUMBERS[records.NodeLabel.SUBSYSTEM],
         )
         nodes = [
             id for id, spellings in subsystems if any(records.encode_text(fold_name(one)) in names for one in spellings)
@@ -271,7 +272,7 @@ class _Ranking:
                 if allowed is None or number in allowed:
                     scores[number] = scores.get(number, 0.0) + score
 
-    def best(self, limit: int) -> ScoredChunks:
+    def best(self, limit: int) -> records.ScoredChunks:
         """Return the best chunks with their scores, equal ones by number."""
         if limit < 1 or not self.scores:
             return []
@@ -285,7 +286,7 @@ def _join_literals(words: Iterable[str], between: str) -> str:
     return between.join(f'"{word}"' for word in words)
 
 
-def _symbol_conditions(filters: ChunkFilters) -> Iterator[SqlCondition]:
+def _symbol_conditions(filters: records.ChunkFilters) -> Iterator[SqlCondition]:
     if filters.symbols:
         yield _is_in("coalesce(symbol.folded, symbol.qualified_name)", _fold(filters.symbols))
     for column, names in (("kind", filters.symbol_kinds), ("language", filters.symbol_languages)):

@@ -10,7 +10,6 @@ from typing import Any
 
 import anyio
 import msgspec
-from msgspec import Struct, field
 
 from duvet.errors import DuvetError
 from duvet.text import shorten_text
@@ -35,8 +34,8 @@ _MAX_NAME = 1000  # Characters of an unknown tool's name that are looked at.
 CloseCallback = Callable[[], Awaitable[None]]
 
 
-class ToolEnvironment(Struct, frozen=True, kw_only=True):
-    services: Mapping[str, Any] = field(default_factory=dict)  # Services for handlers by name.
+class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
+    services: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Services for handlers by name.
     observers: Sequence[audit.CallObserver] = ()  # Take the record of each finished call.
     keepers: Sequence[audit.CallKeeper] = ()
     """Store the record of each call that changes something, before the answer."""

@@ -12,7 +12,6 @@ from threading import Thread
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from duvet.text import shorten_text
 from duvet.tools.schemas import Schema, input_schema, output_schema
@@ -125,19 +124,19 @@ def _is_list(value: Any) -> bool:
 
 
 def _is_record(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _is_object(schema: Schema) -> bool:
     return schema.get("type") == "object" and len(msgspec.json.encode(schema)) <= MAX_SCHEMA_BYTES
 
 
-class UnloadedPack(Struct, frozen=True):
+class UnloadedPack(msgspec.Struct, frozen=True):
     name: str
     reason: str
 
 
-class PluginPacks(Struct, frozen=True):
+class PluginPacks(msgspec.Struct, frozen=True):
     packs: Sequence[Pack] = ()
     unloaded: Sequence[UnloadedPack] = ()
 

@@ -14,7 +14,6 @@ from io import FileIO
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import DecodeError, Raw, Struct, msgpack
 from msgspec.structs import replace
 
 from duvet.errors import OutputError, UnreadableError
@@ -107,7 +106,7 @@ class BlobStore:
         with suppress(OSError, OutputError, UnicodeEncodeError, OverflowError):
             # Encoded into the file itself: a second copy might be many megabytes.
             data = bytearray(_HEAD)
-            msgpack.Encoder().encode_into(value, data, _HEAD)
+            msgspec.msgpack.Encoder().encode_into(value, data, _HEAD)
             payload = memoryview(data)[_HEAD:]
             data[:_HEAD] = make_blob_header(name) + len(payload).to_bytes(_SIZE) + recorder.digest_content(payload)
             # Anything but a regular file is left alone, and so is the target of a link.
@@ -153,10 +152,10 @@ def make_blob_header(name: str) -> bytes:
     return BLOB_MAGIC + recorder.digest_content(compute_build_id() + os.fsencode(name))
 
 
-def decode_blob(data: bytes | Raw, kind: type[Value]) -> Value | None:
+def decode_blob(data: bytes | msgspec.Raw, kind: type[Value]) -> Value | None:
     """Return the value, or None if it is of another type."""
-    with suppress(DecodeError, RecursionError):
-        return msgpack.decode(data, type=kind)
+    with suppress(msgspec.DecodeError, RecursionError):
+        return msgspec.msgpack.decode(data, type=kind)
     return None
 
 
@@ -169,7 +168,7 @@ class CacheFileState(StrEnum):
     FOREIGN = "not from duvet"
 
 
-class CacheFile(Struct, frozen=True):
+class CacheFile(msgspec.Struct, frozen=True):
     name: str
     size: int
     state: CacheFileState
@@ -189,7 +188,7 @@ def _inspect_file(blobs: BlobStore, name: str) -> CacheFile:
     elif not start.startswith(make_blob_header(name)):
         state = CacheFileState.OTHER_BUILD
     else:
-        state = CacheFileState.DAMAGED if blobs.load(name, Raw) is None else CacheFileState.GOOD
+        state = CacheFileState.DAMAGED if blobs.load(name, msgspec.Raw) is None else CacheFileState.GOOD
     return CacheFile(name, size, state)
 
 
@@ -256,11 +255,11 @@ class Cache:
         """Don't store the result: its output can't be compared later, or a fault is temporary."""
 
 
-class _StoredResult(Struct, array_like=True):
+class _StoredResult(msgspec.Struct, array_like=True):
     key: str
     now: int
     record: recorder.TreeRecord
-    value: Raw
+    value: msgspec.Raw
 
 
 class DiskCache(Cache):

@@ -14,8 +14,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.workflows import references, steps
-from duvet.workflows import workflow as model
+from duvet.workflows import references, steps, workflow as model
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):

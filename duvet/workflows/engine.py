@@ -9,11 +9,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import msgspec
-from msgspec import Struct
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
-from duvet.workflows import steps
-from duvet.workflows import workflow as model
+from duvet.workflows import steps, workflow as model
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
@@ -24,7 +22,7 @@ _MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept 
 
 async def run_workflow(
     workflow: model.Workflow,
-    given: Struct | Mapping[str, object],
+    given: msgspec.Struct | Mapping[str, object],
     backend: steps.WorkflowBackend,
     progress: steps.StepListener = ignore_progress,
     log: steps.RunLog = steps.discard_run,
@@ -32,7 +30,7 @@ async def run_workflow(
     timing: steps.WorkflowClock | None = None,
 ) -> model.WorkflowRun:
     """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
-    variables = msgspec.to_builtins(given) if isinstance(given, Struct) else given
+    variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
     return await run.run(variables)
 

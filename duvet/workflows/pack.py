@@ -76,7 +76,7 @@ class WorkflowTools(Struct, frozen=True):
 def make_workflow_tools(
     workflows: Mapping[str, Workflow], tools: Collection[Tool], models: Collection[str]
 ) -> WorkflowTools:
-    known = check.WorkflowEnvironment(tools={tool.name: tool for tool in tools}, workflows=workflows, models=models)
+    known = check.WorkflowEnvironment(tools={one.name: one for one in tools}, workflows=workflows, models=models)
     faults = {name: found for name, one in workflows.items() if (found := check.check_workflow(one, known))}
     ##= man/spec/service.md#workflows
     ##% The server MUST NOT offer a faulty workflow, and `duvet mcp --check` MUST list its problems with their places.
@@ -103,7 +103,7 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
     ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
     inner = list(known.reached(check.list_step_tools(workflow)))
-    reads = all(tool.only_reads for tool in inner)
+    reads = all(one.only_reads for one in inner)
     return Tool(
         name=tool_name(workflow.name),
         title=workflow.name,
@@ -111,9 +111,9 @@ def _make_tool(workflow: Workflow, known: check.WorkflowEnvironment) -> Tool:
         input=make_input_record(workflow),
         output=WorkflowRun,
         handler=handler,
-        scope=Scope.MAINTAINER if any(tool.scope is Scope.MAINTAINER for tool in inner) else Scope.READER,
+        scope=Scope.MAINTAINER if any(one.scope is Scope.MAINTAINER for one in inner) else Scope.READER,
         is_idempotent=reads,
-        replaces=any(tool.replaces for tool in inner),
+        replaces=any(one.replaces for one in inner),
         reads=reads,
         labels=("workflow",),
         aliases=(tool_alias(workflow.name),),

@@ -14,11 +14,9 @@ from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
 from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity
-from duvet.rules import CONFIG_BAD_VALUE, CONFIG_MISSING_KEY
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
-from duvet.workflows import references
-from duvet.workflows import workflow as model
+from duvet.workflows import references, workflow as model
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
 
 RECIPE_VERSION = 1
@@ -109,7 +107,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
             f"version {version} of recipes is not known here",
             f"write it as one of version {RECIPE_VERSION}",
         )
-        yield (at / "version").problem(CONFIG_BAD_VALUE, message, hint)
+        yield (at / "version").problem(rules.CONFIG_BAD_VALUE, message, hint)
     for step, here in _list_tables(values.get("steps"), at / "steps"):
         actions = ["tool", "wait"]
         try:
@@ -122,7 +120,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
             yield below.problem(error.rule, str(error), error.hint)
         if step.get("wait") is not None and step.get("params"):
             message = "the arguments of the tool stand in `wait`"
-            yield (here / "params").problem(CONFIG_BAD_VALUE, message, "move them there")
+            yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move them there")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
         wait = step.get("wait")
@@ -141,10 +139,10 @@ def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterat
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
         message = "one of `equals`, `not_equals`, `exists` has to be here"
-        yield at.problem(CONFIG_MISSING_KEY, message, "say what has to hold")
+        yield at.problem(rules.CONFIG_MISSING_KEY, message, "say what has to hold")
     elif check.get("exists") is False and given != {"exists"}:
         message = "what is not there can't be compared"
-        yield (at / "exists").problem(CONFIG_BAD_VALUE, message, "keep `exists` alone")
+        yield (at / "exists").problem(rules.CONFIG_BAD_VALUE, message, "keep `exists` alone")
 
 
 class RecipeFile(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,6 @@ from time import monotonic
 from typing import Annotated, Any, Protocol
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, json, structs
 
 from duvet.errors import DuvetError
 from duvet.llm.records import ModelError
@@ -32,7 +31,7 @@ _MARGIN = 1.25  # The factor by which the last call may be slower than the one b
 MAX_STEP_BYTES = 16_000_000  # The most JSON in a result.
 
 
-class ModelStepRequest(Struct, frozen=True, kw_only=True):
+class ModelStepRequest(msgspec.Struct, frozen=True, kw_only=True):
     model: str  # PROVIDER/MODEL, PROVIDER, or a task.
     prompt: str
     system: str | None = None
@@ -41,13 +40,13 @@ class ModelStepRequest(Struct, frozen=True, kw_only=True):
     time_limit: float | None = None
 
 
-class ModelStepAnswer(Struct, frozen=True, kw_only=True):
+class ModelStepAnswer(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     model: str  # The model that answered, perhaps not the requested one.
     warnings: Sequence[str] = ()
 
 
-class StepResult(Struct, frozen=True):
+class StepResult(msgspec.Struct, frozen=True):
     value: Any  # As plain JSON.
     warnings: Sequence[str] = ()
 
@@ -110,19 +109,19 @@ def _find_check_fault(check: workflow.Check, scope: references.ValueScope, keys:
     except references.UnresolvedError as error:
         raise references.UnresolvedError(f"{references.format_path(keys)}: {error.message}", hint=error.hint) from error
     found, depth = references.walk_path(scope, path)
-    value = found if depth == len(path) else UNSET
+    value = found if depth == len(path) else msgspec.UNSET
     equals, other = (
-        expected if expected is UNSET else references.expand_references(expected, scope, (*keys, name))
+        expected if expected is msgspec.UNSET else references.expand_references(expected, scope, (*keys, name))
         for name, expected in (("equals", check.equals), ("notEquals", check.not_equals))
     )
-    expectation = "" if equals is UNSET else f"; it was to be {references.preview_value(equals)}"
-    if check.exists is False and value is not UNSET:
+    expectation = "" if equals is msgspec.UNSET else f"; it was to be {references.preview_value(equals)}"
+    if check.exists is False and value is not msgspec.UNSET:
         return f"{check.path} is {references.preview_value(value)}; nothing was to stand there"
-    if value is UNSET:
-        return f"{check.path} is not there{expectation}" if check.exists is True or equals is not UNSET else ""
-    if equals is not UNSET and not references.are_equal_values(value, equals):
+    if value is msgspec.UNSET:
+        return f"{check.path} is not there{expectation}" if check.exists is True or equals is not msgspec.UNSET else ""
+    if equals is not msgspec.UNSET and not references.are_equal_values(value, equals):
         return f"{check.path} is {references.preview_value(value)}{expectation}"
-    if other is not UNSET and references.are_equal_values(value, other):
+    if other is not msgspec.UNSET and references.are_equal_values(value, other):
         return f"{check.path} is {references.preview_value(value)}; it was to be something else"
     return ""
 
@@ -156,14 +155,14 @@ def bound_run(run: workflow.WorkflowRun) -> workflow.WorkflowRun:
         if references.measure_value(bounded) > MAX_RECORD_BYTES:
             bounded = _shorten_results(run, excess + _NOTE_ROOM, head)
     if references.measure_value(bounded) > MAX_RECORD_BYTES:
-        return structs.replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
+        return msgspec.structs.replace(bounded, outputs={}, warnings=[*run.warnings, _describe_cut([("outputs",)])])
     return bounded
 
 
 def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workflow.WorkflowRun:
     values = {("steps", step.id): step.result for step in run.steps if step.result is not None}
     values |= {("outputs", name): value for name, value in run.outputs.items()}
-    encoded = {key: json.encode(value) for key, value in values.items()}
+    encoded = {key: msgspec.json.encode(value) for key, value in values.items()}
     cut: dict[tuple[str, str], str] = {}
     for key in sorted(encoded, key=lambda key: -len(encoded[key])):
         if excess <= 0:
@@ -173,9 +172,11 @@ def _shorten_results(run: workflow.WorkflowRun, excess: int, head: int) -> workf
         if references.measure_value(rest) < len(data):
             cut[key] = rest
             excess -= len(data) - references.measure_value(rest)
-    steps = [structs.replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
+    steps = [msgspec.structs.replace(step, result=cut.get(("steps", step.id), step.result)) for step in run.steps]
     outputs = {name: cut.get(("outputs", name), value) for name, value in run.outputs.items()}
-    return structs.replace(run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))])
+    return msgspec.structs.replace(
+        run, steps=steps, outputs=outputs, warnings=[*run.warnings, _describe_cut(tuple(cut))]
+    )
 
 
 def _describe_cut(cut: Sequence[tuple[str, ...]]) -> str:
@@ -195,7 +196,7 @@ def find_nesting_fault(name: str, callers: Sequence[str]) -> str:
     return f"workflows stand in each other {deep} deep, {MAX_NESTING} is the most: {way}" if deep > MAX_NESTING else ""
 
 
-class WaitAttempts(Struct):
+class WaitAttempts(msgspec.Struct):
     """The number of calls of a wait, and the fault of the last one."""
 
     calls: int = 0
@@ -214,12 +215,12 @@ class WaitAttempts(Struct):
         return f"not as wanted after {times}: {self.reason}" if self.calls else ""
 
 
-class ModelParams(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    max_tokens: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
-    temperature: Annotated[float, Meta(ge=0, le=10)] | None = None
+class ModelParams(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=10_000_000)] | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] | None = None
 
 
-class StepRunner(Struct, frozen=True):
+class StepRunner(msgspec.Struct, frozen=True):
     backend: WorkflowBackend
     timing: WorkflowClock
     scope: references.ValueScope

@@ -9,11 +9,9 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert, defstruct
-from msgspec import field as make_field
+import msgspec
 
-from duvet.config.workflow_tables import CheckSection, StepSection, WorkflowSection
-from duvet.config.workflow_tables import VariableType as Kind
+from duvet.config import workflow_tables
 from duvet.tools.arguments import find_unknown_argument
 from duvet.workflows.references import MAX_EXPANDED_BYTES, UnresolvedError, WorkflowError, copy_plain_value
 
@@ -25,38 +23,38 @@ MAX_STEPS = 100
 WORKFLOW_PREFIX, WORKFLOW_ALIAS_PREFIX = "workflow.", "workflow_"
 RECIPE_TOOL, RECIPE_ARGUMENT = "km-recipe-run", "recipe"  # The tool that runs recipes, and its argument for the name.
 _RECIPE = "recipe "
-_VARIABLE_TYPES: Mapping[Kind | None, tuple[Any, str]] = {
+_VARIABLE_TYPES: Mapping[workflow_tables.VariableType | None, tuple[Any, str]] = {
     None: (Any, "a value"),
-    Kind.STRING: (str, "a text"),
-    Kind.INTEGER: (int, "a whole number"),
-    Kind.NUMBER: (float, "a number"),
-    Kind.BOOLEAN: (bool, "true or false"),
-    Kind.ARRAY: (list[Any], "a list"),
-    Kind.OBJECT: (dict[str, Any], "an object"),
+    workflow_tables.VariableType.STRING: (str, "a text"),
+    workflow_tables.VariableType.INTEGER: (int, "a whole number"),
+    workflow_tables.VariableType.NUMBER: (float, "a number"),
+    workflow_tables.VariableType.BOOLEAN: (bool, "true or false"),
+    workflow_tables.VariableType.ARRAY: (list[Any], "a list"),
+    workflow_tables.VariableType.OBJECT: (dict[str, Any], "an object"),
 }
 
 
-class Variable(Struct, frozen=True):
+class Variable(msgspec.Struct, frozen=True):
     """An argument of a workflow; required without a default."""
 
-    kind: Kind | None = Kind.STRING  # None allows any type.
+    kind: workflow_tables.VariableType | None = workflow_tables.VariableType.STRING  # None allows any type.
     description: str = ""
-    default: Any = UNSET
+    default: Any = msgspec.UNSET
 
 
-class Check(Struct, frozen=True, kw_only=True):
+class Check(msgspec.Struct, frozen=True, kw_only=True):
     path: str
-    equals: Any = UNSET
-    not_equals: Any = UNSET
-    exists: bool | UnsetType = UNSET
+    equals: Any = msgspec.UNSET
+    not_equals: Any = msgspec.UNSET
+    exists: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-class Capture(Struct, frozen=True):
+class Capture(msgspec.Struct, frozen=True):
     name: str
     path: str
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class Step(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     description: str = ""
     params: Mapping[str, Any] = {}
@@ -86,7 +84,7 @@ class WaitStep(Step, frozen=True, kw_only=True):
     interval: float  # Seconds from the end of a call to the next.
 
 
-class Workflow(Struct, frozen=True, kw_only=True):
+class Workflow(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     steps: Sequence[Step]
@@ -131,7 +129,7 @@ class FailureCode(StrEnum):
     CANCELLED = "cancelled"
 
 
-class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WorkflowFailure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     code: FailureCode
     message: str
     hint: str = ""
@@ -143,7 +141,7 @@ class WorkflowFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{name} failed{where}: {self.message}"
 
 
-class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StepRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     status: Literal["success", "error", "skipped"]
     duration_seconds: float = 0.0
@@ -151,7 +149,7 @@ class StepRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     result: Any = None
 
 
-class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class WorkflowRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     workflow: str
     status: Literal["success", "error"]
     outputs: Mapping[str, Any]
@@ -167,24 +165,24 @@ class WorkflowRun(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.error if self.error and self.error.code is FailureCode.CANCELLED else None
 
 
-def make_input_record(workflow: Workflow) -> type[Struct]:
+def make_input_record(workflow: Workflow) -> type[msgspec.Struct]:
     fields = []
     for number, (name, variable) in enumerate(workflow.variables.items()):
         kind: Any = _VARIABLE_TYPES[variable.kind][0]
         if variable.description:
-            kind = Annotated[kind, Meta(description=variable.description)]
+            kind = Annotated[kind, msgspec.Meta(description=variable.description)]
         # A name that Python doesn't allow is only the encoded name.
         attribute, encoded = (name, None) if name.isidentifier() else (f"_{number}", name)
-        default: dict[str, Any] = {} if variable.default is UNSET else {"default": variable.default}
+        default: dict[str, Any] = {} if variable.default is msgspec.UNSET else {"default": variable.default}
         if isinstance(variable.default, list | dict):
             default = {"default_factory": partial(deepcopy, variable.default)}
-        fields.append((attribute, kind, make_field(name=encoded, **default)))
-    return defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
+        fields.append((attribute, kind, msgspec.field(name=encoded, **default)))
+    return msgspec.defstruct("Input", fields, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[str, Any]:
     """Return all variables with their values; WorkflowError for unknown, missing and mistyped ones."""
-    defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not UNSET}
+    defaults = {name: one.default for name, one in workflow.variables.items() if one.default is not msgspec.UNSET}
     try:
         values = copy_plain_value({**defaults, **given}, MAX_EXPANDED_BYTES, "what is given")
     except UnresolvedError as error:
@@ -197,23 +195,25 @@ def resolve_variables(workflow: Workflow, given: Mapping[str, object]) -> dict[s
     )
     if unknown:
         raise WorkflowError(FailureCode.INVALID_REQUEST, unknown.message, hint=unknown.hint)
-    return {name: resolve_variable(name, one, values.get(name, UNSET)) for name, one in workflow.variables.items()}
+    return {
+        name: resolve_variable(name, one, values.get(name, msgspec.UNSET)) for name, one in workflow.variables.items()
+    }
 
 
 def resolve_variable(name: str, variable: Variable, value: object) -> Any:
     """Return the value of a variable, converted to its type; WorkflowError if it is missing or mistyped."""
-    if value is UNSET:
+    if value is msgspec.UNSET:
         message = f"the variable {name} is missing"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description)
     kind, noun = _VARIABLE_TYPES[variable.kind]
     try:
-        return convert(value, kind)
-    except ValidationError as error:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
         message = f"the variable {name} has to be {noun}"
         raise WorkflowError(FailureCode.INVALID_REQUEST, message, hint=variable.description) from error
 
 
-def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
+def make_configured_workflow(name: str, section: workflow_tables.WorkflowSection) -> Workflow:
     return Workflow(
         name=name,
         description=section.description,
@@ -224,7 +224,7 @@ def make_configured_workflow(name: str, section: WorkflowSection) -> Workflow:
     )
 
 
-def compile_step(table: StepSection | StepTable) -> Step:
+def compile_step(table: workflow_tables.StepSection | StepTable) -> Step:
     common: dict[str, Any] = {
         "id": table.id,
         "description": table.description,
@@ -243,10 +243,10 @@ def compile_step(table: StepSection | StepTable) -> Step:
             **common,
         )
     common |= {"params": table.params, "time_limit": table.timeout_seconds}
-    if isinstance(table, StepSection) and table.model is not None:
+    if isinstance(table, workflow_tables.StepSection) and table.model is not None:
         return ModelStep(model=table.model, prompt=table.prompt or "", system=table.system, **common)
     return ToolStep(tool=table.tool or "", **common)
 
 
-def _compile_check(table: CheckSection | CheckTable) -> Check:
+def _compile_check(table: workflow_tables.CheckSection | CheckTable) -> Check:
     return Check(path=table.path, equals=table.equals, not_equals=table.not_equals, exists=table.exists)

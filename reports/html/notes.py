@@ -13,8 +13,7 @@ from markupsafe import Markup
 from pyromark import Markdown, Options
 
 from duvet.knowledge.pages.catalogue import PageCollection, PageReference, format_moment
-from duvet.knowledge.pages.page import Page as Note
-from duvet.knowledge.pages.page import PageLink, rewrite_links
+from duvet.knowledge.pages.page import Page as Note, PageLink, rewrite_links
 from duvet.queries.records import make_fragment_link
 from duvet.reports.html.anchors import ReportData, ReportPlaces, escape_attribute, escape_html
 from duvet.trace.catalogue import SHORT_ID_DIGITS

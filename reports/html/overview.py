@@ -12,16 +12,7 @@ from msgspec import Struct
 from duvet.model import Problem
 from duvet.queries.records import make_fragment_link, make_issue_url
 from duvet.queries.revisions import SnapshotChange
-from duvet.reports.html.anchors import (
-    STATE_LOOKS,
-    LinkedNumber,
-    ReportData,
-    ReportPlaces,
-    SectionLabels,
-    StateLook,
-    link_number,
-    name_level,
-)
+from duvet.reports.html import anchors
 from duvet.reports.html.citations import ReferenceWriter
 from duvet.reports.problems import count_problems
 from duvet.specs.locator import format_locator
@@ -31,18 +22,20 @@ from duvet.trace.records import NotApplicable, State
 
 _WIDEST = 160
 
-_LOOKS = {state.words: STATE_LOOKS[state] for state in State}
+_LOOKS = {state.words: anchors.STATE_LOOKS[state] for state in State}
 
 
 class NextView(NamedTuple):
-    look: StateLook
+    look: anchors.StateLook
     href: str
     place: str
     text: str
     reason: str
 
 
-def make_next_views(page: ReportData, places: ReportPlaces, names: SectionLabels) -> list[NextView]:
+def make_next_views(
+    page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
+) -> list[NextView]:
     wanted = {row.text for row in page.next}
     found = {
         (card.specification, card.section, card.text): Markup(spot.link)
@@ -90,7 +83,7 @@ class SnapshotChangeGroup(NamedTuple):
 
 
 def make_snapshot_groups(
-    page: ReportData, places: ReportPlaces, names: SectionLabels
+    page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> list[SnapshotChangeGroup] | None:
     """The sorts of changes that there are; nothing where there is no snapshot to compare with."""
     if page.since is None:
@@ -114,7 +107,7 @@ def make_snapshot_groups(
 
 
 class _Sections:
-    def __init__(self, page: ReportData, places: ReportPlaces, names: SectionLabels) -> None:
+    def __init__(self, page: anchors.ReportData, places: anchors.ReportPlaces, names: anchors.SectionLabels) -> None:
         self._places = places.sections
         self._names = names
         cited = (coverage.specification for coverage in page.finished.trace.coverages)
@@ -147,10 +140,10 @@ COUNTED_STATES = (*_DONE, *_LEFT, State.EXCEPTION)  # The states that have a col
 class TotalRow(Struct, frozen=True):
     name: str
     is_sum: bool
-    done: LinkedNumber
-    applicable: LinkedNumber
+    done: anchors.LinkedNumber
+    applicable: anchors.LinkedNumber
     percent: str
-    numbers: tuple[LinkedNumber, ...]  # By column.
+    numbers: tuple[anchors.LinkedNumber, ...]  # By column.
     shares: tuple[tuple[str, int], ...]  # The classes and widths of the parts of the bar.
 
 
@@ -160,30 +153,30 @@ class TotalGroup(Struct, frozen=True):
     rows: tuple[TotalRow, ...]
 
 
-def choose_state_columns(whole: Total) -> tuple[StateLook, ...]:
+def choose_state_columns(whole: Total) -> tuple[anchors.StateLook, ...]:
     """The states to count, what is done first; what is not applicable where anything is."""
     states = (*COUNTED_STATES, State.NOT_APPLICABLE) if whole.not_applicable else COUNTED_STATES
-    return tuple(STATE_LOOKS[state] for state in states)
+    return tuple(anchors.STATE_LOOKS[state] for state in states)
 
 
-def make_total_groups(counted: Sequence[Total], anchors: Mapping[str, str]) -> list[TotalGroup]:
+def make_total_groups(counted: Sequence[Total], anchor_names: Mapping[str, str]) -> list[TotalGroup]:
     """The specifications, which have these anchors by their ids, and last all of them where there are several."""
     groups = group_totals(counted)
     looks = choose_state_columns(counted[-1])
     if len(groups) > _MAX_DETAILED_SPECIFICATIONS + 1:
         groups = [*((group[-1],) for group in groups[:-1]), groups[-1]]
     # One specification is all of them.
-    return [_group(group, looks, anchors) for group in (groups if len(groups) > 2 else groups[:-1])]
+    return [_group(group, looks, anchor_names) for group in (groups if len(groups) > 2 else groups[:-1])]
 
 
-def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> TotalRow:
+def make_total_row(total: Total, looks: Sequence[anchors.StateLook], spec: str = "") -> TotalRow:
     counts = total.counts
 
-    def linked(count: int, states: Iterable[State] = ()) -> LinkedNumber:
-        return link_number(count, spec=spec, level=total.level, states=states)
+    def linked(count: int, states: Iterable[State] = ()) -> anchors.LinkedNumber:
+        return anchors.link_number(count, spec=spec, level=total.level, states=states)
 
     return TotalRow(
-        "all" if total.level is None else name_level(total.level),
+        "all" if total.level is None else anchors.name_level(total.level),
         total.level is None,
         linked(total.done, _DONE),
         linked(total.applicable, (*_DONE, *_LEFT)),
@@ -193,11 +186,11 @@ def make_total_row(total: Total, looks: Sequence[StateLook], spec: str = "") -> 
     )
 
 
-def _group(group: tuple[Total, ...], looks: Sequence[StateLook], anchors: Mapping[str, str]) -> TotalGroup:
+def _group(group: tuple[Total, ...], looks: Sequence[anchors.StateLook], anchor_names: Mapping[str, str]) -> TotalGroup:
     specification = group[-1].specification
     if specification is None:
         return TotalGroup("all", "", tuple(make_total_row(total, looks) for total in group))
-    anchor = anchors[specification.id]
+    anchor = anchor_names[specification.id]
     rows = (make_total_row(total, looks, anchor) for total in group)
     return TotalGroup(specification.name, make_fragment_link(anchor), tuple(rows))
 
@@ -207,13 +200,13 @@ class LabelView(NamedTuple):
 
     name: str
     href: str  # Where it can be read, if anywhere.
-    number: LinkedNumber
+    number: anchors.LinkedNumber
 
 
 class OverviewView(Struct, frozen=True):
     verdict: RunVerdict
     words: str  # What the verdict leaves out.
-    looks: tuple[StateLook, ...]
+    looks: tuple[anchors.StateLook, ...]
     whole: TotalRow
     groups: list[TotalGroup]
     problems: str
@@ -225,7 +218,7 @@ class OverviewView(Struct, frozen=True):
 
 
 def make_overview_view(
-    page: ReportData, counted: Sequence[Total], places: ReportPlaces, names: SectionLabels
+    page: anchors.ReportData, counted: Sequence[Total], places: anchors.ReportPlaces, names: anchors.SectionLabels
 ) -> OverviewView:
     """Everything on it, from the totals that every report takes its numbers from."""
     whole = counted[-1]
@@ -251,9 +244,9 @@ def make_overview_view(
         ),
         make_snapshot_groups(page, places, names),
         make_next_views(page, places, names),
-        [LabelView(name, "", link_number(count, feature=name)) for name, count in labels[0]],
+        [LabelView(name, "", anchors.link_number(count, feature=name)) for name, count in labels[0]],
         [
-            LabelView(name, make_issue_url(page.finished.issue_link, name), link_number(count, issue=name))
+            LabelView(name, make_issue_url(page.finished.issue_link, name), anchors.link_number(count, issue=name))
             for name, count in labels[1]
         ],
         page.finished.not_applicable,

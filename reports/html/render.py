@@ -10,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 from markupsafe import Markup
-from msgspec import Struct
 
 from duvet.model import Annotation, Kind, Severity
 from duvet.queries.records import keep_web_url, make_fragment_link
@@ -28,7 +27,7 @@ _PARTS = ("-", "blob", "tree", "src", "raw", "issues")
 """What comes after the name of a repository in links to its files and issues."""
 
 
-class HeaderView(Struct, frozen=True):
+class HeaderView(msgspec.Struct, frozen=True):
     title: str
     logo: str
     provenance: str

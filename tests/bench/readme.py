@@ -6,8 +6,7 @@ import re
 import textwrap
 from pathlib import Path
 
-from tests.bench import plot
-from tests.bench import results as kept_results
+from tests.bench import plot, results as kept_results
 from tests.bench.budgets import State
 from tests.bench.options import ROOT
 from tests.bench.results import Results, decode, encode

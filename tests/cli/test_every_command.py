@@ -13,8 +13,7 @@ from tests.cli.running import Done, Run, examples, failed, files, runner
 from tests.conftest import ROOT
 from tests.unit.knowledge.pages.made import TRACE
 from tests.unit.project.made import FILES as WRONG
-from tests.unit.queries.made import FILES as QUERIES
-from tests.unit.queries.made import SEARCH_FILES as SEARCH
+from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
 
 CITED = "//= rfc9114.txt#4.1\n//# A client MUST send only a single request on a given stream.\n"
 RFC = {

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.cli import cli

@@ -13,8 +13,7 @@ from tests.cli.made import CONFIG, SOURCE, make
 from tests.cli.running import Run, failed, files, runner
 from tests.cli.watched import Watch
 from tests.histories import commit, git, history
-from tests.unit.queries.made import CONFIG as TEA_CONFIG
-from tests.unit.queries.made import FILES
+from tests.unit.queries.made import CONFIG as TEA_CONFIG, FILES
 from tests.unit.watching.edits import save_by_rename
 
 PAGE = ".duvet/reports/report.html"

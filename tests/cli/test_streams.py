@@ -17,8 +17,7 @@ from tests.cli.made import CONFIG, make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.cli.running import Done, Run, failed, files, runner, shell, start
 from tests.unit.project.made import FILES as WRONG
-from tests.unit.queries.made import FILES as QUERIES
-from tests.unit.queries.made import SEARCH_FILES as SEARCH
+from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
 from tests.unit.specs.serving import LONGEST, Held, text
 
 CLOSED = failed("standard output is closed [DUV015]", "-")

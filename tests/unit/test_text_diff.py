@@ -5,8 +5,7 @@ from __future__ import annotations
 from difflib import unified_diff
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from duvet.text import make_unified_diff, match_lines
 

@@ -17,8 +17,7 @@ from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import GET_STREAM_KEY, StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from msgspec import Struct
-from msgspec import json as msgspec_json
+from msgspec import Struct, json as msgspec_json
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import Route
@@ -28,7 +27,6 @@ from duvet.errors import DuvetError
 from duvet.server import messages as jsonrpc
 from duvet.server.http import guards, responses
 from duvet.server.http.metrics import METRICS_PATH, ServerMetrics
-from duvet.server.http.responses import ERROR_HANDLERS, send_json
 from duvet.server.http.rest import REPORT_PATHS, REST_METHODS, REST_PATH, ReportEndpoint, RestEndpoint
 from duvet.server.http.tokens import AccessTokens
 from duvet.server.live_project import LiveProject
@@ -243,7 +241,7 @@ class HttpApplication:
                 Middleware(guards.HostGuard, hosts=trust.hosts),
                 Middleware(guards.RateLimit, rates=rates),
             ],
-            exception_handlers=ERROR_HANDLERS,
+            exception_handlers=responses.ERROR_HANDLERS,
             lifespan=self._run_sessions,
         )
         self.asgi.router.redirect_slashes = False
@@ -275,7 +273,7 @@ async def serve_health(scope: Scope, receive: Receive, send: Send) -> None:
     ##= man/spec/service.md#operations
     ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
     ##% can be read or else 503.
-    await send_json(send, 200, b'{"status":"ok"}')
+    await responses.send_json(send, 200, b'{"status":"ok"}')
 
 
 class ReadinessCheck:
@@ -293,9 +291,11 @@ class ReadinessCheck:
         except DuvetError:
             reason = "the project can't be read"
         else:
-            await send_json(send, 200, b'{"status":"ready"}')
+            await responses.send_json(send, 200, b'{"status":"ready"}')
             return
-        await send_json(send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"})
+        await responses.send_json(
+            send, 503, msgspec_json.encode({"status": "not ready", "reason": reason}), {"retry-after": "1"}
+        )
 
 
 class RequestTelemetry:

@@ -18,9 +18,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from msgspec import structs
 from pydantic import ValidationError
 
 from duvet.errors import DuvetError
@@ -79,14 +77,14 @@ async def guard_request(ctx: ServerRequest, call_next: CallNext) -> HandlerResul
         failure = error if isinstance(error, ToolError) else make_tool_error(error)
         is_invalid = failure.code in (ErrorCode.INVALID_REQUEST, ErrorCode.NOT_FOUND)
         data = {"code": failure.code.value, **({"hint": failure.hint} if failure.hint else {})}
-        number = INVALID_PARAMS if is_invalid else INTERNAL_ERROR
+        number = types.INVALID_PARAMS if is_invalid else types.INTERNAL_ERROR
         raise MCPError(code=number, message=failure.message, data=data) from error
     except Exception as error:
         ##= man/spec/mcp.md#errors
         ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
         ##% error as one line without the text of the request.
         PROTOCOL_LOGGER.exception("%s failed", ctx.method)
-        raise MCPError(code=INTERNAL_ERROR, message="Internal error") from error
+        raise MCPError(code=types.INTERNAL_ERROR, message="Internal error") from error
 
 
 class LoggingPart:
@@ -185,9 +183,9 @@ def attach_client_model(caller: Caller, request: ServerRequest, params: types.Ca
     if offered is None or offered.sampling is None:
         return caller
     if request.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        return structs.replace(caller, sampler=_DirectSampler(request))
+        return msgspec.structs.replace(caller, sampler=_DirectSampler(request))
     rounds = read_rounds(params.request_state)
-    return structs.replace(
+    return msgspec.structs.replace(
         caller, sampler=_DeferredSampler(rounds, params.input_responses or {}), journal=CallJournal(rounds)
     )
 

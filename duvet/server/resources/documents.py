@@ -12,17 +12,7 @@ from msgspec import Struct, json
 
 from duvet.errors import DuvetError, NotFoundError
 from duvet.queries.records import format_section_text
-from duvet.server.resources.tree import (
-    ROOT,
-    NodeKind,
-    ResourceNode,
-    ResourceRequest,
-    find_resource_node,
-    get_resource_tree,
-    make_node_path,
-    make_node_uri,
-    parse_resource_request,
-)
+from duvet.server.resources import tree
 from duvet.text import escape_line_ends, shorten_text
 from duvet.tools.pagination import PageRequest, make_result_page
 from duvet.tools.tool import ResultPage
@@ -32,12 +22,16 @@ if TYPE_CHECKING:
     from duvet.tools.context import ProjectSnapshot
 
 MIME_TYPE = "application/json"
-_SIZED = (NodeKind.SPECIFICATION, NodeKind.REQUIREMENT)
+_SIZED = (tree.NodeKind.SPECIFICATION, tree.NodeKind.REQUIREMENT)
 """Kinds whose documents come from the catalogue alone, so that their size is cheap to find out."""
 COLLECTIONS = {
-    NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
-    NodeKind.ALL_REQUIREMENTS: ("requirements", "Requirements", "Every requirement, or a part with ?limit=&cursor="),
-    NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
+    tree.NodeKind.SPECIFICATIONS: ("specifications", "Specifications", "Every specification of the project"),
+    tree.NodeKind.ALL_REQUIREMENTS: (
+        "requirements",
+        "Requirements",
+        "Every requirement, or a part with ?limit=&cursor=",
+    ),
+    tree.NodeKind.ALL_CITATIONS: ("citations", "Citations", "Every citation, or a part with ?limit=&cursor="),
 }
 """Name, title and description of the lists that every project has."""
 _Row = TypeVar("_Row")
@@ -102,48 +96,48 @@ CollectionEntry = (
 )
 
 
-def make_document(context: ProjectSnapshot, node: ResourceNode) -> ResourceDocument | list[CollectionEntry]:
+def make_document(context: ProjectSnapshot, node: tree.ResourceNode) -> ResourceDocument | list[CollectionEntry]:
     catalogue = context.catalogue
     match node.kind:
-        case NodeKind.SPECIFICATION:
+        case tree.NodeKind.SPECIFICATION:
             return _make_specification(catalogue, node)
-        case NodeKind.SECTION:
+        case tree.NodeKind.SECTION:
             specification = context.project.specification(catalogue.specifications[node.specification])
             section = specification.sections[specification.by_id[node.section]]
             return SectionDocument(node.section, section.title, format_section_text(section))
-        case NodeKind.REQUIREMENT:
+        case tree.NodeKind.REQUIREMENT:
             card = catalogue.requirements[node.requirement]
             return RequirementDocument(_short_id(catalogue, node), card.text, card.status.words)
-        case NodeKind.CITATION:
+        case tree.NodeKind.CITATION:
             (found, *_) = context.material().citations.by_type(node.citations)
             return CitationDocument(found.file_path, found.line_number, found.comment_text, found.context_lines)
-    return [make_entry(context, node, child) for child in get_resource_tree(context).children(node)]
+    return [make_entry(context, node, child) for child in tree.get_resource_tree(context).children(node)]
 
 
-def make_entry(context: ProjectSnapshot, collection: ResourceNode, node: ResourceNode) -> CollectionEntry:
+def make_entry(context: ProjectSnapshot, collection: tree.ResourceNode, node: tree.ResourceNode) -> CollectionEntry:
     catalogue = context.catalogue
     match collection.kind:
-        case NodeKind.SECTIONS:
+        case tree.NodeKind.SECTIONS:
             return SectionEntry(node.section, catalogue.specifications[node.specification].titles[node.section])
-        case NodeKind.REQUIREMENTS:
+        case tree.NodeKind.REQUIREMENTS:
             return RequirementEntry(_short_id(catalogue, node), catalogue.requirements[node.requirement].text)
-        case NodeKind.CITATIONS:
+        case tree.NodeKind.CITATIONS:
             return CitationEntry(catalogue.citations[node.citations[0]].id)
-        case NodeKind.ALL_REQUIREMENTS:
-            path = make_node_path(get_resource_tree(context), node)
+        case tree.NodeKind.ALL_REQUIREMENTS:
+            path = tree.make_node_path(tree.get_resource_tree(context), node)
             return PlacedRequirement(path, _short_id(catalogue, node), catalogue.requirements[node.requirement].text)
-        case NodeKind.ALL_CITATIONS:
-            path = make_node_path(get_resource_tree(context), node)
+        case tree.NodeKind.ALL_CITATIONS:
+            path = tree.make_node_path(tree.get_resource_tree(context), node)
             return PlacedCitation(path, catalogue.citations[node.citations[0]].id)
     return _make_specification(catalogue, node)
 
 
-def _make_specification(catalogue: Catalogue, node: ResourceNode) -> SpecificationDocument:
+def _make_specification(catalogue: Catalogue, node: tree.ResourceNode) -> SpecificationDocument:
     card = catalogue.specifications[node.specification]
     return SpecificationDocument(card.id, card.name, card.cited_as, card.description)
 
 
-def _short_id(catalogue: Catalogue, node: ResourceNode) -> str:
+def _short_id(catalogue: Catalogue, node: tree.ResourceNode) -> str:
     return catalogue.ids[node.requirement][:SHORT_ID_DIGITS]
 
 
@@ -157,12 +151,12 @@ class ResourceDescription(Struct, frozen=True):
 
 
 def describe_resource(
-    context: ProjectSnapshot, node: ResourceNode, collection: ResourceNode | None = None
+    context: ProjectSnapshot, node: tree.ResourceNode, collection: tree.ResourceNode | None = None
 ) -> ResourceDescription:
     """Return the description of a resource, with its entry in a collection if one is given."""
     name, title, description = _describe(context.catalogue, node)
     return ResourceDescription(
-        make_node_uri(get_resource_tree(context), node),
+        tree.make_node_uri(tree.get_resource_tree(context), node),
         name,
         title,
         description,
@@ -171,23 +165,23 @@ def describe_resource(
     )
 
 
-def _describe(catalogue: Catalogue, node: ResourceNode) -> tuple[str, str, str]:
+def _describe(catalogue: Catalogue, node: tree.ResourceNode) -> tuple[str, str, str]:
     """Return name, title and description."""
     if node.kind in COLLECTIONS:
         return COLLECTIONS[node.kind]
-    if node.kind is NodeKind.CITATION:
+    if node.kind is tree.NodeKind.CITATION:
         citation = catalogue.citations[node.citations[0]]
         words = f"{citation.kind.name.lower()} of {escape_line_ends(citation.target)}"
         return citation.id, escape_line_ends(citation.id), shorten_text(words.capitalize())
     card = catalogue.specifications[node.specification]
     match node.kind:
-        case NodeKind.SPECIFICATION:
+        case tree.NodeKind.SPECIFICATION:
             return card.id, card.name, card.description or f"A specification, at {card.cited_as}"
-        case NodeKind.SECTIONS:
+        case tree.NodeKind.SECTIONS:
             return f"{card.id}/sections", f"Sections of {card.name}", f"The sections of {card.name}"
-        case NodeKind.SECTION:
+        case tree.NodeKind.SECTION:
             return f"{card.id}#{node.section}", card.titles[node.section], f"A section of {card.name}, with its text"
-        case NodeKind.REQUIREMENTS:
+        case tree.NodeKind.REQUIREMENTS:
             title = card.titles[node.section]
             return (
                 f"{card.id}#{node.section}/requirements",
@@ -196,25 +190,27 @@ def _describe(catalogue: Catalogue, node: ResourceNode) -> tuple[str, str, str]:
             )
     requirement = catalogue.requirements[node.requirement]
     id, text = requirement.id[:SHORT_ID_DIGITS], shorten_text(requirement.text)
-    if node.kind is NodeKind.CITATIONS:
+    if node.kind is tree.NodeKind.CITATIONS:
         return f"{id}/citations", f"Citations of {id}", f"Where code and tests cite: {text}"
     return id, text, f"A requirement of {card.name}, {card.titles[node.section]}"
 
 
 def read_resource(
-    context: ProjectSnapshot, request: ResourceRequest
+    context: ProjectSnapshot, request: tree.ResourceRequest
 ) -> tuple[ResourceDocument | Sequence[CollectionEntry], ResultPage | None]:
     """Return the document of a resource, or the requested part of a list with its page."""
-    tree = get_resource_tree(context)
-    node = find_resource_node(tree, request)
-    if node is ROOT:
+    resources = tree.get_resource_tree(context)
+    node = tree.find_resource_node(resources, request)
+    if node is tree.ROOT:
         raise NotFoundError("the root can only be listed")
     ##= man/spec/mcp.md#resources
     ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     if not request.is_part:
         return make_document(context, node), None
-    page = PageRequest(("resources/read", make_node_path(tree, node)), request.cursor, request.limit, context.page_size)
-    return _make_page(context, tree.children(node), page, partial(make_entry, context, node))
+    page = PageRequest(
+        ("resources/read", tree.make_node_path(resources, node)), request.cursor, request.limit, context.page_size
+    )
+    return _make_page(context, resources.children(node), page, partial(make_entry, context, node))
 
 
 def list_all_resources(
@@ -222,27 +218,32 @@ def list_all_resources(
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
     """Return a page of the list of all resources."""
     page = PageRequest(("resources/list",), cursor, context.page_size or None)
-    return _make_page(context, get_resource_tree(context).all, page, partial(describe_resource, context))
+    return _make_page(context, tree.get_resource_tree(context).all, page, partial(describe_resource, context))
 
 
 def list_resources_below(
-    context: ProjectSnapshot, node: ResourceNode, cursor: str | None, limit: int | None = None
+    context: ProjectSnapshot, node: tree.ResourceNode, cursor: str | None, limit: int | None = None
 ) -> tuple[Sequence[ResourceDescription], ResultPage]:
     """Return a page of the list of the resources directly below a node."""
-    tree = get_resource_tree(context)
-    page = PageRequest(("resources/list", make_node_path(tree, node)), cursor, limit or context.page_size or None)
-    return _make_page(context, tree.children(node), page, lambda child: describe_resource(context, child, node))
+    resources = tree.get_resource_tree(context)
+    page = PageRequest(
+        ("resources/list", tree.make_node_path(resources, node)), cursor, limit or context.page_size or None
+    )
+    return _make_page(context, resources.children(node), page, lambda child: describe_resource(context, child, node))
 
 
 def _make_page(
-    context: ProjectSnapshot, nodes: Sequence[ResourceNode], page: PageRequest, row: Callable[[ResourceNode], _Row]
+    context: ProjectSnapshot,
+    nodes: Sequence[tree.ResourceNode],
+    page: PageRequest,
+    row: Callable[[tree.ResourceNode], _Row],
 ) -> tuple[Sequence[_Row], ResultPage]:
-    return make_result_page(nodes, page, key=partial(make_node_path, get_resource_tree(context)), row=row)
+    return make_result_page(nodes, page, key=partial(tree.make_node_path, tree.get_resource_tree(context)), row=row)
 
 
 def digest_document(context: ProjectSnapshot, uri: str) -> str:
     try:
-        node = find_resource_node(get_resource_tree(context), parse_resource_request(uri))
+        node = tree.find_resource_node(tree.get_resource_tree(context), tree.parse_resource_request(uri))
         return blake3(json.encode(make_document(context, node))).hexdigest(16)
     except DuvetError:
         return NO_DIGEST

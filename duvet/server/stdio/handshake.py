@@ -10,7 +10,6 @@ from contextlib import suppress
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
 
 from duvet.config.duvet_tables import ProtocolVersion
 from duvet.server import messages
@@ -25,14 +24,14 @@ _Object = dict[str, Any]
 _Objects = dict[str, _Object]
 
 
-class ClientPipes(Struct, frozen=True):
+class ClientPipes(msgspec.Struct, frozen=True):
     """Descriptors that the client is read from and written to."""
 
     reading: int
     writing: int
 
 
-class SessionOpening(Struct, frozen=True):
+class SessionOpening(msgspec.Struct, frozen=True):
     """The beginning of the client's input."""
 
     read: bytes
@@ -145,51 +144,51 @@ class LineSplitter:
             yield None
 
 
-class _Record(Struct, frozen=True, rename="camel"):
+class _Record(msgspec.Struct, frozen=True, rename="camel"):
     """A part of a request, so narrow that what fits is valid without a doubt; the SDK judges everything else."""
 
 
 class _Roots(_Record, frozen=True):
-    list_changed: bool | UnsetType = UNSET
+    list_changed: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Sampling(_Record, frozen=True):
-    context: _Object | UnsetType = UNSET
-    tools: _Object | UnsetType = UNSET
+    context: _Object | msgspec.UnsetType = msgspec.UNSET
+    tools: _Object | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Elicitation(_Record, frozen=True):
-    form: _Object | UnsetType = UNSET
-    url: _Object | UnsetType = UNSET
+    form: _Object | msgspec.UnsetType = msgspec.UNSET
+    url: _Object | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Capabilities(_Record, frozen=True):
-    roots: _Roots | UnsetType = UNSET
-    sampling: _Sampling | UnsetType = UNSET
-    elicitation: _Elicitation | UnsetType = UNSET
-    experimental: _Objects | UnsetType = UNSET
-    extensions: _Objects | UnsetType = UNSET
-    tasks: Literal["left to the SDK"] | UnsetType = UNSET
+    roots: _Roots | msgspec.UnsetType = msgspec.UNSET
+    sampling: _Sampling | msgspec.UnsetType = msgspec.UNSET
+    elicitation: _Elicitation | msgspec.UnsetType = msgspec.UNSET
+    experimental: _Objects | msgspec.UnsetType = msgspec.UNSET
+    extensions: _Objects | msgspec.UnsetType = msgspec.UNSET
+    tasks: Literal["left to the SDK"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _ClientInfo(_Record, frozen=True):
     name: str
     version: str
-    title: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
-    website_url: str | UnsetType = UNSET
-    icons: Literal["left to the SDK"] | UnsetType = UNSET
+    title: str | msgspec.UnsetType = msgspec.UNSET
+    description: str | msgspec.UnsetType = msgspec.UNSET
+    website_url: str | msgspec.UnsetType = msgspec.UNSET
+    icons: Literal["left to the SDK"] | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Meta(_Record, frozen=True):
-    progress_token: str | UnsetType = UNSET
+    progress_token: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class _Params(_Record, frozen=True):
     protocol_version: str
     capabilities: _Capabilities
     client_info: _ClientInfo
-    meta: _Meta | UnsetType = msgspec.field(name="_meta", default=UNSET)
+    meta: _Meta | msgspec.UnsetType = msgspec.field(name="_meta", default=msgspec.UNSET)
 
 
 def make_early_answer(line: bytes, identity: messages.ServerIdentity, instructions: str) -> dict[str, Any] | None:

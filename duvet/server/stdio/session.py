@@ -13,14 +13,12 @@ from typing import Any, Protocol, Self
 
 import anyio
 import mcp_types as types
-from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
-from duvet.server import backpressure, live_project
-from duvet.server import messages as jsonrpc
+from duvet.server import backpressure, live_project, messages as jsonrpc
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
@@ -160,12 +158,12 @@ class ThreadedStream:
         self._descriptor = descriptor
 
     async def read(self) -> bytes:
-        return await to_thread.run_sync(os.read, self._descriptor, CHUNK_BYTES, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(os.read, self._descriptor, CHUNK_BYTES, abandon_on_cancel=True)
 
     async def write(self, data: bytes) -> None:
         rest = memoryview(data)
         while rest:
-            rest = rest[await to_thread.run_sync(os.write, self._descriptor, rest, abandon_on_cancel=True) :]
+            rest = rest[await anyio.to_thread.run_sync(os.write, self._descriptor, rest, abandon_on_cancel=True) :]
 
 
 class ResponseBatch:

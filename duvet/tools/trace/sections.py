@@ -15,8 +15,7 @@ from duvet.text import join_names, suggest_nearest
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.pagination import MAX_PAGE_BYTES, take_fitting_rows
 from duvet.tools.tool import ErrorCode, ToolAnswer, ToolError, declare_query
-from duvet.tools.trace import citation_checker, invalid_citations
-from duvet.tools.trace import requirements as requirement_tools
+from duvet.tools.trace import citation_checker, invalid_citations, requirements as requirement_tools
 from duvet.trace.catalogue import Catalogue, RequirementCard
 from duvet.trace.locations import list_known_ids, list_specification_names, match_specifications, require_specification
 

@@ -14,8 +14,7 @@ from duvet.server.messages import ServerIdentity, make_identity, render_instruct
 from tests.cli.made import make
 from tests.cli.made_tea import CONFIG
 from tests.unit.knowledge.stored import fill
-from tests.unit.llm.wire import Wire as Provider
-from tests.unit.llm.wire import openai_says
+from tests.unit.llm.wire import Wire as Provider, openai_says
 from tests.unit.server.clients import MODERN
 from tests.unit.server.wire import Message, Wire, enveloped, request
 from tests.unit.specs.serving import at_work

@@ -22,8 +22,7 @@ from tests.cli.running import environment, run
 from tests.unit.server.clients import client_of
 from tests.unit.server.wire import Wire
 from tests.unit.tools.made import FILES, Fixed, context_of
-from tests.unit.tools.tutorial.kettle_pack.pack import PACK as KETTLE
-from tests.unit.tools.tutorial.kettle_pack.pack import Boil, Boiled, boil
+from tests.unit.tools.tutorial.kettle_pack.pack import PACK as KETTLE, Boil, Boiled, boil
 
 pytestmark = pytest.mark.anyio
 CONFIG = """

@@ -16,8 +16,7 @@ from duvet.model import Place, Problem
 from tests.slow.browser.pages import Visits, attributes, count_elements, go
 from tests.slow.browser.reports import PASSING, SMALL_CONFIG, Report, Reports
 from tests.slow.browser.test_content import counted
-from tests.unit.reports.html_pages import page as page_of_files
-from tests.unit.reports.html_pages import tree
+from tests.unit.reports.html_pages import page as page_of_files, tree
 from tests.unit.reports.made import finished
 from tests.unit.reports.test_html_render import elements, many
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from msgspec import json as msgspec_json
-from msgspec import to_builtins
+from msgspec import json as msgspec_json, to_builtins
 
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry

@@ -7,8 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import duvet.project.project
 from duvet import (
@@ -31,8 +30,7 @@ from duvet import (
 )
 from duvet.errors import DuvetError
 from duvet.specs.requirement_files import read_requirement_file
-from tests.cli.made import CONFIG as KETTLE_CONFIG
-from tests.cli.made import KETTLE, SOURCE, SPECIFICATION, make
+from tests.cli.made import CONFIG as KETTLE_CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import files
 from tests.made import CONFIG, FILES, TEA, in_memory, written
 

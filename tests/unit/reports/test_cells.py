@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, fit_cells, measure_width, wrap_cells
 

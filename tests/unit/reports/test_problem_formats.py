@@ -7,8 +7,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec import json as strict
 from pytest_snapshot.plugin import Snapshot
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Level
@@ -15,8 +14,7 @@ from duvet.reports.cells import measure_width
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import Finished, Requirement, State
 from tests.conftest import ROOT
-from tests.unit.reports.made import STATES, not_applicable, summary_of
-from tests.unit.reports.made import finished as finished_of
+from tests.unit.reports.made import STATES, finished as finished_of, not_applicable, summary_of
 from tests.unit.trace.made import finished, requirement
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)

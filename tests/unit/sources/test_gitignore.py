@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from duvet.sources.gitignore import IgnoredPaths, parse_gitignore
 from duvet.sources.glob import compile_pattern, expand_pattern

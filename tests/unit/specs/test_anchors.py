@@ -5,8 +5,7 @@ from __future__ import annotations
 # Letters that look like others are what is tested.
 # ruff: noqa: RUF001
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from duvet.specs.locator import make_anchor
 

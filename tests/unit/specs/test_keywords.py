@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import SupportsIndex
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
 from duvet.specs.extraction import SentenceOpenings, extract_requirements

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import can_ada
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from rapidfuzz import fuzz
 
 from duvet.errors import ProblemsError

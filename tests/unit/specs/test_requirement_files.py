@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, Format, Kind, Level, Source

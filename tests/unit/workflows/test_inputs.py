@@ -10,8 +10,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, json, to_builtins
 
-from duvet.config.workflow_tables import VariableType as Kind
-from duvet.config.workflow_tables import WorkflowSection
+from duvet.config.workflow_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file

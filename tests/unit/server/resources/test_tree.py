@@ -6,12 +6,10 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from duvet.errors import NotFoundError, QueryError
-from duvet.model import Kind as Type
-from duvet.model import Level
+from duvet.model import Kind as Type, Level
 from duvet.server.resources.tree import (
     NodeKind,
     ResourceNode,

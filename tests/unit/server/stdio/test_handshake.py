@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import HealthCheck, given, settings, strategies as some
 
 from duvet.server.messages import CAPABILITIES, ServerIdentity, encode_message
 from duvet.server.protocol.server import DuvetServer

@@ -12,8 +12,7 @@ from typing import Any
 
 import anyio
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
+from hypothesis import HealthCheck, given, settings, strategies as some
 from mcp.server.lowlevel import Server
 from mcp_types import RequestParams
 

@@ -19,8 +19,7 @@ from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import KNOWLEDGE as PACK
-from duvet.tools.packs import Registry
+from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.schemas import output_schema
 from duvet.tools.tool import (
     KNOWLEDGE_SERVICE,

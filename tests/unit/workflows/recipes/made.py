@@ -11,8 +11,7 @@ from msgspec import Struct, field
 
 from duvet.config.settings import IngestRule
 from duvet.tools.call_context import CallContext
-from duvet.tools.packs import KNOWLEDGE as PACK
-from duvet.tools.packs import Registry
+from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import (
     RECIPES_SERVICE,
     RUNS_SERVICE,
