@@ -110,7 +110,9 @@ def join_records(earlier: T, later: T) -> T:
         case json_v2.SpecificationRecord(), json_v2.SpecificationRecord():
             return replace(earlier, url=earlier.url or later.url)
         case json_v2.RequirementRecord(), json_v2.RequirementRecord():
-            return replace(earlier, coverage=_united(earlier.coverage, later.coverage))
+            both = {**earlier.coverage, **later.coverage}
+            coverage = {cite: earlier.coverage.get(cite, ()) + later.coverage.get(cite, ()) for cite in both}
+            return replace(earlier, coverage=coverage)
         case json_v2.CiteRecord(), json_v2.CiteRecord():
             texts = {name: _first(getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
             return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
@@ -122,10 +124,6 @@ def join_records(earlier: T, later: T) -> T:
 def _first(one: str | None, other: str | None) -> str | None:
     """The text that sorts first; any text before none."""
     return min((text for text in (one, other) if text is not None), default=None)
-
-
-def _united(one: _Coverage, other: _Coverage) -> _Coverage:
-    return {cite: one.get(cite, ()) + other.get(cite, ()) for cite in {**one, **other}}
 
 
 def _sorted(coverage: _Coverage) -> _Coverage:

@@ -26,7 +26,7 @@ def environment() -> Environment:
 
     return Environment(
         loader=FileSystemLoader(_FOLDER),
-        autoescape=_is_html,
+        autoescape=lambda name: name is None or name.endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -85,10 +85,6 @@ def load_rule_page(code: str) -> RulePage:
 
 def _line(paragraph: str) -> str:
     return " ".join(paragraph.split())
-
-
-def _is_html(name: str | None) -> bool:
-    return name is None or name.endswith(".html.j2")
 
 
 def _compiled() -> BytecodeCache | None:
