@@ -38,7 +38,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.server.application import HTTP_MODE, Application
 from duvet.server.log import EventLevel, forward_logging
 from duvet.text import format_count
-from duvet.tools.schemas import input_schema, output_schema
+from duvet.tools.arguments import input_schema, output_schema
 from duvet.tree.files import DiskTree
 
 if TYPE_CHECKING:

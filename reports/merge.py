@@ -114,16 +114,13 @@ def join_records(earlier: T, later: T) -> T:
             coverage = {cite: earlier.coverage.get(cite, ()) + later.coverage.get(cite, ()) for cite in both}
             return replace(earlier, coverage=coverage)
         case json_v2.CiteRecord(), json_v2.CiteRecord():
-            texts = {name: _first(getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
+            # The text that sorts first; any text before none.
+            pairs = {name: (getattr(earlier, name), getattr(later, name)) for name in _TEXTS}
+            texts = {name: min((one for one in pair if one is not None), default=None) for name, pair in pairs.items()}
             return replace(earlier, tags=tuple(sorted({*earlier.tags, *later.tags})), **texts)
         case json_v2.NotApplicableRecord(), json_v2.NotApplicableRecord():
             return replace(earlier, requirements=max(earlier.requirements, later.requirements))
     return earlier
-
-
-def _first(one: str | None, other: str | None) -> str | None:
-    """The text that sorts first; any text before none."""
-    return min((text for text in (one, other) if text is not None), default=None)
 
 
 def _sorted(coverage: _Coverage) -> _Coverage:

@@ -243,15 +243,9 @@ def _restore_line_ends(written: str) -> str:
     inner = inner[2:] if inner.startswith("\r\n") else inner.removeprefix("\n")
     if written.startswith("'"):
         return inner
-    escaped = _BASIC.sub(_escape_line_end, inner)
+    escaped = _BASIC.sub(lambda one: "" if one["joined"] else "\\r\\n" if one["end"] else one[0], inner)
     value: str = tomllib.loads(f'value = """\n{escaped}"""')["value"]
     return value
-
-
-def _escape_line_end(match: re.Match[str]) -> str:
-    if match["joined"]:
-        return ""
-    return "\\r\n" if match["end"] else match[0]
 
 
 _CONTROLS = bytes({*range(32), 127} - {ord("\t"), ord("\n")})

@@ -18,9 +18,9 @@ from duvet.errors import DuvetError
 from duvet.reports.cells import escape_cell
 from duvet.server.application import Application
 from duvet.text import quote_text, suggest_nearest
+from duvet.tools.arguments import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.call_context import Caller, ignore_progress
 from duvet.tools.packs import Registry
-from duvet.tools.schemas import Schema, input_schema, make_argument_lines, output_schema
 from duvet.tools.tool import SHELL_SOURCE, ErrorCode, Tool, ToolAnswer, ToolError
 
 _WIDTH = 100

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -214,15 +213,14 @@ class GatewayConnection:
 
 def make_forwarding_pack(connection: GatewayConnection) -> Pack:
     """Return the knowledge pack with its calls forwarded."""
-    return structs.replace(KNOWLEDGE, tools=partial(_make_tools, connection))
-
-
-def _make_tools(connection: GatewayConnection, settings: Mapping[str, Any]) -> Sequence[Tool]:
     ##= man/spec/gateway.md#forwarding
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
     ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
     ##% `duvet recipe run`.
-    return [tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in EnabledPack(KNOWLEDGE).tools()]
+    tools = EnabledPack(KNOWLEDGE).tools()
+    return structs.replace(
+        KNOWLEDGE, tools=[tool if tool.name in LOCAL_TOOLS else _forward(tool, connection) for tool in tools]
+    )
 
 
 def _forward(tool: Tool, connection: GatewayConnection) -> Tool:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from duvet.text import shorten_text
-from duvet.tools.schemas import Schema, input_schema, output_schema
+from duvet.tools.arguments import Schema, input_schema, output_schema
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope, Tool
 
 MAX_PACK_TOOLS = 200

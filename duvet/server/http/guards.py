@@ -19,7 +19,7 @@ from mcp.server.auth.provider import AccessToken
 from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server import backpressure, messages
+from duvet.server import live_project, messages
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.tools.tool import ErrorCode
@@ -242,7 +242,7 @@ class Authentication:
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
-        with backpressure.set_caller(holder.scopes, holder.name):
+        with live_project.set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
 
@@ -413,7 +413,9 @@ class ConcurrencyLimit:
         """Requests without the beginning of an answer; streams are not among them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        is_stream, client = _is_stream(scope), find_client_address(scope)
+        is_get = scope["method"] == "GET" and not scope["path"].startswith(API_PREFIX)
+        is_stream = is_get or get_headers(scope, b"mcp-method") == [messages.LISTEN_METHOD]
+        client = find_client_address(scope)
         if refusal := self._refuse(is_stream, client):
             await send_refusal(scope, send, refusal)
             return
@@ -478,9 +480,3 @@ class ConcurrencyLimit:
             del self._taken[is_stream, client]
         if self._stopping and not self._is_working:
             self._answered.set()
-
-
-def _is_stream(scope: Scope) -> bool:
-    if get_headers(scope, b"mcp-method") == [messages.LISTEN_METHOD]:
-        return True
-    return bool(scope["method"] == "GET") and not scope["path"].startswith(API_PREFIX)

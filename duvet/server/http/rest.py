@@ -13,11 +13,11 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server import backpressure, messages
+from duvet.server import live_project, messages
 from duvet.server.http import responses
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
-from duvet.tools import call_context, gateway, schemas
+from duvet.tools import arguments, call_context, gateway
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.knowledge.index import NOTHING_INGESTED
 from duvet.tools.tool import MCP_SOURCE, REST_SOURCE, ErrorCode, Tool, ToolError, split_answer
@@ -69,7 +69,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = backpressure.current_caller().scopes, await self._dispatcher.tools()
+        granted, registry = live_project.current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -82,7 +82,7 @@ class RestEndpoint:
                     "name": tool.name,
                     "title": tool.title,
                     "description": tool.description,
-                    "inputSchema": {"properties": {}, "required": [], **schemas.input_schema(tool)},
+                    "inputSchema": {"properties": {}, "required": [], **arguments.input_schema(tool)},
                     "scope": tool.scope.value,
                 }
                 for tool in registry.usable()
@@ -96,7 +96,7 @@ class RestEndpoint:
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        identity = backpressure.current_caller()
+        identity = live_project.current_caller()
         caller = call_context.Caller(
             scopes=identity.scopes,
             face=REST_SOURCE,
@@ -178,7 +178,7 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = call_context.Caller(scopes=backpressure.current_caller().scopes, face=REST_SOURCE)
+        caller = call_context.Caller(scopes=live_project.current_caller().scopes, face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 

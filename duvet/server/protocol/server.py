@@ -14,13 +14,12 @@ from mcp.shared.exceptions import MCPError
 from msgspec import json
 
 from duvet.prompts import content, library
-from duvet.server.backpressure import current_caller
-from duvet.server.live_project import LiveProject
+from duvet.server.live_project import LiveProject, current_caller
 from duvet.server.messages import ServerIdentity
 from duvet.server.protocol import session
 from duvet.server.protocol.resources import ResourcesPart, Subscriptions
 from duvet.server.resources.templates import complete_variable
-from duvet.tools import call_context, packs, schemas
+from duvet.tools import arguments, call_context, packs
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.tool import MCP_SOURCE, Tool, ToolAnswer, ToolError, make_structured_content
@@ -204,8 +203,8 @@ def describe_tool(tool: Tool) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schemas.input_schema(tool),
-        output_schema=schemas.output_schema(tool),
+        input_schema=arguments.input_schema(tool),
+        output_schema=arguments.output_schema(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.only_reads,
             destructive_hint=tool.replaces,

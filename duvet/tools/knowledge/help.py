@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from duvet.knowledge.reports import KnowledgeAnswer
 from duvet.templates import KNOWLEDGE_TEMPLATE, environment
 from duvet.text import shorten_text
-from duvet.tools import call_context, schemas
+from duvet.tools import arguments, call_context
 from duvet.tools.knowledge.index import declare_knowledge_tool
 from duvet.tools.tool import ErrorCode, Tool, ToolAnswer, ToolError
 
@@ -23,7 +23,7 @@ class ToolUsage(Struct, frozen=True):
 def describe_usage(tool: Tool) -> ToolUsage:
     lines = [
         f"{one.name} ({one.terms}){': ' if one.description else ''}{one.description}"
-        for one in schemas.make_argument_lines(schemas.input_schema(tool))
+        for one in arguments.make_argument_lines(arguments.input_schema(tool))
     ]
     return ToolUsage(tool.description, "\n".join([*lines, f"Scope: {tool.scope}."]))
 
@@ -32,8 +32,8 @@ def render_usage(tools: Sequence[Tool]) -> str:
     described = [
         {
             "tool": tool,
-            "arguments": list(schemas.make_argument_lines(schemas.input_schema(tool))),
-            "answers": list(schemas.output_schema(tool)["properties"]),
+            "arguments": list(arguments.make_argument_lines(arguments.input_schema(tool))),
+            "answers": list(arguments.output_schema(tool)["properties"]),
         }
         for tool in tools
     ]

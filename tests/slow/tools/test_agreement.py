@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from msgspec import json as msgspec_json, to_builtins
 
+from duvet.tools.arguments import output_schema
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.packs import Registry
 from duvet.tools.pagination import MAX_PAGE_BYTES
-from duvet.tools.schemas import output_schema
 from duvet.tools.tool import Tool
 from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT

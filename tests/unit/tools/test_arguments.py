@@ -9,12 +9,11 @@ import pytest
 from msgspec import json
 from msgspec.structs import replace
 
-from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
+from duvet.tools.arguments import MAX_ARGUMENT_LENGTH, input_schema, output_schema
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import KNOWLEDGE, TRACE, Registry
-from duvet.tools.schemas import input_schema, output_schema
 from duvet.tools.tool import EnabledPack, ErrorCode, Scope, ToolError
 from tests.unit.tools.made import FILES, Fixed, ask, call, context_of, refusal, value
 

@@ -12,10 +12,10 @@ from msgspec import UNSET, json, to_builtins
 
 from duvet.config.workflow_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
+from duvet.tools.arguments import output_schema
 from duvet.tools.context import ProjectSnapshot
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
 from duvet.tools.knowledge.search import search_everything
-from duvet.tools.schemas import output_schema
 from duvet.tools.tool import EnabledPack, ErrorCode, Tool, ToolAnswer, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings
+from duvet.tools.arguments import output_schema
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
 from duvet.tools.packs import KNOWLEDGE as PACK, Registry
-from duvet.tools.schemas import output_schema
 from duvet.tools.tool import (
     KNOWLEDGE_SERVICE,
     UPKEEP_SERVICE,

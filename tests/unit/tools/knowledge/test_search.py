@@ -17,8 +17,8 @@ from duvet.knowledge.relevance import PROFILES
 from duvet.knowledge.search_query import ArtifactType
 from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
+from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
-from duvet.tools.schemas import input_schema
 from tests.unit.knowledge.stored import (
     BOIL,
     EDGES,
