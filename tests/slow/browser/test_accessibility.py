@@ -155,11 +155,7 @@ VIEWS = ("#overview", "#requirements?", "#sources", "#problems", "#tea", "#manne
 
 @pytest.mark.parametrize(
     ("style", "options"),
-    [
-        ("", PHONE),
-        ("", {"viewport": {"width": 640, "height": 512}, "device_scale_factor": 2}),
-        (SPACED, {}),
-    ],
+    [("", PHONE), ("", {"viewport": {"width": 640, "height": 512}, "device_scale_factor": 2}), (SPACED, {})],
     ids=["phone", "twice as large", "room between letters"],
 )
 def test_no_view_is_cut_off(style: str, options: dict[str, Any], visit: Visits, states: Report) -> None:

@@ -151,11 +151,7 @@ def test_words_for_wrong_keys() -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [
-        ('a"\n', 'string "a\\"\\n"'),
-        (datetime.date(2000, 1, 1), "datetime"),
-        (datetime.time(), "datetime"),
-    ],
+    [('a"\n', 'string "a\\"\\n"'), (datetime.date(2000, 1, 1), "datetime"), (datetime.time(), "datetime")],
 )
 def test_words_for_types(value: Any, words: str) -> None:
     assert fields.describe_invalid_type(value, "a string") == f"invalid type: {words}, expected a string"

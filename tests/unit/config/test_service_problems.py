@@ -104,10 +104,7 @@ def test_what_variables_hold_is_checked() -> None:
 YAML = ("write a list, with `- ` before each table", "write one table only, without `- `")
 FORMATS = {
     "toml": ("write `[[workflows.w.steps]]`, a table for each", "write `[server]`, one table only"),
-    "json": (
-        "write a list, with `[` and `]` around the tables",
-        "write one table only, without `[` and `]`",
-    ),
+    "json": ("write a list, with `[` and `]` around the tables", "write one table only, without `[` and `]`"),
 }
 
 

@@ -77,11 +77,7 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
     "a shifted source": ({}, {"pot.rs": "# more\n\n\n" + SOURCE}, {}),
     "a split source": ({}, {"pot.rs": SOURCE.partition("\n\n")[2], "other.rs": SOURCE.partition("\n\n")[0]}, {}),
     "a wrapped quote": ({}, {"pot.rs": SOURCE.replace("MUST be", "MUST\n//# be")}, {}),
-    "a wrapped specification": (
-        {},
-        {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")},
-        {},
-    ),
+    "a wrapped specification": ({}, {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")}, {}),
     "a sentence that moves": (
         {},
         {"tea.md": SPECIFICATION.replace(f"{BLUE}\n", "") + f"{BLUE}\n"},

@@ -9,20 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.model import Kind, Level
+from duvet.queries import priority
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import (
-    ExplainedRow,
-    PriorityRow,
-    make_explained_rows,
-    make_priority_rows,
-    prioritize_requirements,
-)
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.records import State, Status
 from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
-RANKED = prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
+RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 ROWS = [
     ("The leaves MUST be dry.", "MUST, needs tests: implemented but not tested, 1 todo"),
     ("The cup MUST be warm and clean.", "MUST, in progress: only a part of it is cited"),
@@ -60,15 +54,15 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     ##% it is asked for them.
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST give the reason for each rank in words.
-    assert [(row.text, row.reason) for row in make_priority_rows(CATALOGUE, RANKED)] == ROWS
-    assert [(row.key, row.before_next) for row in make_explained_rows(CATALOGUE, RANKED)] == COMPARISONS
+    assert [(row.text, row.reason) for row in priority.make_priority_rows(CATALOGUE, RANKED)] == ROWS
+    assert [(row.key, row.before_next) for row in priority.make_explained_rows(CATALOGUE, RANKED)] == COMPARISONS
     done = [text for text, reason in ROWS if ", done:" in reason]
     for wanted, expected in (
         (RequirementFilter(), [text for text, _ in ROWS if text not in done]),
         (RequirementFilter(statuses=(Status.DONE,)), done),
         (RequirementFilter(sections=("serving",), levels=(Level.MAY,)), ["A biscuit MAY be offered."]),
     ):
-        assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, wanted)) == expected
+        assert texts(CATALOGUE, priority.prioritize_requirements(CATALOGUE, wanted)) == expected
 
 
 ID = CATALOGUE.ids[3][:12]
@@ -94,8 +88,10 @@ LEAVES: dict[str, Any] = {
 
 def test_a_whole_row() -> None:
     key, comparison = COMPARISONS[0]
-    assert make_priority_rows(CATALOGUE, RANKED, 1) == [PriorityRow(**LEAVES)]
-    assert make_explained_rows(CATALOGUE, RANKED, 1) == [ExplainedRow(**LEAVES, key=key, before_next=comparison)]
+    assert priority.make_priority_rows(CATALOGUE, RANKED, 1) == [priority.PriorityRow(**LEAVES)]
+    assert priority.make_explained_rows(CATALOGUE, RANKED, 1) == [
+        priority.ExplainedRow(**LEAVES, key=key, before_next=comparison)
+    ]
 
 
 CLASSES = {Status.IN_PROGRESS: 0, Status.NEEDS_TESTS: 0, Status.NOT_STARTED: 1, Status.DONE: 2}
@@ -120,7 +116,7 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
     ##% implemented ones, then by the number of todos, then by their order in the specifications.
-    ranked = prioritize_requirements(made(cards), RequirementFilter(), finished=True)
+    ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
@@ -130,5 +126,5 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
 
 @given(CARDS)
 def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
-    left = prioritize_requirements(made(cards), RequirementFilter())
+    left = priority.prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

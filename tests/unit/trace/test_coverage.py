@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Problem, Section, Severity, Specification
 from duvet.text import byte_length
+from duvet.trace import records
 from duvet.trace.coverage import (
     RunVerdict,
     Total,
@@ -18,27 +19,6 @@ from duvet.trace.coverage import (
     group_totals,
     judge_run,
     segment_texts,
-)
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    EXCUSED,
-    IMPLICATION,
-    KIND_FLAGS,
-    SPEC,
-    TEST,
-    TITLE_LINE,
-    TODO,
-    Fit,
-    Match,
-    Piece,
-    Requirement,
-    Segment,
-    State,
-    Status,
-    Tally,
-    Trace,
-    list_requirements,
 )
 from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, trace_of
 
@@ -59,7 +39,7 @@ def bytes_of(text: str, annotation: Annotation) -> set[int]:
     return {byte for low, high in fragments(text, annotation.quote) for byte in range(low, high)}
 
 
-def segments_of(trace: Trace) -> Iterator[tuple[int, Segment]]:
+def segments_of(trace: records.Trace) -> Iterator[tuple[int, records.Segment]]:
     for line, segments in trace.coverages[0].sections[0].items():
         yield from ((line, segment) for segment in segments)
 
@@ -99,8 +79,8 @@ def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...
 def flags_of(annotations: Iterator[Annotation]) -> int:
     flags = 0
     for one in annotations:
-        flags |= KIND_FLAGS[one.kind]
-        flags |= EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
+        flags |= records.KIND_FLAGS[one.kind]
+        flags |= records.EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
     return flags
 
 
@@ -114,12 +94,12 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
         others = [(other, one, bytes_of(text, one) & own) for other, one in enumerate(annotations)]
         assert tally.total == len(own)
         assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
-        for kind, flag in zip(Kind, KIND_FLAGS, strict=True):
+        for kind, flag in zip(Kind, records.KIND_FLAGS, strict=True):
             shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
             assert tally.covered(flag) == len(shared)
 
 
-def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> Status:
+def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.Status:
     """The status of a requirement, byte by byte, in the words of the table of statuses."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
@@ -132,13 +112,13 @@ def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation
 
     own = bytes_of(text, stated)
     if own and all(map(settled, own)):
-        return Status.DONE
+        return records.Status.DONE
     working = [Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION]
     if own and all(any(has(byte, kind) for kind in working) for byte in own):
-        return Status.NEEDS_TESTS
+        return records.Status.NEEDS_TESTS
     if any(has(byte, kind) for byte in own for kind in (*working, Kind.TEST)):
-        return Status.IN_PROGRESS
-    return Status.NOT_STARTED
+        return records.Status.IN_PROGRESS
+    return records.Status.NOT_STARTED
 
 
 @given(cited_texts())
@@ -153,7 +133,7 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##% only todos, or nothing, cite it.
     text, annotations = cited
     coverage = trace_of(text, *annotations).coverages[0]
-    for stated in list_requirements(coverage, annotations):
+    for stated in records.list_requirements(coverage, annotations):
         first = annotations[stated.ids[0]]
         assert stated.status is status_in_words(text, first, annotations)
 
@@ -163,11 +143,11 @@ def test_a_title_is_covered_as_a_whole() -> None:
     coverage = trace.coverages[0]
     assert coverage.sections == {
         0: {
-            TITLE_LINE: (Segment(2, 3, (0, 1), CITATION | SPEC, Level.MUST),),
-            0: (Segment(4, 6, (2,), TODO, Level.AUTO),),
+            records.TITLE_LINE: (records.Segment(2, 3, (0, 1), records.CITATION | records.SPEC, Level.MUST),),
+            0: (records.Segment(4, 6, (2,), records.TODO, Level.AUTO),),
         }
     }
-    assert coverage.tallies == {1: Tally({CITATION | SPEC: 1}, (0,))}
+    assert coverage.tallies == {1: records.Tally({records.CITATION | records.SPEC: 1}, (0,))}
 
 
 def test_segments_of_a_line() -> None:
@@ -178,11 +158,13 @@ def test_segments_of_a_line() -> None:
         citing("MUST be", Kind.IMPLICATION, 3, Level.SHOULD),
     )
     assert trace.coverages[0].sections[0][0] == (
-        Segment(4, 8, (), 0, Level.AUTO),
-        Segment(8, 12, (0,), TEST, Level.AUTO),
-        Segment(12, 16, (0, 1, 2), TEST | EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
-        Segment(16, 19, (1, 2), EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
-        Segment(19, 25, (), 0, Level.AUTO),
+        records.Segment(4, 8, (), 0, Level.AUTO),
+        records.Segment(8, 12, (0,), records.TEST, Level.AUTO),
+        records.Segment(
+            12, 16, (0, 1, 2), records.TEST | records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD
+        ),
+        records.Segment(16, 19, (1, 2), records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD),
+        records.Segment(19, 25, (), 0, Level.AUTO),
     )
 
 
@@ -203,17 +185,23 @@ class Counted(int):
 def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     count = 1000
     ends = [10 * number + 9 for number in range(count)]
-    pieces = [Piece(0, Counted(end - 9), Counted(end)) for end in ends]
-    matches = [Match(0, (one,), Fit.EXACT, (id,), SPEC, Level.MUST, (id,)) for id, one in enumerate(pieces)]
-    whole = Match(0, (Piece(0, 0, ends[-1]),), Fit.EXACT, (count,), TEST, Level.AUTO)
+    pieces = [records.Piece(0, Counted(end - 9), Counted(end)) for end in ends]
+    matches = [
+        records.Match(0, (one,), records.Fit.EXACT, (id,), records.SPEC, Level.MUST, (id,))
+        for id, one in enumerate(pieces)
+    ]
+    whole = records.Match(0, (records.Piece(0, 0, ends[-1]),), records.Fit.EXACT, (count,), records.TEST, Level.AUTO)
     line = "x" * ends[-1]
     section = Section("t", "T", (0, 0), "T", (line,), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
     coverage = cover_specification(specification, [*matches, whole])
-    gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
-    sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
+    gaps = [records.Segment(end, end + 1, (count,), records.TEST, Level.AUTO) for end in ends[:-1]]
+    sentences = [
+        records.Segment(end - 9, end, (id, count), records.SPEC | records.TEST, Level.MUST)
+        for id, end in enumerate(ends)
+    ]
     assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
-    assert coverage.tallies == {id: Tally({SPEC | TEST: 9}, (count,)) for id in range(count)}
+    assert coverage.tallies == {id: records.Tally({records.SPEC | records.TEST: 9}, (count,)) for id in range(count)}
     assert Counted.times < 50 * count
 
 
@@ -221,16 +209,13 @@ def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
     trace = trace_of("a b\nc d", citing("b c", Kind.SPEC), citing("d"))
     coverage = trace.coverages[0]
     assert coverage.sections[0] == {
-        0: (Segment(4, 6, (), 0, Level.AUTO), Segment(6, 7, (), 0, Level.AUTO)),
-        1: (
-            Segment(8, 10, (), 0, Level.AUTO),
-            Segment(10, 11, (), 0, Level.AUTO),
-        ),
+        0: (records.Segment(4, 6, (), 0, Level.AUTO), records.Segment(6, 7, (), 0, Level.AUTO)),
+        1: (records.Segment(8, 10, (), 0, Level.AUTO), records.Segment(10, 11, (), 0, Level.AUTO)),
     }
-    assert coverage.tallies == {0: Tally({}, ())}
+    assert coverage.tallies == {0: records.Tally({}, ())}
 
 
-MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))
+MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(records.State))
 ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
@@ -248,9 +233,9 @@ def rows(found: tuple[Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
 
 def test_levels_come_strongest_first_and_sums_last() -> None:
     made = [
-        requirement("b", Level.AUTO, State.TO_DO),
-        requirement("b", Level.MUST, State.COMPLETE),
-        requirement("a", Level.MUST, State.EXCEPTION),
+        requirement("b", Level.AUTO, records.State.TO_DO),
+        requirement("b", Level.MUST, records.State.COMPLETE),
+        requirement("a", Level.MUST, records.State.EXCEPTION),
     ]
     assert rows(compute_totals(made)) == [
         ("b", "MUST", (0, 0, 0, 0, 0, 0, 0, 1, 0)),
@@ -315,11 +300,11 @@ def test_errors_fail_and_warnings_do_not() -> None:
 
 
 @given(st.lists(MADE))
-def test_sums_are_sums(made: list[Requirement]) -> None:
+def test_sums_are_sums(made: list[records.Requirement]) -> None:
     *groups, overall = group_totals(compute_totals(made))
     for group in (*groups, overall):
         levels = [total.counts for total in group[:-1]]
         assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
     assert sum(group[-1].requirements for group in groups) == overall[-1].requirements == len(made)
     whole = overall[-1]
-    assert sum(map(whole.with_status, Status)) == whole.requirements
+    assert sum(map(whole.with_status, records.Status)) == whole.requirements

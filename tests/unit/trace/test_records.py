@@ -41,7 +41,7 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
     State.UNCITED: [("", "", "")],
     State.TO_DO: [("d", "", ""), ("", "d", "")],
     State.MISSING_TEST: [
-        *(("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("x", "", ""), ("y", "", ""), ("", "e", "c")),
+        *(("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("x", "", ""), ("y", "", ""), ("", "e", "c"))
     ],
     State.MISSING_IMPLEMENTATION: [("t", "", ""), ("", "c", "t")],
     State.PARTIAL: [("", "t", ""), ("", "c", ""), ("", "c", "d"), ("", "i", ""), ("", "e", "")],
