@@ -30,6 +30,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "narrow dark": {"viewport": NARROW, "color_scheme": "dark"},
     "narrow forced": {"viewport": NARROW, "forced_colors": "active"},
 }
+BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def situations(page: Page) -> Iterator[str]:
@@ -196,9 +197,6 @@ def test_the_logo_is_not_cut_off(visit: Visits, reports: Reports) -> None:
     logo, title = page.locator(".brand").bounding_box(), page.locator(".what").bounding_box()
     assert logo is not None and title is not None
     assert 0 <= logo["y"] < logo["y"] + logo["height"] <= title["y"]
-
-
-BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def is_dark(colour: str) -> bool:

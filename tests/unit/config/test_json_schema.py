@@ -25,6 +25,7 @@ VALIDATORS = {
 }
 SERVICE = Draft202012Validator(service_schema())
 SCHEMAS = pytest.mark.parametrize("schema", [UPSTREAM, EXTENDED])
+CHECK = {"path": "x", "exists": True}
 
 
 def is_valid(document: dict[str, Any], schema: str) -> bool:
@@ -174,9 +175,6 @@ def test_the_configurations_that_upstream_reads_are_valid(shared: Path) -> None:
     documents = [tomllib.loads(text) for text in texts]
     assert documents
     assert [document for document in documents if not VALIDATORS[UPSTREAM].is_valid(document)] == []
-
-
-CHECK = {"path": "x", "exists": True}
 
 
 def workflow(*steps: Any, **more: Any) -> dict[str, Any]:

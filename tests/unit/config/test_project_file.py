@@ -14,6 +14,7 @@ from duvet.config.toml import TomlDocument
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Place
 from duvet.tree.files import DiskTree, MemoryTree
+from tests.unit.config.made import EXTENDED, PATH, UPSTREAM
 
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:
@@ -46,9 +47,6 @@ def test_the_search_ends_at_the_root_or_where_the_tree_has_none() -> None:
     assert [find_parent_project(DiskTree("/")), find_parent_project(Endless({}))] == ["", ""]
 
 
-UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
-EXTENDED = "duvet-cli/config/v1"
-PATH = ".duvet/config.toml"
 NO_TOML = TomlDocument({}, "", "")
 DEFAULTS = settings.Config(
     path=PATH,

@@ -7,6 +7,7 @@ from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service import load_service
+from duvet.config.settings import Secret
 from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
@@ -53,6 +54,11 @@ workflows:
       - {id: one, model: fast/x, prompt: x}
       - {id: four, model: remote, prompt: x, capture: [{name: c, path: x}]}
 """
+ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
+UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
+HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
+KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
+TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
 @pytest.mark.parametrize("name", ["service", "names"])
@@ -68,10 +74,6 @@ def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     snapshot.assert_match(
         "\n".join(line for text in texts for line in [*show_service_problems(text), ""]), f"{name}.txt"
     )
-
-
-ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
-UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
 
 
 def test_variables_are_filled_in() -> None:
@@ -118,9 +120,6 @@ def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
     )
 
 
-HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
-
-
 @pytest.mark.parametrize("value", HIDDEN)
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
@@ -133,10 +132,6 @@ def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) ->
     ).decode()
     assert "providers.a.apiKey" in page
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
-
-
-KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
-TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
 @pytest.mark.parametrize(
@@ -188,6 +183,7 @@ def test_a_secret_is_hidden_in_what_was_read() -> None:
     config = load("providers: {a: {apiKey: $KEY}, b: {apiKey: '${KEY}'}}").config
     one, other = (provider.api_key for provider in config.providers.values())
     assert one is not None and one.reveal() == "sk-hidden" and one == other and {one} == {other}
-    assert "hidden" not in f"{config!r} {config} {one}"
+    assert one != Secret("sk-other") and one != "sk-hidden"
+    assert "hidden" not in f"{config!r} {config} {one}" and repr(one) == str(one) == "Secret(…)"
     with pytest.raises(TypeError):
         json.encode(config)

@@ -1,4 +1,4 @@
-"""Expressions in link templates, variables in texts, and secrets."""
+"""Expressions in link templates, and variables in texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from duvet.config import document
-from duvet.config.settings import Secret
 
 ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
 EXPANSIONS = [
@@ -29,6 +28,10 @@ EXPANSIONS = [
     ("${{ 'a}b' }}}}", document.TemplateExpansion("a}b}}")),
     ("${{\u00a0REV\u2003}}", document.TemplateExpansion("abc", ("REV",))),
 ]
+OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
+FAILED = "failed to evaluate expression: "
+UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
+VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
 
 
 @pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
@@ -36,11 +39,6 @@ def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
     ##= man/spec/trace.md#configuration
     ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
     assert document.expand_template(template, ENVIRON) == expansion
-
-
-OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
-FAILED = "failed to evaluate expression: "
-UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
 
 
 @pytest.mark.parametrize(
@@ -88,9 +86,6 @@ def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], en
     assert set(document.expand_template(template, environ).variables) <= set(environ)
 
 
-VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -125,10 +120,3 @@ def test_texts_that_have_no_value(text: str, said: str) -> None:
 def test_what_is_one_variable() -> None:
     texts = ["$A", "${_a1}", "A", "$A ", "$A\n", "$$A", "${A", "$A}", "$1", "$A$B", "$É", ""]
     assert [text for text in texts if document.is_variable(text)] == ["$A", "${_a1}"]
-
-
-def test_a_secret_shows_itself_only_when_asked() -> None:
-    secret = Secret("sk-1")
-    assert secret.reveal() == "sk-1"
-    assert (repr(secret), f"{secret}", str([secret])) == ("Secret(…)", "Secret(…)", "[Secret(…)]")
-    assert secret == Secret("sk-1") != Secret("sk-2") and secret != "sk-1"

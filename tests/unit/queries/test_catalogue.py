@@ -40,6 +40,8 @@ REQUIREMENTS = (
     RequirementCard(1, "serving", "Everybody SHOULD wait.", Level.SHOULD, State.UNCITED, 18, ()),
     RequirementCard(1, "serving", "A biscuit MAY be offered.", Level.MAY, State.MISSING_TEST, 19, (8,)),
 )
+CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.txt', format = 'ietf' }]\n"
+TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
 
 
 def citation(line: int, kind: Kind, quote: str, requirement: int, span: tuple[int, int], **more: str) -> CitationCard:
@@ -117,10 +119,6 @@ def test_what_follows_from_the_cards() -> None:
     assert (RFC.titles, RFC.full_path) == ({"s-1": "Tea"}, "/specifications/rfc1")
     assert [(one.id, one.is_valid) for one in (CITATION, ASTRAY)] == [("a.py:7", True), ("b.py:1", False)]
     assert msgpack.decode(msgpack.encode(CARDS), type=Catalogue) == CARDS
-
-
-CONFIG = b"'$schema' = 'duvet-cli/config/v1'\nspecification = [{ source = 'pot.txt', format = 'ietf' }]\n"
-TEXT = b"# Pot\n\n1.  Lid\n\n   It MUST fit.\n"
 
 
 def test_a_specification_is_loaded_in_its_configured_format() -> None:

@@ -24,6 +24,7 @@ from tests.unit.queries.made import PROJECTS, make_catalogue
 FILES = read_files(PROJECTS / "changing")
 CONFIG, SOURCE, SPECIFICATION = FILES.values()
 WARM = "The pot MUST be warm."
+PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
 
 
 def state(files: Mapping[str, str]) -> Catalogue:
@@ -34,9 +35,6 @@ def state(files: Mapping[str, str]) -> Catalogue:
 def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
     """A comment."""
     return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
-
-
-PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
 
 
 def summary(difference: Difference) -> dict[str, list[object]]:

@@ -125,28 +125,3 @@ def test_a_level_selects_those_above_it_too() -> None:
     uncited = gaps.find_gaps(CATALOGUE, ALL, gaps.Gap.CITATION).indexes
     found = {level.name: gaps.select_at_least_level(CATALOGUE, uncited, level) for level in Level}
     assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
-
-
-def test_a_row_has_its_todos() -> None:
-    assert gaps.make_todo_row(CATALOGUE, CATALOGUE.requirements[4]) == gaps.TodoRow(
-        identifier=CATALOGUE.ids[4][:12],
-        full_path=f"/specifications/tea/sections/brewing/requirements/{CATALOGUE.ids[4][:12]}",
-        specification="tea",
-        section="brewing",
-        section_title="Brewing",
-        target="tea.md#brewing",
-        level="MUST",
-        status="not started",
-        state="to do",
-        text="The leaves MUST NOT be old.",
-        file_path="tea.md",
-        line_number=9,
-        todos=(
-            gaps.TodoNote(file_path="src/brewing.rs", line_number=19, feature="", tracking_issue=""),
-            gaps.TodoNote(
-                file_path="src/brewing.rs", line_number=23, feature="", tracking_issue="https://issues.example/7"
-            ),
-        ),
-    )
-    note = gaps.TodoNote(file_path="a.py", line_number=1, feature="drying", tracking_issue="12")
-    assert note.words == "a.py:1 drying 12"

@@ -26,6 +26,7 @@ specification = [
 TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
 FILES = {**NUMBERED_FILES, ".duvet/config.toml": CONFIG, "tea.md": TEA, "empty.md": "# Empty\n"}
 SCOPES = Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
+SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
 
 
 def texts(target: str, *, below: bool = True) -> list[str]:
@@ -154,9 +155,6 @@ def test_entries_may_overlap() -> None:
     found = settled(entry("tea.md#pot") + entry("tea.md") + entry("tea.md#pot", quote='"Pots come first."'))
     assert [one.requirements for one in found.not_applicable] == [5, 10, 1]
     assert len(excluded(found)) == 10
-
-
-SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
 
 
 @pytest.mark.parametrize(

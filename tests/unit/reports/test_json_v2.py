@@ -20,6 +20,7 @@ from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
 CITES = f"{ANNOTATIONS}cite"
+CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
 
 
 def test_all_types(snapshot: Snapshot) -> None:
@@ -84,9 +85,6 @@ def test_a_specification_from_the_web_has_a_url() -> None:
     (specification,) = found["annotations"][f"{ANNOTATIONS}specification"].values()
     assert (inline["file_name"], specification["url"]) == (path, url)
     assert {one["target_path"] for one in json.loads(json_v1_of(report))["annotations"]} == {url}
-
-
-CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
 
 
 def text(sources: str = "{}", annotations: str = "{}") -> bytes:

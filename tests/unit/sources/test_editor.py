@@ -19,6 +19,8 @@ STYLES = (RUST, STARS, PYTHON, SourceStyle("-- =", "-- #"), SourceStyle("!=", "!
 C, ML = editor.CommentPair("/*", "*/"), editor.CommentPair("(*", "*)")
 WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
 QUOTES = st.lists(WORDS, min_size=1, max_size=25)
+WARM = editor.NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
+TITLE = editor.NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
 
 def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: B008 - frozen
@@ -208,10 +210,6 @@ inside
 )
 def test_lines_inside_a_comment(text: str, pair: editor.CommentPair, lines: list[int]) -> None:
     assert [line for line in range(1, text.count("\n") + 1) if editor.is_inside_comment(text, line, pair)] == lines
-
-
-WARM = editor.NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
-TITLE = editor.NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
 
 def inserted(

@@ -21,6 +21,12 @@ from tests.problems import show_problem
 STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
 RANGE = "invalid range pattern"
+BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
+LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
+FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
+NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +153,6 @@ def split_bracket(pattern: str) -> int | None:
     return None
 
 
-BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
-
-
 @given(st.lists(BRACKETS, max_size=8).map("".join))
 def test_errors_are_found_from_left_to_right(pattern: str) -> None:
     # A bracket that closes behind a slash is whole in the pattern, but in none of its names.
@@ -182,10 +185,6 @@ def found(tree: Tree, pattern: str) -> list[str]:
     paths, problems = expand(tree, pattern)
     assert problems == []
     return paths
-
-
-LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
-FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
 
 
 @pytest.mark.parametrize(
@@ -319,11 +318,6 @@ def fits(pattern: str, name: str) -> bool:
     """Whether a name is of the few patterns that are tried here."""
     known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
     return known.get(pattern, name == pattern)
-
-
-NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
-PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
-PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
 @given(st.sets(PATHS, max_size=8), PATTERNS)

@@ -18,8 +18,6 @@ from duvet.tree.files import DiskTree, MemoryTree
 from tests.problems import show_problem
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
-
-
 FILES = "src/a.rs src/b.rs src/gen/c.rs src/gen/deep/d.rs target/e.rs target/debug/f.rs top.rs"
 TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
@@ -49,14 +47,11 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
     ]
 
 
-WITHOUT_TARGET = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
-
-
 @pytest.mark.parametrize(
     ("excluded", "paths"),
     [
         *(
-            ([pattern], WITHOUT_TARGET)
+            ([pattern], ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"])
             for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target")
         ),
         (["**/gen/*", "target/*", "**/b.rs"], ["src/a.rs", "top.rs"]),

@@ -11,6 +11,7 @@ from duvet.specs.library import Library
 from duvet.tree.files import MemoryTree
 
 DOWNLOADS = ".duvet/specifications"
+LONG, SHORT = "a" * 240, "a" * 50
 
 
 @pytest.mark.parametrize(
@@ -36,9 +37,6 @@ DOWNLOADS = ".duvet/specifications"
 )
 def test_requirements_folder(source: str, out: str, downloads: str, folder: str) -> None:
     assert extraction.requirements_folder(source, out, downloads) == folder
-
-
-LONG, SHORT = "a" * 240, "a" * 50
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ from duvet.specs.locator import make_anchor
 from duvet.text import byte_length, trim
 
 Outline = list[tuple[str, str, list[str]]]
+HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
+LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
+A, B, C = (ietf.LETTER_A + number for number in range(3))
 
 
 def outline(text: str) -> Outline:
@@ -134,10 +137,6 @@ def test_lines(text: str, lines: list[str]) -> None:
     assert body(text) == lines
 
 
-HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
-LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
-
-
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
 def test_headers_and_footers(line: str) -> None:
     ##= man/spec/trace.md#specifications
@@ -155,9 +154,6 @@ def test_offsets() -> None:
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
     (section,) = ietf.parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]
-
-
-A, B, C = (ietf.LETTER_A + number for number in range(3))
 
 
 @pytest.mark.parametrize(

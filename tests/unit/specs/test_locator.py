@@ -22,6 +22,9 @@ IN_ORDER = [
     for format in (Format.AUTO, Format.MARKDOWN)
 ]
 TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "reqs/near.md", "/top/far.md")})
+PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
+RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
+NAMES = st.text(st.sampled_from("abc-"), max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +86,6 @@ def test_displayed() -> None:
     assert [locator.format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
 
 
-PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
-
-
 @pytest.mark.parametrize(
     ("text", "normal"),
     [
@@ -139,9 +139,6 @@ def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
     with pytest.raises(ProblemsError) as caught:
         locator.normalise_url(text)
     assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
-
-
-RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 
 @pytest.mark.parametrize(
@@ -241,9 +238,6 @@ def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
     ##% sections.
     assert locator.SectionNames(RFC.sections).nearest(wanted) == near
-
-
-NAMES = st.text(st.sampled_from("abc-"), max_size=8)
 
 
 @given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)

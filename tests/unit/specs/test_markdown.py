@@ -155,11 +155,6 @@ def test_sections(text: str, expected: list[Shown]) -> None:
     assert sections(text) == expected
 
 
-def test_offsets_count_bytes() -> None:
-    document = parse_markdown("# Ü\n\n日本 MUST\n\n## Élan\nx\n".encode())
-    assert [section.starts for section in document.sections] == [(6,), (28,)]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

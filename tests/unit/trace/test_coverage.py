@@ -280,9 +280,6 @@ HALF = "4 requirements not cited, 3 in progress, 4 without tests"
     ],
 )
 def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
-    ##% count them neither as done nor as applicable.
     total = Total(None, None, counts)
     assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
     assert f"{total.done} of {applicable}" in words and (f"({total.percent} %)" in words or total.percent is None)

@@ -18,6 +18,11 @@ from tests.unit.trace.made import file_of, section_of
 POT = "  The pot MUST be\n\n\twarm ( and\u00a0clean).  \nIt is é日🩸.\n\nx\n"
 CHARS = st.sampled_from(["a", "b", ".", "-", " ", "\n", "\n", "\t", "é", "è", "斩", "🩸", "\u00a0", "©"])
 TEXTS = st.text(CHARS, max_size=20)
+SHORT_TEXTS = st.text(st.sampled_from("ab "), max_size=14) | st.text(st.sampled_from("aé斩🩸"), max_size=5)
+FEW_WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "", "é"]), max_size=12).map(" ".join)
+LONG = " ".join(["much"] * 90)
+ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for number in range(600)]
+SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 
 def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
@@ -117,9 +122,6 @@ def plain_pieces(chars: list[tuple[str, int, int]]) -> tuple[Piece, ...]:
         start, end = here[0][0], here[-1][1]
         found.append(Piece(line, start, start if end - start == 1 else end))
     return tuple(found)
-
-
-SHORT_TEXTS = st.text(st.sampled_from("ab "), max_size=14) | st.text(st.sampled_from("aé斩🩸"), max_size=5)
 
 
 @pytest.mark.parametrize(
@@ -242,11 +244,6 @@ def test_what_is_found_exactly_is_what_was_quoted(words: list[str], data: st.Dat
     assert (" ".join(texts), fit) == (quote, Fit.EXACT)
 
 
-FEW_WORDS = st.lists(st.sampled_from(["a", "b", "ab", "ba", "", "é"]), max_size=12).map(" ".join)
-LONG = " ".join(["much"] * 90)
-ALIKE = [f"The endpoint numbered {number:04} MUST close the connection." for number in range(600)]
-
-
 @given(FEW_WORDS, FEW_WORDS)
 @example(f"{LONG} a {LONG} b", f"{LONG} b")
 @example("a " * 600, "a a")
@@ -301,9 +298,6 @@ def test_one_matcher_finds_as_much_as_many() -> None:
     for number, sentence in enumerate(ALIKE[:200]):
         for quote in (sentence.replace("MUST", "MAST"), sentence.replace(".", " ."), sentence.replace("MUST", "may")):
             assert matcher.find(quote) == match.QuoteMatcher(section).find(quote), number
-
-
-SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 
 def test_views_and_their_pieces() -> None:
