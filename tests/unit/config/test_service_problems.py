@@ -120,16 +120,18 @@ def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
     )
 
 
+def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
+    context = ProblemContext(read_line=lambda path, line: text.split("\n")[line - 1])
+    return render_problems(service_problems(text), form, context).decode()
+
+
 @pytest.mark.parametrize("value", HIDDEN)
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
-    lines = text.split("\n")
-    page = render_problems(
-        service_problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])
-    ).decode()
+    page = shown(text, form)
     assert "providers.a.apiKey" in page
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
 
@@ -173,9 +175,7 @@ def test_names_of_variables_are_shown() -> None:
 
 @pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
 def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
-    page = render_problems(
-        service_problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
-    ).decode()
+    page = shown(text)
     assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 

@@ -9,10 +9,10 @@ import pytest
 from duvet.errors import NotFoundError
 from duvet.model import Place, Problem
 from duvet.project.project import Project
-from duvet.trace.records import NotApplicable, State
+from duvet.trace.records import State
 from duvet.tree.files import MemoryTree
 from tests.unit.queries.made import NUMBERED_FILES, RFC
-from tests.unit.reports.made import NOT_APPLICABLE, NOT_APPLICABLE_DAY, project, with_entries
+from tests.unit.reports.made import NOT_APPLICABLE_DAY, project, with_entries
 
 CONFIG = f"""\
 '$schema' = "duvet-cli/config/v1"
@@ -121,22 +121,6 @@ def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     after = settled(entry("tea.md")).requirements
     assert {one.state for one in before} >= {State.COMPLETE, State.EXCEPTION, State.UNCITED}
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
-
-
-def test_entries_are_listed_with_their_number_of_requirements() -> None:
-    found = project(NOT_APPLICABLE, NOT_APPLICABLE_DAY)
-    cup = NotApplicable(
-        target="tea.md#cup",
-        reason="We drink from <pots>,\nand always did",
-        owner="the & kitchen",
-        expiry=NOT_APPLICABLE_DAY,
-        requirements=4,
-    )
-    pot = NotApplicable(
-        target="tea.md#pot", quote="It MAY\nbe <b>brown</b>.", reason="We have no brown", requirements=1
-    )
-    assert (found.not_applicable, found.trace.problems) == ((cup, pot), ())
-    assert found.finished().not_applicable == found.not_applicable
 
 
 @pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])

@@ -74,22 +74,15 @@ def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
 
 def test_the_indentation_and_the_end_of_lines() -> None:
     assert [editor.find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
-    assert [editor.find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == [
-        "\n",
-        "\n",
-        "\n",
-        "\n",
-        "\r\n",
-    ]
+    assert [editor.find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n"] * 4 + ["\r\n"]
     assert [editor.find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
 
 
 def test_a_target_is_replaced_and_nothing_else() -> None:
     text = "\ufeffx\r\n\t//=  a.md#b \r\n\t//# Boil.\r\n"
-    assert editor.make_comment_target_edit(text, only(text), "a.md#c") == Edit(2, 7, 2, 13, "a.md#c")
-    assert editor.apply_edits(text, [editor.make_comment_target_edit(text, only(text), "a.md#c")]) == text.replace(
-        "a.md#b", "a.md#c"
-    )
+    edit = editor.make_comment_target_edit(text, only(text), "a.md#c")
+    assert edit == Edit(2, 7, 2, 13, "a.md#c")
+    assert editor.apply_edits(text, [edit]) == text.replace("a.md#b", "a.md#c")
 
 
 BEFORE = """\

@@ -202,8 +202,3 @@ def test_annotations_of_a_file_sort_by_place_then_kind_and_the_rest() -> None:
 def test_equal_annotations_become_one() -> None:
     one, other = made(), replace(made(), blob_link="https://host")
     assert scan.order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)
-
-
-def test_lines_that_rise_are_in_order() -> None:
-    found = [made(line=1), made(line=3), made(line=8)]
-    assert scan.order_annotations({"b.rs": found, "a.rs": []}) == tuple(found)

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Problem, Section, Severity, Specification
 from duvet.text import byte_length
-from duvet.trace import records
-from duvet.trace.coverage import (
-    RunVerdict,
-    Total,
-    compute_totals,
-    cover_specification,
-    group_totals,
-    judge_run,
-    segment_texts,
-)
+from duvet.trace import coverage, records
 from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, trace_of
 
 
@@ -57,7 +48,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
         assert [segment.start for segment in segments] == ends[:-1]
         assert ends[-1] == start + byte_length(section.lines[line])
         assert ends == sorted({start, ends[-1], *(point for point in points if start <= point <= ends[-1])})
-        assert "".join(segment_texts(section, line, segments)) == section.lines[line]
+        assert "".join(coverage.segment_texts(section, line, segments)) == section.lines[line]
 
 
 @given(cited_texts())
@@ -132,22 +123,22 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
     ##% only todos, or nothing, cite it.
     text, annotations = cited
-    coverage = trace_of(text, *annotations).coverages[0]
-    for stated in records.list_requirements(coverage, annotations):
+    covered = trace_of(text, *annotations).coverages[0]
+    for stated in records.list_requirements(covered, annotations):
         first = annotations[stated.ids[0]]
         assert stated.status is status_in_words(text, first, annotations)
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
     trace = trace_of("ab", citing(""), citing("", Kind.SPEC, 2, Level.MUST), citing("ab", Kind.TODO, 3))
-    coverage = trace.coverages[0]
-    assert coverage.sections == {
+    covered = trace.coverages[0]
+    assert covered.sections == {
         0: {
             records.TITLE_LINE: (records.Segment(2, 3, (0, 1), records.CITATION | records.SPEC, Level.MUST),),
             0: (records.Segment(4, 6, (2,), records.TODO, Level.AUTO),),
         }
     }
-    assert coverage.tallies == {1: records.Tally({records.CITATION | records.SPEC: 1}, (0,))}
+    assert covered.tallies == {1: records.Tally({records.CITATION | records.SPEC: 1}, (0,))}
 
 
 def test_segments_of_a_line() -> None:
@@ -194,25 +185,25 @@ def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     line = "x" * ends[-1]
     section = Section("t", "T", (0, 0), "T", (line,), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
-    coverage = cover_specification(specification, [*matches, whole])
+    covered = coverage.cover_specification(specification, [*matches, whole])
     gaps = [records.Segment(end, end + 1, (count,), records.TEST, Level.AUTO) for end in ends[:-1]]
     sentences = [
         records.Segment(end - 9, end, (id, count), records.SPEC | records.TEST, Level.MUST)
         for id, end in enumerate(ends)
     ]
-    assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
-    assert coverage.tallies == {id: records.Tally({records.SPEC | records.TEST: 9}, (count,)) for id in range(count)}
+    assert covered.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
+    assert covered.tallies == {id: records.Tally({records.SPEC | records.TEST: 9}, (count,)) for id in range(count)}
     assert Counted.times < 50 * count
 
 
 def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
     trace = trace_of("a b\nc d", citing("b c", Kind.SPEC), citing("d"))
-    coverage = trace.coverages[0]
-    assert coverage.sections[0] == {
+    covered = trace.coverages[0]
+    assert covered.sections[0] == {
         0: (records.Segment(4, 6, (), 0, Level.AUTO), records.Segment(6, 7, (), 0, Level.AUTO)),
         1: (records.Segment(8, 10, (), 0, Level.AUTO), records.Segment(10, 11, (), 0, Level.AUTO)),
     }
-    assert coverage.tallies == {0: records.Tally({}, ())}
+    assert covered.tallies == {0: records.Tally({}, ())}
 
 
 MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(records.State))
@@ -220,7 +211,7 @@ ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
 
-def rows(found: tuple[Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
+def rows(found: tuple[coverage.Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
     return [
         (
             one.specification.id if one.specification else "all",
@@ -237,7 +228,7 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
         requirement("b", Level.MUST, records.State.COMPLETE),
         requirement("a", Level.MUST, records.State.EXCEPTION),
     ]
-    assert rows(compute_totals(made)) == [
+    assert rows(coverage.compute_totals(made)) == [
         ("b", "MUST", (0, 0, 0, 0, 0, 0, 0, 1, 0)),
         ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
         ("b", "all", (0, 1, 0, 0, 0, 0, 0, 1, 0)),
@@ -250,7 +241,7 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
 
 
 def test_nothing_adds_up_to_nothing() -> None:
-    (total,) = compute_totals([])
+    (total,) = coverage.compute_totals([])
     assert rows((total,)) == [("all", "all", (0,) * 9)]
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
 
@@ -280,25 +271,29 @@ HALF = "4 requirements not cited, 3 in progress, 4 without tests"
     ],
 )
 def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
-    total = Total(None, None, counts)
+    total = coverage.Total(None, None, counts)
     assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
     assert f"{total.done} of {applicable}" in words and (f"({total.percent} %)" in words or total.percent is None)
     assert (total.words, total.left) == (words, left)
 
 
 def test_errors_fail_and_warnings_do_not() -> None:
-    total = Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
-    done = Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
-    assert [judge_run(total, [ERROR, WARNING]), judge_run(total, [WARNING]), judge_run(done, [ERROR, ERROR])] == [
-        RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
-        RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
-        RunVerdict(False, "FAIL: 2 problems"),
+    total = coverage.Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
+    done = coverage.Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
+    assert [
+        coverage.judge_run(total, [ERROR, WARNING]),
+        coverage.judge_run(total, [WARNING]),
+        coverage.judge_run(done, [ERROR, ERROR]),
+    ] == [
+        coverage.RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
+        coverage.RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
+        coverage.RunVerdict(False, "FAIL: 2 problems"),
     ]
 
 
 @given(st.lists(MADE))
 def test_sums_are_sums(made: list[records.Requirement]) -> None:
-    *groups, overall = group_totals(compute_totals(made))
+    *groups, overall = coverage.group_totals(coverage.compute_totals(made))
     for group in (*groups, overall):
         levels = [total.counts for total in group[:-1]]
         assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
