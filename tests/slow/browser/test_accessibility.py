@@ -247,7 +247,6 @@ A4_WIDTH = 718
 
 
 def printed(page: Page) -> list[str]:
-    """The text of each sheet."""
     return [sheet.extract_text() for sheet in PdfReader(BytesIO(page.pdf(format="A4"))).pages]
 
 

@@ -36,7 +36,6 @@ def requirement_of(page: Page) -> str:
 
 
 def quoted(page: Page) -> str:
-    """The text of the requirement in the panel."""
     return page.locator("#panel blockquote").inner_text()
 
 

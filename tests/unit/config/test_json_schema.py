@@ -64,7 +64,6 @@ def test_the_table_of_a_source_in_the_schema() -> None:
 
 
 def each(table: str, *values: Any) -> list[dict[str, Any]]:
-    """A document for each value of a table."""
     return [{table: value} for value in values]
 
 
@@ -276,7 +275,6 @@ BEYOND: dict[str, dict[str, Any]] = {
 
 
 def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
-    """Whether duvet and the schema accept the document."""
     try:
         load(encode(document, ending), f"duvet.config.{ending}")
     except ProblemsError as error:

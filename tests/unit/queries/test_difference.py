@@ -28,12 +28,10 @@ PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "
 
 
 def state(files: Mapping[str, str]) -> Catalogue:
-    """The project with some files changed."""
     return make_catalogue({**FILES, **files})
 
 
 def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
-    """A comment."""
     return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
 
 

@@ -15,7 +15,6 @@ BASE = DiffBase("0123456789abcdef" * 2, "origin/main", True)
 
 
 def comment(*sentences: str) -> str:
-    """The comment about new sentences."""
     config = '\'$schema\' = "duvet-cli/config/v1"\n[[specification]]\nsource = "tea.md"\n'
     texts = ("# Tea\n", "# Tea\n\n" + "".join(f"{one}\n\n" for one in sentences))
     then, now = (make_catalogue({".duvet/config.toml": config, "tea.md": text}) for text in texts)

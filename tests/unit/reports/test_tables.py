@@ -21,8 +21,6 @@ from tests.unit.reports.test_cells import TEXTS
 
 
 class Cup(Struct, frozen=True):
-    """A row."""
-
     name: str
     text: str
     place: str = "shelf"

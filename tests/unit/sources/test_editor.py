@@ -24,7 +24,6 @@ TITLE = editor.NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
 
 def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: B008 - frozen
-    """The one annotation of a text."""
     found, problems = scan_comments("a.rs", text, style)
     assert problems == []
     (annotation,) = found

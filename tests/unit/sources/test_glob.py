@@ -174,7 +174,6 @@ def touch(folder: Path, *names: str, **links: str) -> DiskTree:
 
 
 def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
-    """What matches, and the problems on the way."""
     problems: list[Problem] = []
     paths = expand_pattern(compile_pattern(pattern), tree, problems.append)
     return paths, sorted(map(show_problem, problems))

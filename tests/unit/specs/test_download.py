@@ -36,7 +36,6 @@ class Heard(Progress):
 
 
 def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
-    """What one download gives."""
     outcome = download_texts({url: str(path)}, policy, Progress())[url]
     if isinstance(outcome, DuvetError):
         raise outcome

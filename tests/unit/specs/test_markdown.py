@@ -39,7 +39,6 @@ def titles(text: str) -> list[tuple[str, str]]:
 
 
 def lines(text: str) -> list[str | None]:
-    """The lines of the only section."""
     ((_, _, _, _, shown),) = sections(text)
     return shown
 

@@ -43,13 +43,11 @@ def trace_of(text: str, *annotations: Annotation) -> Trace:
 
 
 def specification(name: str) -> Specification:
-    """A specification without sections."""
     path = f"{name}.md"
     return Specification(name, name, Locator(path), path, path, Format.MARKDOWN, "", "", b"", ())
 
 
 def requirement(name: str, level: Level, state: State) -> Requirement:
-    """A requirement of the specification of that name."""
     return Requirement(specification(name), SECTION, "The pot MUST be warm.", level, state, (), (), ())
 
 

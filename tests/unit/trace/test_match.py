@@ -26,7 +26,6 @@ SECTION = section_of("  ab \n\n\u00a0\t\ncé\u2003 d\u00a0\n\tx")
 
 
 def read(text: str, found: FoundQuote | None) -> tuple[list[str], Fit]:
-    """What stands where a quote was found."""
     assert found is not None
     data = file_of(text)
     return [data[piece.start : piece.end].decode() for piece in found[0]], found[1]
@@ -267,8 +266,6 @@ def test_one_edit_is_found_alike(text: str, quote: str) -> None:
 
 
 class Counting(match.OrderedText):
-    """Counts the places that it tells."""
-
     told = 0
 
     def places(self, part: bytes) -> Iterable[int]:

@@ -66,13 +66,11 @@ def rewrite(path: Path, text: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Put a folder in the place of a file."""
     path.unlink()
     path.mkdir()
 
 
 def replace_folder(path: Path) -> None:
-    """Put another folder in its place."""
     path.rename(path.with_name("old"))
     path.mkdir()
 
