@@ -59,47 +59,22 @@ DEFAULTS = settings.Config(
     toml=NO_TOML,
 )
 EVERYTHING = """
-[[source]]
-pattern = "src/**/*.rs"
-
-[[source]]
-pattern = "test/*.py"
-comment-style = { meta = "##=", content = "##%" }
-type = "test"
-blob-link = "https://host/${{ REV || 'main' }}"
-
-[[source]]
-pattern = "lua/*"
-comment-style.content = "--"
-type = "implementation"
-
-[[requirement]]
-pattern = "more/*.toml"
-
-[[specification]]
-source = "https://www.rfc-editor.org/rfc/rfc2324"
-
-[[specification]]
-source = "spec.md"
-format = "md"
-
-[[specification]]
-format = "IETF"
-
-[report.html]
-enabled = false
-path = "page.html"
-blob-link = "https://host/blob"
-issue-link = "${{ NAME }}/issues"
-
-[report.json]
-enabled = true
-path = "out.json"
-
-[report.snapshot]
-enabled = true
-path = "snapshot.txt"
-"""
+source = [
+  { pattern = "src/**/*.rs" },
+  { pattern = "test/*.py", comment-style = { meta = "##=", content = "##%" }, type = "test", blob-link = "LINK" },
+  { pattern = "lua/*", comment-style.content = "--", type = "implementation" },
+]
+requirement = [{ pattern = "more/*.toml" }]
+specification = [
+  { source = "https://www.rfc-editor.org/rfc/rfc2324" },
+  { source = "spec.md", format = "md" },
+  { format = "IETF" },
+]
+[report]
+html = { enabled = false, path = "page.html", blob-link = "https://host/blob", issue-link = "${{ NAME }}/issues" }
+json = { enabled = true, path = "out.json" }
+snapshot = { enabled = true, path = "snapshot.txt" }
+""".replace("LINK", "https://host/${{ REV || 'main' }}")
 
 
 def read(text: str, schema: str = UPSTREAM) -> settings.Config:

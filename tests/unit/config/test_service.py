@@ -186,16 +186,9 @@ def test_no_more_is_imported_than_the_format_needs(ending: str, data: str, expec
 
 
 BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
-SERVER = """[server]
-name = "tea"
-title = "Tea"
-version = "1.2.3"
-description = "What tea has to be"
-protocol-version = "2025-03-26"
-page-size = 7
-packs = []
-"""
 WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
+WRITTEN = "".join(f'{key} = "{value}"\n' for key, value in WORDS.items())
+SERVER = f'[server]\n{WRITTEN}protocol-version = "2025-03-26"\npage-size = 7\npacks = []\n'
 TEA = ServerRule(**WORDS, protocol_version="2025-03-26", page_size=7, packs=())
 LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 

@@ -80,30 +80,21 @@ def test_a_specification_of_the_web_can_be_read_there() -> None:
 
 
 BLOB = "https://git.example/o/r/blob/main"
-HALF = """\
-//= tea.md#pot
-//# The pot MUST be warm.
 
-//= tea.md#pot
-//= type=test
-//# The pot
 
-//= tea.md#cup
-//# A cup
+def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
+    return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
 
-//= tea.md#cup
-//= type=test
-//# A cup MUST be clean and
-//# MUST be dry.
 
-//= tea.md#milk
-//= type=exception
-//# The pot MUST be warm.
-"""
+HALF = (
+    *(cites("The pot MUST be warm."), cites("The pot", "test"), cites("A cup", section="cup")),
+    cites("A cup MUST be clean and\n//# MUST be dry.", "test", "cup"),
+    cites("The pot MUST be warm.", "exception", "milk"),
+)
 
 
 def test_what_a_requirement_lacks() -> None:
-    assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": HALF}))) == [
+    assert re.findall("<p class=lacks>(.*?)</p>", page(finished(STATES | {"src/a.rs": "".join(HALF)}))) == [
         "implemented but only tested in part",
         "tested but only implemented in part",
         "excepted without a reason",

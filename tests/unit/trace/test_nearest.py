@@ -157,11 +157,7 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "quote", "found"),
     [
-        (
-            TEXT,
-            "The water MUST boil before the leaves get put into the pot.",
-            ("brewing", "The water MUST boil before the leaves are put into the pot.", True),
-        ),
+        (TEXT, "The water MUST boil before the leaves get put into the pot.", ("brewing", WATER, True)),
         (TEXT, "Nobody has ever seen anything of that kind.", None),
         ("", "The water MUST boil.", None),
         # One text in two sections is one answer, two texts are two.
