@@ -24,7 +24,6 @@ class Visits:
             context.close()
 
     def __call__(self, url: str, **options: Any) -> Page:
-        """The page at a URL."""
         page = self.context(**options).new_page()
         page.goto(url)
         return page
@@ -88,29 +87,24 @@ def go(page: Page, fragment: str) -> None:
 
 
 def add_style(page: Page, css: str) -> None:
-    """Let the page have another style."""
     page.evaluate(ADD_STYLE, css)
 
 
 def press(page: Page, *keys: str) -> None:
-    """Press keys, one after the other."""
     for key in keys:
         page.keyboard.press(key)
 
 
 def attributes(locator: Locator, name: str) -> list[str]:
-    """An attribute of all elements."""
     found: list[str] = locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name)
     return found
 
 
 def views(page: Page) -> list[str]:
-    """The views that can be seen."""
     return attributes(page.locator("main > .view").filter(visible=True), "id")
 
 
 def address(page: Page) -> str:
-    """The fragment of the page."""
     return str(page.evaluate("location.hash"))
 
 

@@ -39,7 +39,6 @@ class Report:
 
     @cached_property
     def html(self) -> str:
-        """The page as it was written."""
         return (self.folder / PAGE).read_bytes().decode()
 
     @cached_property
@@ -63,12 +62,10 @@ class Reports:
         return self._made[name]
 
     def of(self, name: str, files: Mapping[str, str | bytes]) -> Report:
-        """The report on a project of these files."""
         data = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
         return self._report(name, lambda folder: written(folder, data))
 
     def golden(self, shared: Path, name: str) -> Report:
-        """The report on a real project."""
         return self._report(name, lambda folder: copy_with_links(shared / "golden" / name / "project", folder))
 
     def generated(self, shared: Path, requirements: int, sources: int, citations: int = 5, lines: int = 6) -> Report:

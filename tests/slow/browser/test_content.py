@@ -16,39 +16,29 @@ from playwright.sync_api import Page, expect
 
 from tests.golden_projects import requirements_of
 from tests.made import read_files, written
+from tests.slow.browser import reports as projects
 from tests.slow.browser.pages import Visits, address, attributes, count_elements, go, locators, views
-from tests.slow.browser.reports import (
-    CITED,
-    FAILING,
-    NO_REQUIREMENTS,
-    NO_SPECIFICATION,
-    PASSING,
-    SMALL_CONFIG,
-    TEA,
-    Report,
-    Reports,
-)
 from tests.unit.reports.html_pages import EVIL, EVIL_COMMENTS, EVIL_SPEC, tree
 from tests.unit.reports.made import STATES
 
 
 def with_text(text: str) -> dict[str, str]:
-    return PASSING | {"tea.md": text, "src/a.rs": "fn brew() {}\n"}
+    return projects.PASSING | {"tea.md": text, "src/a.rs": "fn brew() {}\n"}
 
 
 @pytest.mark.parametrize(
     ("name", "files", "words", "count"),
     [
-        ("passing", PASSING, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted", 2),
-        ("failing", FAILING, "FAIL: 1 problem, 1 requirement not cited", 2),
-        ("no requirements", NO_REQUIREMENTS, "PASS: no requirements", 0),
-        ("no specification", NO_SPECIFICATION, "PASS: no requirements", 0),
+        ("passing", projects.PASSING, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted", 2),
+        ("failing", projects.FAILING, "FAIL: 1 problem, 1 requirement not cited", 2),
+        ("no requirements", projects.NO_REQUIREMENTS, "PASS: no requirements", 0),
+        ("no specification", projects.NO_SPECIFICATION, "PASS: no requirements", 0),
         ("no sections", with_text("The pot MUST be warm.\n"), "PASS: no requirements", 0),
         ("an empty text", with_text(""), "PASS: no requirements", 0),
     ],
 )
 def test_small_projects_have_all_views_and_the_verdict_of_the_run(
-    name: str, files: Mapping[str, str], words: str, count: int, visit: Visits, reports: Reports
+    name: str, files: Mapping[str, str], words: str, count: int, visit: Visits, reports: projects.Reports
 ) -> None:
     report = reports.of(name, files)
     failed = words.startswith("FAIL")
@@ -99,7 +89,7 @@ def _number(href: str, text: str) -> Number:
     return Number(asked.get("spec", ""), asked.get("level", ""), asked.get("status", ""), int(text), href)
 
 
-def counted(report: Report) -> Counter[tuple[str, str, str]]:
+def counted(report: projects.Report) -> Counter[tuple[str, str, str]]:
     """How many requirements there are by specification, level and status, going by the bytes of the JSON report."""
     found = requirements_of(report.json)
     return Counter(
@@ -114,7 +104,7 @@ ROW = re.compile(r"^(.+?) +[-\d/ ]+ (\d+)/(\d+) +\d+% +(\d+) +(\d+) +(\d+) +(\d+
 def test_the_totals_are_those_of_the_other_reports_and_lead_to_their_requirements(
     project: str, visit: Visits, request: pytest.FixtureRequest
 ) -> None:
-    report: Report = request.getfixturevalue(project)
+    report: projects.Report = request.getfixturevalue(project)
     page = visit(report.url)
     names, found = locators(page), numbers(page)
     by_level: Counter[tuple[str, str, str]] = Counter()
@@ -138,7 +128,7 @@ def test_the_totals_are_those_of_the_other_reports_and_lead_to_their_requirement
             expect(page.locator("#requirements tbody tr")).to_have_count(one.amount)
 
 
-def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: Reports) -> None:
+def test_features_and_issues_lead_to_their_requirements(visit: Visits, reports: projects.Reports) -> None:
     asked = STATES | {"src/a.rs": STATES["src/a.rs"].replace("tracking-issue=7", "tracking-issue=tea & milk, #7+1")}
     page = visit(reports.of("asked", asked).url)
     links = page.locator("#overview .counts a.n")
@@ -199,7 +189,7 @@ def shown(page: Page, specification: str) -> dict[str, list[Line]]:
     return {id.removeprefix(f"{specification}/"): lines_of(runs) for id, runs in found}
 
 
-def assert_text_is_that_of_json(page: Page, report: Report) -> dict[str, dict[str, list[Line]]]:
+def assert_text_is_that_of_json(page: Page, report: projects.Report) -> dict[str, dict[str, list[Line]]]:
     """Each section on the page is as in the JSON report, and each that is cited is on the page."""
     found = {}
     for specification, locator in locators(page).items():
@@ -212,13 +202,13 @@ def assert_text_is_that_of_json(page: Page, report: Report) -> dict[str, dict[st
     return found
 
 
-def test_the_text_of_a_real_project_is_that_of_its_sources(visit: Visits, s2n: Report) -> None:
+def test_the_text_of_a_real_project_is_that_of_its_sources(visit: Visits, s2n: projects.Report) -> None:
     found = assert_text_is_that_of_json(visit(s2n.url), s2n)
     assert sum(map(len, found.values())) > 100
 
 
 def test_letters_and_markdown_of_all_kinds_and_a_million_letters_keep_their_places(
-    visit: Visits, reports: Reports
+    visit: Visits, reports: projects.Reports
 ) -> None:
     line = "The kettle sings while the water is heated and nobody listens to it at all.\n"
     files = read_files(Path(__file__).with_name("projects") / "letters")
@@ -252,9 +242,9 @@ PATHS = {
 }
 
 
-def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, reports: Reports) -> None:
-    config = SMALL_CONFIG + '\n[report.html]\nblob-link = "https://host/a b/tree"\n'
-    files = {".duvet/config.toml": config, "tea.md": TEA, **dict.fromkeys(PATHS, CITED)}
+def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, reports: projects.Reports) -> None:
+    config = projects.SMALL_CONFIG + '\n[report.html]\nblob-link = "https://host/a b/tree"\n'
+    files = {".duvet/config.toml": config, "tea.md": projects.TEA, **dict.fromkeys(PATHS, projects.CITED)}
     page = visit(f"{reports.of('linked', files).url}#tea")
     page.locator("article pre a").first.click()
     links = page.locator("#panel .references li :is(a, code):first-child")
@@ -266,18 +256,18 @@ def test_links_to_sources_lead_there_whatever_they_are_called(visit: Visits, rep
 
 
 SNIPPETS: dict[str, str | bytes] = {
-    ".duvet/config.toml": SMALL_CONFIG,
-    "tea.md": TEA,
-    "src/a_code.rs": f"{CITED}    fn warm() {{\n        <b>heat()</b>;\n    }}\n",
-    "src/b_last.rs": CITED,
-    "src/c_tabs.rs": f"{CITED}\tif cold {{\n\t\theat();\n\t}}\n",
-    "src/d_minified.rs": f"{CITED}{'x' * 9_000}\n",
-    "src/e_bytes.rs": CITED.encode() + b"let caf\xe9 = 1;\n",
-    "src/f_long.rs": CITED + "".join(f"line{number}();\n" for number in range(9)),
+    ".duvet/config.toml": projects.SMALL_CONFIG,
+    "tea.md": projects.TEA,
+    "src/a_code.rs": f"{projects.CITED}    fn warm() {{\n        <b>heat()</b>;\n    }}\n",
+    "src/b_last.rs": projects.CITED,
+    "src/c_tabs.rs": f"{projects.CITED}\tif cold {{\n\t\theat();\n\t}}\n",
+    "src/d_minified.rs": f"{projects.CITED}{'x' * 9_000}\n",
+    "src/e_bytes.rs": projects.CITED.encode() + b"let caf\xe9 = 1;\n",
+    "src/f_long.rs": projects.CITED + "".join(f"line{number}();\n" for number in range(9)),
 }
 
 
-def test_code_is_dedented_cut_and_literal(visit: Visits, reports: Reports) -> None:
+def test_code_is_dedented_cut_and_literal(visit: Visits, reports: projects.Reports) -> None:
     page = visit(f"{reports.of('snippets', SNIPPETS).url}#tea")
     page.locator("article pre a").first.click()
     found: list[str] = page.locator("#panel .references li").evaluate_all(
@@ -289,15 +279,15 @@ def test_code_is_dedented_cut_and_literal(visit: Visits, reports: Reports) -> No
 
 def test_code_outside_of_the_project_is_not_shown(duvet_command: str, tmp_path: Path) -> None:
     secret = tmp_path / "secret.rs"
-    secret.write_text(f"{CITED}let password = 'hunter2';\n")
-    folder = written(tmp_path / "project", {name: text.encode() for name, text in PASSING.items()})
+    secret.write_text(f"{projects.CITED}let password = 'hunter2';\n")
+    folder = written(tmp_path / "project", {name: text.encode() for name, text in projects.PASSING.items()})
     (folder / "src" / "link.rs").symlink_to(secret)
-    page = Report(duvet_command, folder).html
+    page = projects.Report(duvet_command, folder).html
     assert "src/link.rs:1" in page
     assert "hunter2" not in page and "password" not in page
 
 
-def test_pages_and_the_ways_between_them(visit: Visits, noted: Report) -> None:
+def test_pages_and_the_ways_between_them(visit: Visits, noted: projects.Report) -> None:
     page = visit(noted.url)
     page.click("nav.views a[href='#pages']")
     assert views(page) == ["pages"]
@@ -347,7 +337,7 @@ def harm(page: Page) -> list[str]:
     return found
 
 
-def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: Reports) -> None:
+def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: projects.Reports) -> None:
     report = reports.of("hostile", hostile_files())
     page = visit(report.url)
     assert page.locator("h1").all_text_contents() == [EVIL]
@@ -371,7 +361,7 @@ def test_hostile_text_stays_text_in_every_view(visit: Visits, reports: Reports) 
         tree(report.html, scripting=scripting)
 
 
-def test_thousands_of_requirements_of_one_specification(visit: Visits, reports: Reports) -> None:
+def test_thousands_of_requirements_of_one_specification(visit: Visits, reports: projects.Reports) -> None:
     text = "# Tea\n" + "".join(
         f"\n## Part {part}\n\n" + "".join(f"Pot {part}.{one} MUST be warm.\n" for one in range(100))
         for part in range(50)

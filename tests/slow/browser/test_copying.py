@@ -30,6 +30,7 @@ STYLES = {
     "tests/*.py": SourceStyle("##=", "##%", Kind.TEST),
 }
 REASON = 'tea is served "iced" in summer, \\ and in winter nobody comes here to drink any of it, hot or not'
+WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })"
 
 
 @pytest.fixture(scope="session")
@@ -132,9 +133,6 @@ def test_the_key_copies_from_the_list(visit: Visits, states: Report) -> None:
     press(page, "j", "c")
     expect(page.locator("#notice")).to_have_text("Copied: comment, implementation.")
     assert clipboard(page) == "//= tea.md#milk\n//# The pot MUST be warm.\n"
-
-
-WITHOUT_CLIPBOARD = "Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })"
 
 
 def test_without_a_clipboard(visit: Visits, tea: Report) -> None:

@@ -84,10 +84,7 @@ def test_text_is_found(visit: Visits, s2n: Report, states: Report) -> None:
         expect(page.locator("#count")).to_have_text(re.compile(r"^[1-9]\d* of 798 requirements"))
     page = visit(f"{states.url}#requirements")
     # Words are found across line ends.
-    for text, found in (
-        ("should BE\u00a0  round", "It SHOULD be round."),
-        ("be <b>brown", "It MAY be <b>brown</b>."),
-    ):
+    for text, found in (("should BE\u00a0  round", "It SHOULD be round."), ("be <b>brown", "It MAY be <b>brown</b>.")):
         page.fill("#filters [name=q]", text)
         expect(page.locator("#requirements tbody td:nth-child(4)")).to_have_text([found])
 

@@ -17,6 +17,9 @@ SECTION = "rfc8446/section-4.2.8"
 # How far an element is below the place where what was scrolled to stands.
 BELOW_TOP = """element => element.getBoundingClientRect().top
     - (parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) || 0)"""
+OUTLINED = """lines => lines.filter(line => getComputedStyle(line).outlineStyle !== 'none')
+  .map(line => line.querySelector('a').textContent)"""
+GAPS = ["Pots come first.", "It SHOULD be round.", "It MAY be <b>brown</b>.", "A cup MUST be clean and MUST be dry."]
 
 
 def stands_at_top(page: Page, selector: str) -> None:
@@ -33,7 +36,6 @@ def requirement_of(page: Page) -> str:
 
 
 def quoted(page: Page) -> str:
-    """The text of the requirement in the panel."""
     return page.locator("#panel blockquote").inner_text()
 
 
@@ -264,10 +266,6 @@ def test_names_for_screen_readers_have_state_and_level(visit: Visits, states: Re
     expect(page.get_by_role("heading", name="✓ complete · MUST")).to_be_visible()
 
 
-OUTLINED = """lines => lines.filter(line => getComputedStyle(line).outlineStyle !== 'none')
-  .map(line => line.querySelector('a').textContent)"""
-
-
 def test_the_requirement_in_the_panel_is_marked(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot/1dd64a535306")
     lines = page.locator("#tea .requirements > li")
@@ -289,9 +287,6 @@ def test_the_status_of_the_panel_is_in_sight(visit: Visits, states: Report) -> N
     said = page.locator("#panel [role=status]")
     expect(said).to_have_text("No further gap.")
     expect(said).to_be_in_viewport()
-
-
-GAPS = ["Pots come first.", "It SHOULD be round.", "It MAY be <b>brown</b>.", "A cup MUST be clean and MUST be dry."]
 
 
 def test_keys_go_through_the_requirements_of_a_specification(visit: Visits, states: Report) -> None:

@@ -102,7 +102,6 @@ def test_a_server_that_forbids_scripts_leaves_text_and_counts(policy: str, visit
 
 
 def size(*texts: str) -> int:
-    """In bytes."""
     return sum(len(one.encode()) for one in texts)
 
 

@@ -72,9 +72,6 @@ def test_nobody_changes_anything(count: int, duvet_command: str, tmp_path: Path)
 
 
 def test_somebody_changes_a_source_all_the_time(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/page.md#requirements-and-citations
-    ##% The report MUST show the code below each citation, up to the next annotation and no more lines than
-    ##% `snippet-lines` says.
     folder = make(tmp_path / "kettle", {**KETTLE, **MANY, "src/a.rs": TEXTS[0]})
     right: list[set[Answer]] = [set() for _ in range(8)]
     for text in TEXTS:

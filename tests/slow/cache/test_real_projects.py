@@ -17,7 +17,6 @@ from tests.unit.tree.twins import SEEDS, Edit, Twins
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and odd names")
 
-
 Change = Callable[[Path, Path, bytes, random.Random], object]
 KINDS = ((".rs", ".c", ".h", ".php", ".py"), (".rs", ".c", ".py"), (".md", ".txt"), (".toml",))
 
@@ -62,8 +61,6 @@ copy = _of_file(lambda folder, path, part, choice: path.write_bytes(path.read_by
 lose = _of_file(lambda folder, path, part, choice: path.unlink())
 rename = _of_file(lambda folder, path, part, choice: path.rename(path.with_name(f"other{path.suffix}")))
 touch = _of_file(lambda folder, path, part, choice: os.utime(path))
-
-
 GOLDEN = {
     "dataplane-7b1f4a0": ".",
     "h3-704b37a": ".",

@@ -34,7 +34,6 @@ def as_toml(value: Any) -> str:
 
 
 def encode(document: Mapping[str, Any], ending: str) -> bytes:
-    """The document in the format of that ending."""
     if ending == "json":
         return json.dumps(document).encode()
     if ending == "toml":
@@ -55,7 +54,6 @@ def project_problems(data: bytes) -> tuple[Problem, ...]:
 
 
 def load(text: str | bytes, path: str = "duvet.config.yaml") -> Service:
-    """The configuration of the service, which is found in the folder."""
     return load_service(MemoryTree({path: text.encode() if isinstance(text, str) else text}), ENVIRON)
 
 

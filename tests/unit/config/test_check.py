@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from typing import Any
 
-import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config import fields
@@ -142,25 +140,13 @@ def test_problems(snapshot: Snapshot) -> None:
     snapshot.assert_match("\n".join(found), "configuration.txt")
 
 
-def test_words_for_wrong_keys() -> None:
+def test_words_for_wrong_keys_and_types() -> None:
     assert fields.describe_unknown_field("x", ["a"]) == "unknown field `x`, expected `a`"
     assert fields.describe_unknown_field("x", []) == "unknown field `x`, there are no fields"
     assert fields.describe_duplicate_field("x") == "duplicate field `x`"
     assert fields.describe_unknown_variant("X", ["a"]) == "unknown variant `X`, expected `a`"
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ('a"\n', 'string "a\\"\\n"'),
-        (datetime.date(2000, 1, 1), "datetime"),
-        (datetime.time(), "datetime"),
-    ],
-)
-def test_words_for_types(value: Any, words: str) -> None:
-    assert fields.describe_invalid_type(value, "a string") == f"invalid type: {words}, expected a string"
-
-
-@pytest.mark.parametrize(("word", "answer"), [("todo", "did you mean `TODO`?"), ("colour", "")])
-def test_did_you_mean(word: str, answer: str) -> None:
-    assert fields.did_you_mean(word, ["pattern", "type", "TODO"]) == answer
+    types = {'a"\n': 'string "a\\"\\n"', datetime.date(2000, 1, 1): "datetime", datetime.time(): "datetime"}
+    found = [fields.describe_invalid_type(value, "a string") for value in types]
+    assert found == [f"invalid type: {words}, expected a string" for words in types.values()]
+    keys = ["pattern", "type", "TODO"]
+    assert [fields.did_you_mean(word, keys) for word in ("todo", "colour")] == ["did you mean `TODO`?", ""]

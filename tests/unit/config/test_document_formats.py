@@ -106,9 +106,6 @@ WORDS: dict[str, Any] = {
 def test_words_of_yaml(word: str) -> None:
     value = read(f"a: {word}", "yaml").values["a"]
     assert (value, type(value)) == (WORDS[word], type(WORDS[word]))
-
-
-def test_a_word_of_yaml_that_is_no_number() -> None:
     assert math.isnan(read("a: .nan", "yaml").values["a"])
 
 

@@ -24,8 +24,6 @@ not-applicable = [{ target = "s", reason = "no", expiry = 2030-01-31 }]
 report.html = { title = "Tea", snippet-lines = 3, enabled = false, issue-link = "${{ HOST }}/${{ REV }}" }
 server = { title = "Teas", protocol-version = "2025-06-18", page-size = 0 }
 """
-
-
 ENVIRON = {"REV": "abc", "HOST": "https://host"}
 
 

@@ -24,6 +24,7 @@ VALIDATORS = {
 }
 SERVICE = Draft202012Validator(service_schema())
 SCHEMAS = pytest.mark.parametrize("schema", [UPSTREAM, EXTENDED])
+CHECK = {"path": "x", "exists": True}
 
 
 def is_valid(document: dict[str, Any], schema: str) -> bool:
@@ -62,7 +63,6 @@ def test_the_table_of_a_source_in_the_schema() -> None:
 
 
 def each(table: str, *values: Any) -> list[dict[str, Any]]:
-    """A document for each value of a table."""
     return [{table: value} for value in values]
 
 
@@ -175,9 +175,6 @@ def test_the_configurations_that_upstream_reads_are_valid(shared: Path) -> None:
     assert [document for document in documents if not VALIDATORS[UPSTREAM].is_valid(document)] == []
 
 
-CHECK = {"path": "x", "exists": True}
-
-
 def workflow(*steps: Any, **more: Any) -> dict[str, Any]:
     return {"workflows": {"w": {"description": "x", "steps": list(steps), **more}}, "providers": {"a": {}}}
 
@@ -277,7 +274,6 @@ BEYOND: dict[str, dict[str, Any]] = {
 
 
 def is_accepted(document: dict[str, Any], ending: str) -> tuple[bool, bool]:
-    """Whether duvet and the schema accept the document."""
     try:
         load(encode(document, ending), f"duvet.config.{ending}")
     except ProblemsError as error:

@@ -8,23 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec import convert, structs
 
+from duvet.config import settings
 from duvet.config.project_file import CONFIG_PATH, find_config, find_parent_project, read_config, require_config
-from duvet.config.settings import (
-    BUILT_IN_REQUIREMENTS,
-    Config,
-    HtmlReport,
-    JsonReport,
-    NotApplicableRule,
-    PageRule,
-    Report,
-    SnapshotReport,
-    SourceRule,
-    SpecificationRule,
-)
 from duvet.config.toml import TomlDocument
 from duvet.errors import UnreadableError
 from duvet.model import Format, Kind, Place
 from duvet.tree.files import DiskTree, MemoryTree
+from tests.unit.config.made import EXTENDED, PATH, UPSTREAM
 
 
 def test_a_named_file_wins_over_that_of_the_folder() -> None:
@@ -57,65 +47,37 @@ def test_the_search_ends_at_the_root_or_where_the_tree_has_none() -> None:
     assert [find_parent_project(DiskTree("/")), find_parent_project(Endless({}))] == ["", ""]
 
 
-UPSTREAM = "https://awslabs.github.io/duvet/config/v0.4.0.json"
-EXTENDED = "duvet-cli/config/v1"
-PATH = ".duvet/config.toml"
 NO_TOML = TomlDocument({}, "", "")
-DEFAULTS = Config(
+DEFAULTS = settings.Config(
     path=PATH,
     schema=UPSTREAM,
     extended=False,
     sources=(),
-    requirements=BUILT_IN_REQUIREMENTS,
+    requirements=settings.BUILT_IN_REQUIREMENTS,
     specifications=(),
-    report=Report(),
+    report=settings.Report(),
     toml=NO_TOML,
 )
 EVERYTHING = """
-[[source]]
-pattern = "src/**/*.rs"
-
-[[source]]
-pattern = "test/*.py"
-comment-style = { meta = "##=", content = "##%" }
-type = "test"
-blob-link = "https://host/${{ REV || 'main' }}"
-
-[[source]]
-pattern = "lua/*"
-comment-style.content = "--"
-type = "implementation"
-
-[[requirement]]
-pattern = "more/*.toml"
-
-[[specification]]
-source = "https://www.rfc-editor.org/rfc/rfc2324"
-
-[[specification]]
-source = "spec.md"
-format = "md"
-
-[[specification]]
-format = "IETF"
-
-[report.html]
-enabled = false
-path = "page.html"
-blob-link = "https://host/blob"
-issue-link = "${{ NAME }}/issues"
-
-[report.json]
-enabled = true
-path = "out.json"
-
-[report.snapshot]
-enabled = true
-path = "snapshot.txt"
-"""
+source = [
+  { pattern = "src/**/*.rs" },
+  { pattern = "test/*.py", comment-style = { meta = "##=", content = "##%" }, type = "test", blob-link = "LINK" },
+  { pattern = "lua/*", comment-style.content = "--", type = "implementation" },
+]
+requirement = [{ pattern = "more/*.toml" }]
+specification = [
+  { source = "https://www.rfc-editor.org/rfc/rfc2324" },
+  { source = "spec.md", format = "md" },
+  { format = "IETF" },
+]
+[report]
+html = { enabled = false, path = "page.html", blob-link = "https://host/blob", issue-link = "${{ NAME }}/issues" }
+json = { enabled = true, path = "out.json" }
+snapshot = { enabled = true, path = "snapshot.txt" }
+""".replace("LINK", "https://host/${{ REV || 'main' }}")
 
 
-def read(text: str, schema: str = UPSTREAM) -> Config:
+def read(text: str, schema: str = UPSTREAM) -> settings.Config:
     config = read_config(f"'$schema' = \"{schema}\"\n{text}".encode(), PATH, {"REV": "abc", "NAME": "me"})
     return structs.replace(config, toml=NO_TOML)
 
@@ -124,20 +86,22 @@ def test_everything_in_upstreams_schema() -> None:
     assert read(EVERYTHING) == structs.replace(
         DEFAULTS,
         sources=(
-            SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
-            SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
-            SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
+            settings.SourceRule(("src/**/*.rs",), "//=", "//#", Kind.CITATION),
+            settings.SourceRule(("test/*.py",), "##=", "##%", Kind.TEST, "https://host/abc"),
+            settings.SourceRule(("lua/*",), "//=", "--", Kind.CITATION),
         ),
-        requirements=(*BUILT_IN_REQUIREMENTS, "more/*.toml"),
+        requirements=(*settings.BUILT_IN_REQUIREMENTS, "more/*.toml"),
         specifications=(
-            SpecificationRule("https://www.rfc-editor.org/rfc/rfc2324"),
-            SpecificationRule("spec.md", Format.MARKDOWN),
-            SpecificationRule("", Format.IETF),
+            settings.SpecificationRule("https://www.rfc-editor.org/rfc/rfc2324"),
+            settings.SpecificationRule("spec.md", Format.MARKDOWN),
+            settings.SpecificationRule("", Format.IETF),
         ),
-        report=Report(
-            html=HtmlReport(enabled=False, path="page.html", blob_link="https://host/blob", issue_link="me/issues"),
-            json=JsonReport(enabled=True, path="out.json"),
-            snapshot=SnapshotReport(enabled=True, path="snapshot.txt"),
+        report=settings.Report(
+            html=settings.HtmlReport(
+                enabled=False, path="page.html", blob_link="https://host/blob", issue_link="me/issues"
+            ),
+            json=settings.JsonReport(enabled=True, path="out.json"),
+            snapshot=settings.SnapshotReport(enabled=True, path="snapshot.txt"),
         ),
     )
 
@@ -153,15 +117,15 @@ def test_our_schema_holds_upstreams_keys() -> None:
     ##% duvet MUST read a configuration with the schema of awslabs duvet as awslabs duvet does, and accept the same keys
     ##% in its own schema.
     ours = read(EVERYTHING, EXTENDED)
-    theirs = convert(ours.report, Report, from_attributes=True)
+    theirs = convert(ours.report, settings.Report, from_attributes=True)
     assert structs.replace(ours, report=theirs) == structs.replace(read(EVERYTHING), schema=EXTENDED, extended=True)
 
 
 def test_settings_of_the_report() -> None:
     text = "title = 'Tea'\nlogo = 'ACME'\nspec-text = 'full'\nsnippet-lines = 0\nembed-json = true\n"
-    wanted = PageRule(title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True)
+    wanted = settings.PageRule(title="Tea", logo="ACME", whole_text=True, snippet_lines=0, embeds_json=True)
     assert read(f"[report.html]\n{text}", EXTENDED).page == wanted
-    assert read("", EXTENDED).page == read("").page == PageRule(snippet_lines=6)
+    assert read("", EXTENDED).page == read("").page == settings.PageRule(snippet_lines=6)
 
 
 def test_requirements_that_are_not_applicable() -> None:
@@ -171,9 +135,9 @@ def test_requirements_that_are_not_applicable() -> None:
         "{ target = 'spec.md', reason = 'no', expiry = '2030-02-28' }",
     )
     assert read(f"not-applicable = [{', '.join(entries)}]", EXTENDED).not_applicable == (
-        NotApplicableRule("spec.md", "too hot"),
-        NotApplicableRule("spec.md#pot", "cold", "It MUST be warm.", "me", date(2030, 1, 31)),
-        NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
+        settings.NotApplicableRule("spec.md", "too hot"),
+        settings.NotApplicableRule("spec.md#pot", "cold", "It MUST be warm.", "me", date(2030, 1, 31)),
+        settings.NotApplicableRule("spec.md", "no", expiry=date(2030, 2, 28)),
     )
 
 
@@ -181,19 +145,19 @@ def test_requirements_that_are_not_applicable() -> None:
     ("text", "sources"),
     [
         # A language gives patterns and a style, unless others are given.
-        ("{ language = 'python' }", [SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python")]),
+        ("{ language = 'python' }", [settings.SourceRule(("**/*.py", "**/*.pyi"), "##=", "##%", language="python")]),
         (
             "{ language = 'c', pattern = '*.c', comment-style.meta = '//=' }",
-            [SourceRule(("*.c",), "//=", "*#", language="c")],
+            [settings.SourceRule(("*.c",), "//=", "*#", language="c")],
         ),
         (
             "{ pattern = ['a/*', 'b/*'], exclude = ['a/x', 'a/y'], gitignore = true }, { pattern = 'c' }",
-            [SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True), SourceRule(("c",))],
+            [settings.SourceRule(("a/*", "b/*"), exclude=("a/x", "a/y"), gitignore=True), settings.SourceRule(("c",))],
         ),
-        ("{ pattern = 'a/*', exclude = 'a/x' }", [SourceRule(("a/*",), exclude=("a/x",))]),
+        ("{ pattern = 'a/*', exclude = 'a/x' }", [settings.SourceRule(("a/*",), exclude=("a/x",))]),
     ],
 )
-def test_sources(text: str, sources: list[SourceRule]) -> None:
+def test_sources(text: str, sources: list[settings.SourceRule]) -> None:
     ##= man/spec/trace.md#sources
     ##% With `language`, duvet MUST use the comment style and patterns of that language unless others are given.
     assert read(f"source = [{text}]", EXTENDED).sources == tuple(sources)
@@ -203,7 +167,9 @@ def test_sources(text: str, sources: list[SourceRule]) -> None:
 def test_byte_order_marks_and_line_ends_do_not_matter(change: tuple[str, str]) -> None:
     text = f"'$schema' = \"{UPSTREAM}\"\n[report]\nhtml.path = 'x'\n".replace(*change)
     config = read_config(text.encode(), PATH, {})
-    assert structs.replace(config, toml=NO_TOML) == structs.replace(DEFAULTS, report=Report(html=HtmlReport(path="x")))
+    assert structs.replace(config, toml=NO_TOML) == structs.replace(
+        DEFAULTS, report=settings.Report(html=settings.HtmlReport(path="x"))
+    )
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,11 @@ from tests.unit.config.made import load, show_service_problems
 
 ALL = MemoryTree({"given.json": b"", "named.toml": b"", "other.yml": b"", "duvet.config.yaml": b""})
 BOTH = {"DUVET_CONFIG": "named.toml", "CONTEXTIVE_CONFIG": "other.yml"}
+NO_FILE = "no such file, though `{}` names it; name another, or none"
+EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
+EVERYTHING = ROOT / "man/examples/contextive.yaml"
+OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks = []\n"
+REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
 
 
 def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None) -> str:
@@ -56,9 +61,6 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
     assert find_service_file(MemoryTree({"config.json": b""}), {}) == ServiceFile("", "defaults")
 
 
-NO_FILE = "no such file, though `{}` names it; name another, or none"
-
-
 def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
@@ -81,20 +83,10 @@ def test_files_that_can_not_be_chosen() -> None:
     ]
 
 
-EXAMPLES = sorted((ROOT / "man/examples").glob("duvet.config.*"))
-EVERYTHING = ROOT / "man/examples/contextive.yaml"
-OF_PROJECT = b"'$schema' = 'duvet-cli/config/v1'\n[server]\nname = 'tea'\npacks = []\n"
-
-
 def test_the_defaults() -> None:
     read = load_service(MemoryTree({}), {})
-    assert (read.config, read.path, read.origin, read.document, read.rule) == (
-        ServiceConfig(),
-        "",
-        "defaults",
-        None,
-        ServerRule(),
-    )
+    assert (read.config, read.rule) == (ServiceConfig(), ServerRule())
+    assert (read.path, read.origin, read.document) == ("", "defaults", None)
 
 
 @pytest.mark.parametrize("name", ["duvet.config.json", "duvet.config.yaml", "duvet.config.yml", "duvet.config.toml"])
@@ -194,21 +186,10 @@ def test_no_more_is_imported_than_the_format_needs(ending: str, data: str, expec
 
 
 BEGIN = f"'$schema' = '{EXTENDED_SCHEMA}'\n"
-SERVER = """[server]
-name = "tea"
-title = "Tea"
-version = "1.2.3"
-description = "What tea has to be"
-protocol-version = "2025-03-26"
-page-size = 7
-packs = []
-"""
-
-
 WORDS = {"name": "tea", "title": "Tea", "version": "1.2.3", "description": "What tea has to be"}
+WRITTEN = "".join(f'{key} = "{value}"\n' for key, value in WORDS.items())
+SERVER = f'[server]\n{WRITTEN}protocol-version = "2025-03-26"\npage-size = 7\npacks = []\n'
 TEA = ServerRule(**WORDS, protocol_version="2025-03-26", page_size=7, packs=())
-
-
 LATEST = "'$schema' = 'https://awslabs.github.io/duvet/config/v0.4.0.json'\n"
 
 
@@ -228,15 +209,8 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 @pytest.mark.parametrize(
     "data",
     [
-        *(
-            None,
-            BEGIN.encode(),
-            (LATEST + SERVER).encode(),
-            b"[server",
-            b"[server]\nname = 'x'",
-            b"\xff",
-            b"server \xff",
-        ),
+        *(None, BEGIN.encode(), (LATEST + SERVER).encode()),
+        *(b"[server", b"[server]\nname = 'x'", b"\xff", b"server \xff"),
         *(f"{BEGIN}{wrong}".encode() for wrong in ("[server", "server = 1\n", "[server]\nname = 1\n")),
         *(f"{BEGIN}{wrong}".encode() for wrong in ("[server]\nnam = 'x'\n", "[[server]]\nname = 'x'\n")),
         OF_PROJECT + b"nam = 1",
@@ -302,9 +276,6 @@ def test_variables_of_ingest_count_where_nothing_is_configured() -> None:
     assert ingest_rules(configured, **environ)[0] == IngestRule(symbols=True, editor_uri="x:{path}")
     with pytest.raises(DuvetError, match="neither true nor false"):
         ingest_rules(b"", KM_SYMBOLS_ENABLED="perhaps")
-
-
-REFUSED = ["con", "docs.", "a/docs /b", "NUL.d/", "x/com1", "é" * 128]
 
 
 def uploads(text: str, **environ: str) -> UploadRule:

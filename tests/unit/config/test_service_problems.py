@@ -7,6 +7,7 @@ from msgspec import json
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.config.service import load_service
+from duvet.config.settings import Secret
 from duvet.errors import ProblemsError
 from duvet.reports.problems import ProblemContext, ProblemFormat, render_problems
 from duvet.tree.files import MemoryTree
@@ -53,6 +54,11 @@ workflows:
       - {id: one, model: fast/x, prompt: x}
       - {id: four, model: remote, prompt: x, capture: [{name: c, path: x}]}
 """
+ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
+UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
+HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
+KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
+TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
 @pytest.mark.parametrize("name", ["service", "names"])
@@ -68,10 +74,6 @@ def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     snapshot.assert_match(
         "\n".join(line for text in texts for line in [*show_service_problems(text), ""]), f"{name}.txt"
     )
-
-
-ALIKE = "toolPacks:\n  a-b: {}\n  c: {}\n  A_B: {}\n"
-UNSET = 'server: {host: "a${NO}"}\ntoolPacks: {x: {settings: {a: [$no], b: 5$}}}'
 
 
 def test_variables_are_filled_in() -> None:
@@ -104,10 +106,7 @@ def test_what_variables_hold_is_checked() -> None:
 YAML = ("write a list, with `- ` before each table", "write one table only, without `- `")
 FORMATS = {
     "toml": ("write `[[workflows.w.steps]]`, a table for each", "write `[server]`, one table only"),
-    "json": (
-        "write a list, with `[` and `]` around the tables",
-        "write one table only, without `[` and `]`",
-    ),
+    "json": ("write a list, with `[` and `]` around the tables", "write one table only, without `[` and `]`"),
 }
 
 
@@ -121,7 +120,9 @@ def test_hints_are_in_the_format_of_the_file(ending: str) -> None:
     )
 
 
-HIDDEN = ["sk-hidden", "$ecret7", "4711", "[sk-hidden]", "{sk-hidden: 1}", '"$KEY sk-hidden"', '"$KEY\\n"', "''"]
+def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
+    context = ProblemContext(read_line=lambda path, line: text.split("\n")[line - 1])
+    return render_problems(service_problems(text), form, context).decode()
 
 
 @pytest.mark.parametrize("value", HIDDEN)
@@ -130,16 +131,9 @@ def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) ->
     ##= man/spec/service.md#configuration
     ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
-    lines = text.split("\n")
-    page = render_problems(
-        service_problems(text), form, ProblemContext(read_line=lambda path, line: lines[line - 1])
-    ).decode()
+    page = shown(text, form)
     assert "providers.a.apiKey" in page
     assert [part for part in ("hidden", "ecret7", "4711") if part in page] == []
-
-
-KIND, UNKNOWN = "kind: invalid type: {} ***, expected a string", "kind: unknown variant ***, expected one of "
-TIMEOUT = "timeout: invalid type: string ***, expected a number"
 
 
 @pytest.mark.parametrize(
@@ -181,9 +175,7 @@ def test_names_of_variables_are_shown() -> None:
 
 @pytest.mark.parametrize("text", ["a: &x {apiKey: sk-hidden", "apiKey: !sk-hidden x", "apiKey: *sk-hidden", "a: 'sk"])
 def test_a_secret_is_not_shown_where_the_file_is_broken(text: str) -> None:
-    page = render_problems(
-        service_problems(text), ProblemFormat.TEXT, ProblemContext(read_line=lambda path, line: text)
-    ).decode()
+    page = shown(text)
     assert "error" in page and "sk" not in page.replace("duvet.config", "")
 
 
@@ -191,6 +183,7 @@ def test_a_secret_is_hidden_in_what_was_read() -> None:
     config = load("providers: {a: {apiKey: $KEY}, b: {apiKey: '${KEY}'}}").config
     one, other = (provider.api_key for provider in config.providers.values())
     assert one is not None and one.reveal() == "sk-hidden" and one == other and {one} == {other}
-    assert "hidden" not in f"{config!r} {config} {one}"
+    assert one != Secret("sk-other") and one != "sk-hidden"
+    assert "hidden" not in f"{config!r} {config} {one}" and repr(one) == str(one) == "Secret(…)"
     with pytest.raises(TypeError):
         json.encode(config)

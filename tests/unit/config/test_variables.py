@@ -1,4 +1,4 @@
-"""Expressions in link templates, variables in texts, and secrets."""
+"""Expressions in link templates, and variables in texts."""
 
 from __future__ import annotations
 
@@ -7,46 +7,37 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.config.document import (
-    ExpressionError,
-    TemplateExpansion,
-    VariableError,
-    expand_template,
-    expand_variables,
-    is_variable,
-)
-from duvet.config.settings import Secret
+from duvet.config import document
 
 ENVIRON = {"REV": "abc", "B": "zzz", "EMPTY": "", "BYTES": "\udcff"}
 EXPANSIONS = [
-    ("", TemplateExpansion("")),
-    ("https://host/main", TemplateExpansion("https://host/main")),
-    ("$REV/${REV}/{{REV}}/}}", TemplateExpansion("$REV/${REV}/{{REV}}/}}")),
-    ("x/${{ REV }}/y", TemplateExpansion("x/abc/y", ("REV",))),
-    ("${{REV}}${{B}}${{REV}}", TemplateExpansion("abczzzabc", ("REV", "B"))),
-    ("${{ NONE || REV || B }}", TemplateExpansion("abc", ("REV",))),
-    ("${{NONE||'text'||B}}", TemplateExpansion("text")),
-    ("${{ 'x y' }}", TemplateExpansion("x y")),
-    ("${{ 'open }}", TemplateExpansion("open")),
-    ("${{ 'two''' }}", TemplateExpansion("two")),
-    ("${{ '' }}", TemplateExpansion("")),
-    ("${{ EMPTY || 'b' }}", TemplateExpansion("", ("EMPTY",))),
-    ("${{ BYTES || 'b' }}", TemplateExpansion("b")),
-    ("${{ 'a}b' }}}}", TemplateExpansion("a}b}}")),
-    ("${{\u00a0REV\u2003}}", TemplateExpansion("abc", ("REV",))),
+    ("", document.TemplateExpansion("")),
+    ("https://host/main", document.TemplateExpansion("https://host/main")),
+    ("$REV/${REV}/{{REV}}/}}", document.TemplateExpansion("$REV/${REV}/{{REV}}/}}")),
+    ("x/${{ REV }}/y", document.TemplateExpansion("x/abc/y", ("REV",))),
+    ("${{REV}}${{B}}${{REV}}", document.TemplateExpansion("abczzzabc", ("REV", "B"))),
+    ("${{ NONE || REV || B }}", document.TemplateExpansion("abc", ("REV",))),
+    ("${{NONE||'text'||B}}", document.TemplateExpansion("text")),
+    ("${{ 'x y' }}", document.TemplateExpansion("x y")),
+    ("${{ 'open }}", document.TemplateExpansion("open")),
+    ("${{ 'two''' }}", document.TemplateExpansion("two")),
+    ("${{ '' }}", document.TemplateExpansion("")),
+    ("${{ EMPTY || 'b' }}", document.TemplateExpansion("", ("EMPTY",))),
+    ("${{ BYTES || 'b' }}", document.TemplateExpansion("b")),
+    ("${{ 'a}b' }}}}", document.TemplateExpansion("a}b}}")),
+    ("${{\u00a0REV\u2003}}", document.TemplateExpansion("abc", ("REV",))),
 ]
-
-
-@pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
-def test_expands(template: str, expansion: TemplateExpansion) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
-    assert expand_template(template, ENVIRON) == expansion
-
-
 OPEN = ('expected "}}"', "close the expression: `${{ NAME }}`")
 FAILED = "failed to evaluate expression: "
 UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'text'`"
+VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
+
+
+@pytest.mark.parametrize(("template", "expansion"), EXPANSIONS)
+def test_expands(template: str, expansion: document.TemplateExpansion) -> None:
+    ##= man/spec/trace.md#configuration
+    ##% duvet MUST replace `${{ A || B || 'text' }}` in a link by the first of these that is set.
+    assert document.expand_template(template, ENVIRON) == expansion
 
 
 @pytest.mark.parametrize(
@@ -61,8 +52,8 @@ UNSET = "set the environment variable {}, or end with a text in quotes: `|| 'tex
     ],
 )
 def test_a_template_without_a_value(template: str, message: str, hint: str) -> None:
-    with pytest.raises(ExpressionError) as error:
-        expand_template(template, ENVIRON)
+    with pytest.raises(document.ExpressionError) as error:
+        document.expand_template(template, ENVIRON)
     assert (error.value.message, error.value.hint) == (message, hint)
 
 
@@ -75,26 +66,23 @@ PIECES = st.one_of(TEXTS, st.builds("${{{{ {} || '{}' }}}}".format, NAMES, TEXTS
 @given(st.text())
 def test_any_text_expands_or_says_why(template: str) -> None:
     try:
-        expand_template(template, {"A": "a"})
-    except ExpressionError as error:
+        document.expand_template(template, {"A": "a"})
+    except document.ExpressionError as error:
         assert error.message.startswith(("expected", "failed"))
 
 
 @given(st.lists(PIECES, max_size=6), ENVIRONS)
 def test_each_expression_expands_on_its_own(pieces: list[str], environ: dict[str, str]) -> None:
-    parts = [expand_template(piece, environ).text for piece in pieces]
-    assert expand_template("".join(pieces), environ).text == "".join(parts)
+    parts = [document.expand_template(piece, environ).text for piece in pieces]
+    assert document.expand_template("".join(pieces), environ).text == "".join(parts)
 
 
 @given(st.lists(PIECES, max_size=6), ENVIRONS)
 def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
     template = "".join(pieces)
     expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)
-    assert expand_template(template, environ).text == expected
-    assert set(expand_template(template, environ).variables) <= set(environ)
-
-
-VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
+    assert document.expand_template(template, environ).text == expected
+    assert set(document.expand_template(template, environ).variables) <= set(environ)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +98,7 @@ VARIABLES = {"A": "$B", "B": "b", "_x1": "x", "EMPTY": "", "ODD": "\udcff"}
     ],
 )
 def test_texts(text: str, expected: str) -> None:
-    assert expand_variables(text, VARIABLES) == expected
+    assert document.expand_variables(text, VARIABLES) == expected
 
 
 @pytest.mark.parametrize(
@@ -123,18 +111,11 @@ def test_texts(text: str, expected: str) -> None:
     ],
 )
 def test_texts_that_have_no_value(text: str, said: str) -> None:
-    with pytest.raises(VariableError) as error:
-        expand_variables(text, VARIABLES)
+    with pytest.raises(document.VariableError) as error:
+        document.expand_variables(text, VARIABLES)
     assert error.value.message == said
 
 
 def test_what_is_one_variable() -> None:
     texts = ["$A", "${_a1}", "A", "$A ", "$A\n", "$$A", "${A", "$A}", "$1", "$A$B", "$É", ""]
-    assert [text for text in texts if is_variable(text)] == ["$A", "${_a1}"]
-
-
-def test_a_secret_shows_itself_only_when_asked() -> None:
-    secret = Secret("sk-1")
-    assert secret.reveal() == "sk-1"
-    assert (repr(secret), f"{secret}", str([secret])) == ("Secret(…)", "Secret(…)", "[Secret(…)]")
-    assert secret == Secret("sk-1") != Secret("sk-2") and secret != "sk-1"
+    assert [text for text in texts if document.is_variable(text)] == ["$A", "${_a1}"]

@@ -29,7 +29,6 @@ EMBEDDED_TEXTS = (
 
 
 def make_catalogue(files: Mapping[str, str]) -> Catalogue:
-    """The catalogue of a project of these files."""
     return Project(tree=MemoryTree({path: text.encode() for path, text in files.items()})).catalogue
 
 
@@ -44,14 +43,12 @@ def texts(catalogue: Catalogue, indexes: list[int] | tuple[int, ...]) -> list[st
 
 
 def embedder() -> Embedder:
-    """The installed model."""
     found = find_embedder(True)
     assert found is not None
     return found
 
 
 def unpacked(space: VectorSpace, rows: bytes) -> list[list[float]]:
-    """The vectors of rows."""
     size = space.width + 4
     vectors = []
     for at in range(0, len(rows), size):

@@ -81,7 +81,6 @@ def systems(lines: Sequence[Mapping[str, str]]) -> dict[str, Rank]:
 
 
 def scores(rank: Rank, questions: Sequence[Mapping[str, Any]]) -> Scores:
-    """How well a system does."""
     each = [_scored(rank(question["query"]), {*question["relevant"]}) for question in questions]
     return Scores(*(sum(column) / len(each) for column in zip(*each, strict=True)))
 

@@ -7,14 +7,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from duvet.queries.difference import (
-    CitationChange,
-    CoverageChange,
-    Difference,
-    RequirementChange,
-    StaleCitation,
-    compare_catalogues,
-)
+from duvet.queries import difference as changes
 from duvet.queries.records import RequirementRow
 from duvet.trace.catalogue import Catalogue
 from duvet.trace.records import State
@@ -24,22 +17,18 @@ from tests.unit.queries.made import PROJECTS, make_catalogue
 FILES = read_files(PROJECTS / "changing")
 CONFIG, SOURCE, SPECIFICATION = FILES.values()
 WARM = "The pot MUST be warm."
+PARTS = [name for name in changes.Difference.__struct_fields__ if name not in ("then", "now")]
 
 
 def state(files: Mapping[str, str]) -> Catalogue:
-    """The project with some files changed."""
     return make_catalogue({**FILES, **files})
 
 
 def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
-    """A comment."""
     return f"//= tea.md#{section}\n//= type={kind}\n//# {text}\n\n"
 
 
-PARTS = [name for name in Difference.__struct_fields__ if name not in ("then", "now")]
-
-
-def summary(difference: Difference) -> dict[str, list[object]]:
+def summary(difference: changes.Difference) -> dict[str, list[object]]:
     """The parts that are not empty, in short."""
     parts = {name: [_shorten(one) for one in getattr(difference, name)] for name in PARTS}
     return {name: found for name, found in parts.items() if found}
@@ -49,13 +38,13 @@ def _shorten(one: object) -> object:
     match one:
         case RequirementRow():
             return f"{one.target}: {one.text}"
-        case CoverageChange():
+        case changes.CoverageChange():
             return (one.then.status, one.now.status, one.lost, one.gained)
-        case CitationChange():
+        case changes.CitationChange():
             return (one.kind, one.text, one.places)
-        case StaleCitation():
+        case changes.StaleCitation():
             return (f"{one.file_path}:{one.line_number}", one.kind, one.quote, one.message)
-    assert isinstance(one, RequirementChange)
+    assert isinstance(one, changes.RequirementChange)
     return (_shorten(one.then), _shorten(one.now))
 
 
@@ -77,11 +66,7 @@ CHANGES: dict[str, tuple[dict[str, str], dict[str, str], dict[str, list[object]]
     "a shifted source": ({}, {"pot.rs": "# more\n\n\n" + SOURCE}, {}),
     "a split source": ({}, {"pot.rs": SOURCE.partition("\n\n")[2], "other.rs": SOURCE.partition("\n\n")[0]}, {}),
     "a wrapped quote": ({}, {"pot.rs": SOURCE.replace("MUST be", "MUST\n//# be")}, {}),
-    "a wrapped specification": (
-        {},
-        {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")},
-        {},
-    ),
+    "a wrapped specification": ({}, {"tea.md": SPECIFICATION.replace("\n", "\n\n").replace("MUST be", "MUST\nbe")}, {}),
     "a sentence that moves": (
         {},
         {"tea.md": SPECIFICATION.replace(f"{BLUE}\n", "") + f"{BLUE}\n"},
@@ -203,13 +188,13 @@ def test_changes(then: dict[str, str], now: dict[str, str], expected: dict[str, 
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list the requirements that were added, removed, moved to another section or reworded, even
     ##% when their section or specification was renamed.
-    assert summary(compare_catalogues(state(then), state(now))) == expected
+    assert summary(changes.compare_catalogues(state(then), state(now))) == expected
 
 
 def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() -> None:
     lines = "Every saucer SHALL match.\nIt MUST NOT leak tea.\nSugar MUST be there."
     sources = cites("It MUST NOT leak tea.", section="cup") + cites("Sugar MUST be there.", "todo", "cup")
-    difference = compare_catalogues(
+    difference = changes.compare_catalogues(
         state({}), state({"tea.md": SPECIFICATION.replace(CHIPPED, lines), "a.rs": sources})
     )
     assert [row.text for row in difference.uncited] == ["Every saucer SHALL match.", "Sugar MUST be there."]
@@ -224,7 +209,7 @@ def test_added_requirements_are_counted_and_listed_while_only_todos_cite_them() 
 def test_the_most_similar_sentences_are_the_same() -> None:
     was = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be number {n}.\n" for n in (1, 2, 3))
     now = "# Tea\n\n" + "".join(f"Part {n} of the pot MUST be at number {n}.\n" for n in (3, 1, 2))
-    difference = compare_catalogues(state({"tea.md": was, "pot.rs": ""}), state({"tea.md": now, "pot.rs": ""}))
+    difference = changes.compare_catalogues(state({"tea.md": was, "pot.rs": ""}), state({"tea.md": now, "pot.rs": ""}))
     found = [(one.then.text[5], one.now.text[5]) for one in difference.requirements_changed]
     assert found == [("3", "3"), ("1", "1"), ("2", "2")]
 
@@ -232,7 +217,7 @@ def test_the_most_similar_sentences_are_the_same() -> None:
 def test_a_stated_sentence_gets_another_level() -> None:
     stated = cites(CHIPPED, "spec", "cup")
     was, now = (stated.replace("//#", f"//= level={level}\n//#") for level in ("SHOULD", "MUST"))
-    difference = compare_catalogues(state({"more.rs": was}), state({"more.rs": now}))
+    difference = changes.compare_catalogues(state({"more.rs": was}), state({"more.rs": now}))
     assert [(one.then.level, one.now.level) for one in difference.requirements_changed] == [("SHOULD", "MUST")]
     assert list(summary(difference)) == ["requirements_changed"]
 
@@ -240,7 +225,7 @@ def test_a_stated_sentence_gets_another_level() -> None:
 def test_a_large_section_is_reworded_throughout() -> None:
     was = "# Tea\n\n" + "".join(f"The part {n} of every pot MUST be warm at {n}.\n" for n in range(2000))
     then, now = (state({"tea.md": text, "pot.rs": ""}) for text in (was, was.replace("warm", "very hot")))
-    assert len(compare_catalogues(then, now).requirements_changed) == 2000
+    assert len(changes.compare_catalogues(then, now).requirements_changed) == 2000
 
 
 def test_a_citation_that_was_valid_goes_stale() -> None:
@@ -249,7 +234,7 @@ def test_a_citation_that_was_valid_goes_stale() -> None:
     ##% being edited.
     known = cites("The pot MUST sing.")
     now = {"tea.md": SPECIFICATION.replace("be warm", "be hot"), "old.rs": f"\n{known}", "new.rs": known}
-    difference = compare_catalogues(state({"old.rs": known}), state(now))
+    difference = changes.compare_catalogues(state({"old.rs": known}), state(now))
     assert summary(difference) == {
         **LOST,
         "citations_stale": [("pot.rs:1", "citation", WARM, STALE), ("pot.rs:4", "test", WARM, STALE)],
@@ -261,16 +246,16 @@ def test_a_citation_that_was_valid_goes_stale() -> None:
 def test_citations_of_a_specification_that_is_no_longer_configured_stay_as_they_are() -> None:
     without = state({".duvet/config.toml": CONFIG[: CONFIG.index("[[specification]]")]})
     rows = [f"tea.md#pot: {WARM}", f"tea.md#pot: {BLUE}", f"tea.md#cup: {CHIPPED}"]
-    assert summary(compare_catalogues(state({}), without)) == {"requirements_removed": rows}
-    assert summary(compare_catalogues(without, state({}))) == {"requirements_added": rows}
+    assert summary(changes.compare_catalogues(state({}), without)) == {"requirements_removed": rows}
+    assert summary(changes.compare_catalogues(without, state({}))) == {"requirements_added": rows}
 
 
 @pytest.mark.parametrize(("one", "two"), [(1, 2), (1, 3), (2, 3)])
 def test_the_last_of_equal_citations_is_the_new_one(one: int, two: int) -> None:
     few, many = (state({"pot.rs": "", "more.rs": cites(WARM) * count}) for count in (one, two))
     places = tuple(f"more.rs:{1 + 4 * number}" for number in range(one, two))
-    assert summary(compare_catalogues(few, many)) == {"citations_added": [("citation", WARM, places)]}
-    assert summary(compare_catalogues(many, few)) == {"citations_removed": [("citation", WARM, places)]}
+    assert summary(changes.compare_catalogues(few, many)) == {"citations_added": [("citation", WARM, places)]}
+    assert summary(changes.compare_catalogues(many, few)) == {"citations_removed": [("citation", WARM, places)]}
 
 
 @pytest.mark.parametrize(
@@ -295,7 +280,7 @@ def test_coverage_is_lost_or_gained(
     ##= man/spec/diff.md#differences
     ##% `duvet diff` MUST list an applicable requirement as lost coverage when its status fell or its code or tests are
     ##% gone, and otherwise as gained coverage when its status rose or it got code or tests.
-    difference = compare_catalogues(_cited_by(was), _cited_by(now))
+    difference = changes.compare_catalogues(_cited_by(was), _cited_by(now))
     is_loss = bool(lost) or was == "exception"
     change = (status_then, status_now, tuple(lost.split()), tuple(gained.split()))
     found = {name: change for name, change in summary(difference).items() if name.startswith("coverage")}
@@ -314,5 +299,5 @@ def test_a_requirement_that_is_not_applicable_loses_nothing() -> None:
     now = state({"pot.rs": ""})
     settled = tuple(replace(card, state=State.NOT_APPLICABLE, citations=()) for card in now.requirements)
     for pair in ((state({}), replace(now, requirements=settled)), (replace(now, requirements=settled), now)):
-        difference = compare_catalogues(*pair)
+        difference = changes.compare_catalogues(*pair)
         assert not difference.coverage_lost and not difference.coverage_gained

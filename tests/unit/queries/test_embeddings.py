@@ -16,15 +16,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from duvet.errors import DuvetError
-from duvet.queries.embeddings import (
-    TOKENIZER_PATH,
-    DummyEmbedder,
-    PurePythonMatrix,
-    VectorRows,
-    find_embedder,
-    find_wordllama,
-    make_vector_row,
-)
+from duvet.queries import embeddings
 from duvet.queries.vectors import Matrix, TextTokenizer
 from duvet.store.records import VectorSegment
 from tests.conftest import ROOT
@@ -34,28 +26,28 @@ from tests.unit.queries.made import EMBEDDED_TEXTS, cosine, embedder, unpacked
 @pytest.mark.parametrize("missing", ["numpy", "wordllama"])
 def test_a_missing_extra_is_named(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    assert find_embedder() is find_embedder(False) is None
+    assert embeddings.find_embedder() is embeddings.find_embedder(False) is None
     with pytest.raises(DuvetError, match="search by meaning needs the extra `semantic`") as raised:
-        find_embedder(True)
+        embeddings.find_embedder(True)
     assert raised.value.hint == "install it: pip install 'duvet-cli[semantic]'"
 
 
 def test_the_installed_model_is_found() -> None:
-    assert find_embedder(False) is None
-    for found in (find_embedder(), find_embedder(True)):
+    assert embeddings.find_embedder(False) is None
+    for found in (embeddings.find_embedder(), embeddings.find_embedder(True)):
         assert found is not None
         assert (found.name[:12], found.width) == ("wordllama 0.", 256)
 
 
 def test_the_dummy_model_recognizes_equal_texts() -> None:
-    dummy = find_embedder(False, dummy=True)
-    assert isinstance(dummy, DummyEmbedder)
+    dummy = embeddings.find_embedder(False, dummy=True)
+    assert isinstance(dummy, embeddings.DummyEmbedder)
     space = dummy.fitted(EMBEDDED_TEXTS)
     assert dummy.space(space.data) is not None
     assert dummy.space(b"") is None
     rows = space.rows(EMBEDDED_TEXTS)
     assert [round(cosine(one, one), 5) for one in unpacked(space, rows)] == [1.0] * len(EMBEDDED_TEXTS)
-    matrix = PurePythonMatrix(space.width, [VectorSegment(tuple(range(len(EMBEDDED_TEXTS))), rows)])
+    matrix = embeddings.PurePythonMatrix(space.width, [VectorSegment(tuple(range(len(EMBEDDED_TEXTS))), rows)])
     for at, text in enumerate(EMBEDDED_TEXTS):
         ((found, score),) = matrix.best(space.query(text), 1)
         assert (found, round(score, 5)) == (at, 1.0)
@@ -142,10 +134,10 @@ def test_the_number_of_threads_in_the_environment_stays(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", THREADS, wish], env=environ, check=True)
 
 
-FOLDER = find_wordllama()
+FOLDER = embeddings.find_wordllama()
 assert FOLDER is not None
-THEIRS = Tokenizer.from_file(str(FOLDER / TOKENIZER_PATH))
-OURS = TextTokenizer(FOLDER / TOKENIZER_PATH)
+THEIRS = Tokenizer.from_file(str(FOLDER / embeddings.TOKENIZER_PATH))
+OURS = TextTokenizer(FOLDER / embeddings.TOKENIZER_PATH)
 
 
 def theirs(word: str) -> tuple[int, ...]:
@@ -184,17 +176,17 @@ def numbers(random: Random) -> list[int]:
 
 
 def kept(vector: list[int]) -> bytes:
-    return make_vector_row(bytes(number % 256 for number in vector))
+    return embeddings.make_vector_row(bytes(number % 256 for number in vector))
 
 
 def asked(vector: list[int]) -> bytes:
     return pack(f"<{WIDTH}f", *(number / cosine([*vector], [*vector]) ** 0.5 for number in vector))
 
 
-Kind = Callable[[int, Iterable[VectorSegment]], VectorRows]
+Kind = Callable[[int, Iterable[VectorSegment]], embeddings.VectorRows]
 
 
-@pytest.fixture(params=[Matrix, PurePythonMatrix])
+@pytest.fixture(params=[Matrix, embeddings.PurePythonMatrix])
 def kind(request: pytest.FixtureRequest) -> Kind:
     """Each way to search rows."""
     found: Kind = request.param

@@ -7,45 +7,35 @@ from msgspec.structs import replace
 
 from duvet.errors import NotFoundError
 from duvet.model import Kind, Level
-from duvet.queries.gaps import (
-    Gap,
-    RequirementFilter,
-    RequirementGaps,
-    TodoNote,
-    TodoRow,
-    find_gaps,
-    make_todo_row,
-    select_at_least_level,
-    select_requirements,
-)
+from duvet.queries import gaps
 from duvet.trace.records import Status
 from tests.unit.queries.made import CONFIG, NUMBERED_FILES, catalogue_of_files, make_catalogue, texts
 
 CATALOGUE = catalogue_of_files()
-ALL = RequirementFilter()
-TEA = RequirementFilter(specifications=("tea",))
+ALL = gaps.RequirementFilter()
+TEA = gaps.RequirementFilter(specifications=("tea",))
 
 
 @pytest.mark.parametrize(
     ("wanted", "indexes"),
     [
-        (RequirementFilter(), [*range(12)]),
-        (RequirementFilter(specifications=("pot",)), [0, 1]),
-        (RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
-        (RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
-        (RequirementFilter(specifications=("spoon",)), []),
-        (RequirementFilter(sections=("serving",)), [10, 11]),
-        (RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
-        (RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
-        (RequirementFilter(sections=("spoon",)), []),
-        (RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
-        (RequirementFilter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
-        (RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
-        (RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
+        (gaps.RequirementFilter(), [*range(12)]),
+        (gaps.RequirementFilter(specifications=("pot",)), [0, 1]),
+        (gaps.RequirementFilter(specifications=("./POT.md", "Spoon")), [0, 1]),
+        (gaps.RequirementFilter(specifications=("pot", "tea")), [*range(12)]),
+        (gaps.RequirementFilter(specifications=("spoon",)), []),
+        (gaps.RequirementFilter(sections=("serving",)), [10, 11]),
+        (gaps.RequirementFilter(sections=("#serving", "pot.md#lid")), [0, 1, 10, 11]),
+        (gaps.RequirementFilter(specifications=("tea",), sections=("pot#lid",)), []),
+        (gaps.RequirementFilter(sections=("spoon",)), []),
+        (gaps.RequirementFilter(levels=(Level.MAY, Level.AUTO)), [0, 7, 11]),
+        (gaps.RequirementFilter(statuses=(Status.IN_PROGRESS, Status.NEEDS_TESTS)), [3, 5, 6, 11]),
+        (gaps.RequirementFilter(kinds=(Kind.TODO, Kind.EXCEPTION)), [3, 4, 8, 11]),
+        (gaps.RequirementFilter(("tea",), ("brewing",), (Level.MUST,), (Status.NOT_STARTED,), (Kind.TODO,)), [4]),
     ],
 )
-def test_filters(wanted: RequirementFilter, indexes: list[int]) -> None:
-    assert select_requirements(CATALOGUE, wanted) == indexes
+def test_filters(wanted: gaps.RequirementFilter, indexes: list[int]) -> None:
+    assert gaps.select_requirements(CATALOGUE, wanted) == indexes
 
 
 def test_a_numbered_section_includes_those_below_it() -> None:
@@ -58,7 +48,7 @@ def test_a_numbered_section_includes_those_below_it() -> None:
         (("#1.1.1", "rfc7#A"), "Three Five Six"),
         (("Cup",), "Four"),
     ):
-        found = select_requirements(numbered, RequirementFilter(sections=sections))
+        found = gaps.select_requirements(numbered, gaps.RequirementFilter(sections=sections))
         assert texts(numbered, found) == [f"{word} MUST be." for word in words.split()]
 
 
@@ -78,7 +68,7 @@ def test_an_unknown_name_is_refused_with_names_that_exist(
     specifications: tuple[str, ...], sections: tuple[str, ...], message: str, hint: str
 ) -> None:
     with pytest.raises(NotFoundError) as caught:
-        select_requirements(CATALOGUE, RequirementFilter(specifications, sections))
+        gaps.select_requirements(CATALOGUE, gaps.RequirementFilter(specifications, sections))
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
@@ -89,34 +79,34 @@ def test_many_names_that_exist_are_cut() -> None:
     )
     catalogue = make_catalogue({".duvet/config.toml": config, **{f"{one}.md": f"# {one}\n" for one in names}})
     with pytest.raises(NotFoundError, match='no specification "kettle"') as caught:
-        select_requirements(catalogue, RequirementFilter(specifications=("kettle",)))
+        gaps.select_requirements(catalogue, gaps.RequirementFilter(specifications=("kettle",)))
     assert caught.value.hint == f"there are {', '.join(names[:20])} and 3 more"
 
 
 @pytest.mark.parametrize(
     ("wanted", "gap", "indexes", "among"),
     [
-        (ALL, Gap.CITATION, (0, 1, 4, 7, 10), 12),
-        (TEA, Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
-        (ALL, Gap.TODO, (3, 4), 12),
+        (ALL, gaps.Gap.CITATION, (0, 1, 4, 7, 10), 12),
+        (TEA, gaps.Gap.TEST, (3, 4, 5, 7, 10, 11), 10),
+        (ALL, gaps.Gap.TODO, (3, 4), 12),
         # The status selects what is listed, not what it is compared with.
         (replace(TEA, statuses=(Status.DONE,)), None, (2, 8, 9), 10),
         (replace(TEA, statuses=(Status.IN_PROGRESS, Status.NOT_STARTED)), None, (4, 5, 6, 7, 10), 10),
-        (replace(TEA, statuses=(Status.IN_PROGRESS,)), Gap.TEST, (5,), 10),
-        (replace(TEA, statuses=(Status.DONE,)), Gap.CITATION, (), 10),
+        (replace(TEA, statuses=(Status.IN_PROGRESS,)), gaps.Gap.TEST, (5,), 10),
+        (replace(TEA, statuses=(Status.DONE,)), gaps.Gap.CITATION, (), 10),
     ],
 )
-def test_gaps(wanted: RequirementFilter, gap: Gap | None, indexes: tuple[int, ...], among: int) -> None:
+def test_gaps(wanted: gaps.RequirementFilter, gap: gaps.Gap | None, indexes: tuple[int, ...], among: int) -> None:
     ##= man/spec/queries.md#uncited
     ##% duvet MUST count a requirement as uncited while only todos, or nothing, cite it; as untested while it is not
     ##% done and tests are missing; and as to do while a todo cites it.
-    assert find_gaps(CATALOGUE, wanted, gap) == RequirementGaps(indexes, among)
+    assert gaps.find_gaps(CATALOGUE, wanted, gap) == gaps.RequirementGaps(indexes, among)
 
 
 def test_a_requirement_that_is_tested_in_part_needs_tests() -> None:
     catalogue = catalogue_of_files(**{"tests/test_brewing.rs": "//= tea.md#brewing\n//# The leaves MUST\n"})
     assert Kind.TEST in {catalogue.citations[number].kind for number in catalogue.requirements[3].citations}
-    assert 3 in find_gaps(catalogue, TEA, Gap.TEST).indexes
+    assert 3 in gaps.find_gaps(catalogue, TEA, gaps.Gap.TEST).indexes
 
 
 def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
@@ -125,36 +115,13 @@ def test_requirements_that_are_not_applicable_are_counted_apart() -> None:
     ##% are not applicable.
     entry = '[[not-applicable]]\ntarget = "tea.md#brewing"\nreason = "Nobody brews."\n'
     catalogue = catalogue_of_files(**{".duvet/config.toml": CONFIG + entry})
-    for gap in (*Gap, None):
-        found = find_gaps(catalogue, TEA, gap)
+    for gap in (*gaps.Gap, None):
+        found = gaps.find_gaps(catalogue, TEA, gap)
         assert (found.among, found.not_applicable) == (2, 8)
         assert {catalogue.requirements[index].section for index in found.indexes} <= {"serving"}
 
 
 def test_a_level_selects_those_above_it_too() -> None:
-    uncited = find_gaps(CATALOGUE, ALL, Gap.CITATION).indexes
-    found = {level.name: select_at_least_level(CATALOGUE, uncited, level) for level in Level}
+    uncited = gaps.find_gaps(CATALOGUE, ALL, gaps.Gap.CITATION).indexes
+    found = {level.name: gaps.select_at_least_level(CATALOGUE, uncited, level) for level in Level}
     assert found == {"MUST": (1, 4), "SHOULD": (1, 4, 10), "MAY": (1, 4, 7, 10), "AUTO": (0, 1, 4, 7, 10)}
-
-
-def test_a_row_has_its_todos() -> None:
-    assert make_todo_row(CATALOGUE, CATALOGUE.requirements[4]) == TodoRow(
-        identifier=CATALOGUE.ids[4][:12],
-        full_path=f"/specifications/tea/sections/brewing/requirements/{CATALOGUE.ids[4][:12]}",
-        specification="tea",
-        section="brewing",
-        section_title="Brewing",
-        target="tea.md#brewing",
-        level="MUST",
-        status="not started",
-        state="to do",
-        text="The leaves MUST NOT be old.",
-        file_path="tea.md",
-        line_number=9,
-        todos=(
-            TodoNote(file_path="src/brewing.rs", line_number=19, feature="", tracking_issue=""),
-            TodoNote(file_path="src/brewing.rs", line_number=23, feature="", tracking_issue="https://issues.example/7"),
-        ),
-    )
-    note = TodoNote(file_path="a.py", line_number=1, feature="drying", tracking_issue="12")
-    assert note.words == "a.py:1 drying 12"

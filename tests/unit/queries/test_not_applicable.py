@@ -9,10 +9,10 @@ import pytest
 from duvet.errors import NotFoundError
 from duvet.model import Place, Problem
 from duvet.project.project import Project
-from duvet.trace.records import NotApplicable, State
+from duvet.trace.records import State
 from duvet.tree.files import MemoryTree
 from tests.unit.queries.made import NUMBERED_FILES, RFC
-from tests.unit.reports.made import NOT_APPLICABLE, NOT_APPLICABLE_DAY, project, with_entries
+from tests.unit.reports.made import NOT_APPLICABLE_DAY, project, with_entries
 
 CONFIG = f"""\
 '$schema' = "duvet-cli/config/v1"
@@ -26,6 +26,8 @@ specification = [
 TEA = "# Tea\n\nIt MUST be hot.\n\n## Pot\n\nIt MUST be warm. It MAY be blue.\n\n### Lid\n\nIt MUST close.\n"
 FILES = {**NUMBERED_FILES, ".duvet/config.toml": CONFIG, "tea.md": TEA, "empty.md": "# Empty\n"}
 SCOPES = Project("/w/inner", tree=MemoryTree({path: text.encode() for path, text in FILES.items()})).scopes
+UNSAID = "no requirement of tea.md#pot says this"
+SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
 
 
 def texts(target: str, *, below: bool = True) -> list[str]:
@@ -122,22 +124,6 @@ def test_an_entry_applies_whatever_cites_the_requirement() -> None:
     assert [(one.text, one.state) for one in after] == [(one.text, State.NOT_APPLICABLE) for one in before]
 
 
-def test_entries_are_listed_with_their_number_of_requirements() -> None:
-    found = project(NOT_APPLICABLE, NOT_APPLICABLE_DAY)
-    cup = NotApplicable(
-        target="tea.md#cup",
-        reason="We drink from <pots>,\nand always did",
-        owner="the & kitchen",
-        expiry=NOT_APPLICABLE_DAY,
-        requirements=4,
-    )
-    pot = NotApplicable(
-        target="tea.md#pot", quote="It MAY\nbe <b>brown</b>.", reason="We have no brown", requirements=1
-    )
-    assert (found.not_applicable, found.trace.problems) == ((cup, pot), ())
-    assert found.finished().not_applicable == found.not_applicable
-
-
 @pytest.mark.parametrize("quote", ["The pot MUST be warm.", "The pot\\n  MUST be warm .", "pot MUST be warm"])
 def test_a_quote_is_one_requirement(quote: str) -> None:
     found = settled(entry("tea.md#pot", quote=f'"{quote}"'))
@@ -156,39 +142,30 @@ def test_entries_may_overlap() -> None:
     assert len(excluded(found)) == 10
 
 
-SIMILAR = 'did you mean "The pot MUST be warm." or "The lid MUST NOT be lost."?'
-
-
 @pytest.mark.parametrize(
-    ("target", "quote", "code", "message", "length", "hint"),
+    ("target", "quote", "length", "said"),
     [
-        ("tee.md", "", "DUV081", 'there is no specification "tee.md"', 8, "did you mean tea?"),
-        ("tea.md#pott", "", "DUV081", 'there is no section "pott" in tea.md', 13, "did you mean pot?"),
+        ("tee.md", "", 8, 'DUV081 there is no specification "tee.md"; did you mean tea?'),
+        ("tea.md#pott", "", 13, 'DUV081 there is no section "pott" in tea.md; did you mean pot?'),
+        ("tea.md#tea-biscuits", "", 21, "DUV082 tea.md#tea-biscuits has no requirement; did you mean tea.md#cup?"),
         (
-            *("tea.md#tea-biscuits", "", "DUV082", "tea.md#tea-biscuits has no requirement", 21),
-            "did you mean tea.md#cup?",
+            "manners.md",
+            "",
+            12,
+            "DUV082 manners.md has no requirement; name a section that has one, or remove the entry",
         ),
-        (
-            *("manners.md", "", "DUV082", "manners.md has no requirement", 12),
-            "name a section that has one, or remove the entry",
-        ),
-        ("tea.md#pot", "The pot MUST be hot.", "DUV082", "no requirement of tea.md#pot says this", 22, SIMILAR),
-        (
-            *("tea.md#pot", "xyz", "DUV082", "no requirement of tea.md#pot says this", 5),
-            "quote a sentence of it that is a requirement, or remove the entry",
-        ),
-        ("tea.md#pot", "MUST", "DUV082", "2 requirements of tea.md#pot say this", 6, "quote the whole of one sentence"),
+        ("tea.md#pot", "The pot MUST be hot.", 22, f"DUV082 {UNSAID}; {SIMILAR}"),
+        ("tea.md#pot", "xyz", 5, f"DUV082 {UNSAID}; quote a sentence of it that is a requirement, or remove the entry"),
+        ("tea.md#pot", "MUST", 6, "DUV082 2 requirements of tea.md#pot say this; quote the whole of one sentence"),
     ],
 )
-def test_an_entry_that_matches_no_requirement(
-    target: str, quote: str, code: str, message: str, length: int, hint: str
-) -> None:
+def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest what is most
     ##% similar.
     found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
-    place = Place(15, 9, length) if quote else Place(13, 10, length)
-    assert found.trace.problems == (Problem(code, message, ".duvet/config.toml", place, hint=hint),)
+    place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
+    assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
     assert ([one.requirements for one in found.not_applicable], excluded(found)) == ([0], [])
 
 

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 from hypothesis import given, strategies as st
 
 from duvet.model import Kind, Level
+from duvet.queries import priority
 from duvet.queries.gaps import RequirementFilter
-from duvet.queries.priority import (
-    ExplainedRow,
-    PriorityRow,
-    make_explained_rows,
-    make_priority_rows,
-    prioritize_requirements,
-)
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SpecificationCard
 from duvet.trace.records import State, Status
 from tests.unit.queries.made import catalogue_of_files, texts
 
 CATALOGUE = catalogue_of_files()
-RANKED = prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
-ROWS = [
-    ("The leaves MUST be dry.", "MUST, needs tests: implemented but not tested, 1 todo"),
-    ("The cup MUST be warm and clean.", "MUST, in progress: only a part of it is cited"),
-    ("The host MUST smile.", "MUST, in progress: tested but not implemented"),
-    ("The leaves MUST NOT be old.", "MUST, not started: only todos refer to it, 2 todos"),
-    ("The lid MUST fit.", "MUST, not started: nothing refers to it"),
-    ("The water MUST boil.", "MUST, done: implemented and tested"),
-    ("Everybody SHOULD wait.", "SHOULD, not started: nothing refers to it"),
-    ("Sugar SHOULD be brown.", "SHOULD, done: excepted with a reason"),
-    ("A lemon SHOULD be at hand.", "SHOULD, done: implied"),
-    ("A biscuit MAY be offered.", "MAY, needs tests: excepted without a reason"),
-    ("Milk MAY be added.", "MAY, not started: nothing refers to it"),
-    ("The lid is round.", "no level, not started: nothing refers to it"),
-]
+RANKED = priority.prioritize_requirements(CATALOGUE, RequirementFilter(), finished=True)
 SAME = "same level, class and todos; stands first in the specifications"
 COMPARISONS = [
     ("MUST, partially implemented, 1 todo", "same level and class; more todos (1 against 0)"),
@@ -51,6 +30,8 @@ COMPARISONS = [
     ("MAY, not started, 0 todos", "MAY comes before no level"),
     ("no level, not started, 0 todos", ""),
 ]
+CLASSES = {Status.IN_PROGRESS: 0, Status.NEEDS_TESTS: 0, Status.NOT_STARTED: 1, Status.DONE: 2}
+CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.integers(0, 2)))
 
 
 def test_the_order_of_a_project_and_its_reasons() -> None:
@@ -59,45 +40,13 @@ def test_the_order_of_a_project_and_its_reasons() -> None:
     ##% it is asked for them.
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST give the reason for each rank in words.
-    assert [(row.text, row.reason) for row in make_priority_rows(CATALOGUE, RANKED)] == ROWS
-    assert [(row.key, row.before_next) for row in make_explained_rows(CATALOGUE, RANKED)] == COMPARISONS
-    done = [text for text, reason in ROWS if ", done:" in reason]
+    explained = priority.make_explained_rows(CATALOGUE, RANKED)
+    assert [(row.key, row.before_next) for row in explained] == COMPARISONS
     for wanted, expected in (
-        (RequirementFilter(), [text for text, _ in ROWS if text not in done]),
-        (RequirementFilter(statuses=(Status.DONE,)), done),
+        (RequirementFilter(statuses=(Status.DONE,)), [row.text for row in explained if row.status == "done"]),
         (RequirementFilter(sections=("serving",), levels=(Level.MAY,)), ["A biscuit MAY be offered."]),
     ):
-        assert texts(CATALOGUE, prioritize_requirements(CATALOGUE, wanted)) == expected
-
-
-ID = CATALOGUE.ids[3][:12]
-LEAVES: dict[str, Any] = {
-    "identifier": ID,
-    "full_path": f"/specifications/tea/sections/brewing/requirements/{ID}",
-    "specification": "tea",
-    "section": "brewing",
-    "section_title": "Brewing",
-    "target": "tea.md#brewing",
-    "level": "MUST",
-    "status": "needs tests",
-    "state": "missing test",
-    "text": "The leaves MUST be dry.",
-    "file_path": "tea.md",
-    "line_number": 8,
-    "rank": 1,
-    "priority_class": "partially_implemented",
-    "todo_count": 1,
-    "reason": "MUST, needs tests: implemented but not tested, 1 todo",
-}
-
-
-def test_a_whole_row() -> None:
-    key, comparison = COMPARISONS[0]
-    assert make_priority_rows(CATALOGUE, RANKED, 1) == [PriorityRow(**LEAVES)]
-    assert make_explained_rows(CATALOGUE, RANKED, 1) == [ExplainedRow(**LEAVES, key=key, before_next=comparison)]
-
-
-CLASSES = {Status.IN_PROGRESS: 0, Status.NEEDS_TESTS: 0, Status.NOT_STARTED: 1, Status.DONE: 2}
+        assert texts(CATALOGUE, priority.prioritize_requirements(CATALOGUE, wanted)) == expected
 
 
 def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
@@ -111,15 +60,12 @@ def made(cards: list[tuple[Level, State, int]]) -> Catalogue:
     return Catalogue((SpecificationCard("a", "A", "a", "", "a", "a", ()),), requirements, (citation, todo), ())
 
 
-CARDS = st.lists(st.tuples(st.sampled_from(Level), st.sampled_from(State), st.integers(0, 2)))
-
-
 @given(CARDS)
 def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tuple[Level, State, int]]) -> None:
     ##= man/spec/queries.md#priorities
     ##% `duvet prioritize` MUST rank requirements by level, then partially implemented before not started before fully
     ##% implemented ones, then by the number of todos, then by their order in the specifications.
-    ranked = prioritize_requirements(made(cards), RequirementFilter(), finished=True)
+    ranked = priority.prioritize_requirements(made(cards), RequirementFilter(), finished=True)
     assert sorted(ranked) == [*range(len(cards))]
     for first, second in pairwise(ranked):
         (level, state, todos), (next_level, next_state, next_todos) = cards[first], cards[second]
@@ -129,5 +75,5 @@ def test_requirements_are_ranked_by_level_class_todos_and_order(cards: list[tupl
 
 @given(CARDS)
 def test_requirements_that_are_done_are_left_out(cards: list[tuple[Level, State, int]]) -> None:
-    left = prioritize_requirements(made(cards), RequirementFilter())
+    left = priority.prioritize_requirements(made(cards), RequirementFilter())
     assert sorted(left) == [index for index, (_, state, _) in enumerate(cards) if state.status is not Status.DONE]

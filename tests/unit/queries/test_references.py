@@ -134,8 +134,6 @@ CLASHING = {
 }
 RFC_URL = "https://www.rfc-editor.org/rfc/rfc1"
 HTML_URL = "https://datatracker.ietf.org/doc/html/rfc1"
-
-
 CLASHING_NAMES = {
     "a": "a",
     "tea": "tea",

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.errors import NotFoundError, QueryError
+from duvet.errors import QueryError
 from duvet.model import Kind, Level
 from duvet.queries.embeddings import Embedder
 from duvet.queries.full_text import compute_shares, fuse_rankings
 from duvet.queries.gaps import RequirementFilter
 from duvet.queries.search import SearchAnswer, SearchQuery, find_named_requirements, search_requirements
 from duvet.trace.catalogue import Catalogue
-from duvet.trace.records import Status
 from duvet.tree.cache import Cache
 from duvet.words import MAX_QUERY_CHARACTERS, STOP_WORDS, parse_query
 from tests.unit.queries.made import NUMBERED_FILES, SEARCH_FILES, embedder, make_catalogue, texts
@@ -36,6 +35,7 @@ SPEECH = {
     "'": "",
 }
 SYNTAX = ("AND", "OR", "NOT", "NEAR(a b)", "text:pot", "{text title} : pot", "^pot", "pot*", "-pot", "pot + kettle")
+EMBEDDER = embedder()
 
 
 @pytest.mark.parametrize("typed", SPEECH)
@@ -195,9 +195,6 @@ def test_the_limit_leaves_the_total() -> None:
     ("query", "wanted", "found"),
     [
         ("server", RequirementFilter(specifications=("retry",)), [VALIDATE]),
-        ("server", RequirementFilter(sections=("serving",)), ["The server MUST pour within five minutes."]),
-        ("server", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
-        ("server", RequirementFilter(statuses=(Status.DONE,)), [WARM]),
         ("server", RequirementFilter(kinds=(Kind.TEST,)), [WARM]),
         # A filter applies to what the query names too.
         ("brewing", RequirementFilter(levels=(Level.SHOULD,)), [BOIL]),
@@ -205,12 +202,6 @@ def test_the_limit_leaves_the_total() -> None:
 )
 def test_filters(query: str, wanted: RequirementFilter, found: list[str]) -> None:
     assert [row.text for row in search(query, wanted).rows] == found
-
-
-def test_an_unknown_specification_is_refused() -> None:
-    with pytest.raises(NotFoundError) as caught:
-        search("server", RequirementFilter(specifications=("retri",)))
-    assert (caught.value.message, caught.value.hint) == ('there is no specification "retri"', "did you mean retry?")
 
 
 def test_raw_queries() -> None:
@@ -250,9 +241,6 @@ def test_any_text_is_a_query_or_refused(is_raw: bool, query: str) -> None:
         assert error.message.startswith(message)
     else:
         assert found.total == len(found.rows)
-
-
-EMBEDDER = embedder()
 
 
 def test_other_words_of_the_same_meaning() -> None:

@@ -50,12 +50,10 @@ def evil(blob_link: str | None = None) -> Finished:
 
 
 def page_of(report: Finished, **given: Any) -> ReportData:
-    """The page of a trace with these fields."""
     return ReportData(finished=report, catalogue=build_catalogue(report.trace, report.requirements, ()), **given)
 
 
 def page(report: Finished, **given: Any) -> str:
-    """The page of a trace as HTML."""
     return rendered(page_of(report, **given), render.render_html)
 
 
@@ -75,7 +73,6 @@ def tree(text: str, *, scripting: bool = False) -> Element:
 
 
 def values(shown: Element, attribute: str) -> list[str]:
-    """The values of an attribute on the whole page."""
     return [value for one in shown.iter() if (value := one.get(attribute)) is not None]
 
 

@@ -47,7 +47,6 @@ reason = "We have no brown"
 
 
 def project(files: Mapping[str, str] = TYPES, today: date | None = None) -> Project:
-    """A project of these files on that day."""
     tree = MemoryTree({path: text.encode() for path, text in files.items()})
     return Project("/w", tree=tree, today=today)
 
@@ -58,7 +57,6 @@ def finished(
     issue_link: str | None = None,
     today: date | None = None,
 ) -> Finished:
-    """The trace of these files."""
     return project(files, today).finished(blob_link, issue_link)
 
 
@@ -68,7 +66,6 @@ def not_applicable(files: Mapping[str, str] = NOT_APPLICABLE, today: date = NOT_
 
 
 def rendered(report: object, render: Callable[..., None], *more: Any) -> str:
-    """A report as text."""
     out = BytesIO()
     render(report, *more, out)
     return out.getvalue().decode()

@@ -13,20 +13,10 @@ def test_nothing_drives_a_terminal() -> None:
     assert escape_cell("a\tb\x1b[31m\u202e\ud800\x7f\n") == r"a    b\u{1b}[31m\u{202e}\u{d800}\u{7f}\u{a}"
 
 
-def test_width_in_cells() -> None:
+def test_width_in_cells_cut_and_padded() -> None:
     assert [measure_width(text) for text in ("", "abc", "日本", "e\N{COMBINING ACUTE ACCENT}", "…")] == [0, 3, 4, 1, 1]
-
-
-def test_names_are_cut_in_the_middle() -> None:
-    assert [cut_middle("Specification 12", most) for most in (16, 11, 3, 1)] == [
-        "Specification 12",
-        "Speci…on 12",
-        "S…2",
-        "…",
-    ]
-
-
-def test_cells_are_padded() -> None:
+    name = "Specification 12"
+    assert [cut_middle(name, most) for most in (16, 11, 3, 1)] == [name, "Speci…on 12", "S…2", "…"]
     assert (align_left("日", 4) + "|", align_right("日", 4) + "|") == ("日  |", "  日|")
 
 
@@ -34,7 +24,7 @@ def test_lines_break_at_blanks_and_in_long_words() -> None:
     accents = "e\N{COMBINING ACUTE ACCENT}" * 5
     texts = {"": 3, "tea": 3, "tea is hot": 6, "teapot": 4, "日本語": 1, accents: 5, f"{accents} x": 5, "a  b": 2}
     lines = [[text[start:end] for start, end in wrap_cells(text, room)] for text, room in texts.items()]
-    assert lines == [
+    split = [
         [""],
         ["tea"],
         ["tea is", "hot"],
@@ -44,6 +34,7 @@ def test_lines_break_at_blanks_and_in_long_words() -> None:
         [accents, "x"],
         ["a ", "b"],
     ]
+    assert lines == split
 
 
 @given(st.text(), st.integers(1, 40))

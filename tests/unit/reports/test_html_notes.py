@@ -77,12 +77,8 @@ def test_long_pages_are_left_out() -> None:
 
 def test_a_specification_called_pages() -> None:
     config = "'$schema' = 'duvet-cli/config/v1'\n[[specification]]\nsource = 'pages.md'\n"
-    files: dict[str, str | bytes] = {
-        ".duvet/config.toml": config,
-        "pages.md": "# P\n\nIt MUST be.\n",
-        "docs/a.md": "# A",
-    }
-    text = written(files)
+    pages = {"pages.md": "# P\n\nIt MUST be.\n", "docs/a.md": "# A"}
+    text = written({".duvet/config.toml": config, **pages})
     assert text.count('id="pages"') == 1 and 'id="pages-2"' in text
 
 

@@ -33,6 +33,7 @@ PROBLEMS = (
     Problem("DUV051", "odd", severity=Severity.WARNING),
 )
 OWN_SCRIPTS = [{}, {"type": "application/json", "id": "settings"}, {"type": "module"}]
+REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Tea & <biscuits>"
 
 
 @pytest.mark.parametrize("name", ["all_of_it", "nothing", "not_applicable", "expired"])
@@ -40,6 +41,9 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
     ##% owner, expiry date and number of requirements.
+    ##= man/spec/page.md#requirements-and-citations
+    ##% The report MUST list each requirement with its state, level, number of citations by type and what it lacks, in
+    ##% its section and in a table that starts with the least finished.
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
@@ -101,9 +105,6 @@ def test_embedded_json_is_the_same_value() -> None:
     assert json.loads(island) == json.loads(data) and "<" not in island
 
 
-REPOSITORY, SPECIFICATION = "o/r: requirements report", "Requirements report: Tea & <biscuits>"
-
-
 @pytest.mark.parametrize(
     ("link", "title"),
     [
@@ -129,12 +130,6 @@ def test_the_report_is_named_after_its_repository_or_its_specifications(link: st
 def test_many_specifications_or_none_are_not_in_the_title() -> None:
     for files in (write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
         assert make_report_title(page_of(finished(files))) == "Requirements report"
-
-
-def test_the_configured_title_and_logo() -> None:
-    shown = page(finished(STATES, "https://github.com/o/r/blob/main"), title="Kettle <1>", logo="ACME")
-    assert "<title>Kettle &lt;1&gt;</title>" in shown
-    assert '<span class="brand">ACME</span>\n<div class="what">\n<h1>Kettle &lt;1&gt;</h1>\n' in shown
 
 
 def test_the_report_names_what_it_was_made_from() -> None:

@@ -11,16 +11,7 @@ from msgspec import Raw
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.errors import DuvetError, ProblemsError
-from duvet.reports.json_v2 import (
-    InlineSource,
-    V2Annotations,
-    V2Report,
-    V2Sources,
-    build_v2_report,
-    decode_v2_report,
-    encode_v2_report,
-    read_reports,
-)
+from duvet.reports import json_v2
 from duvet.tree.files import MemoryTree
 from tests.conftest import ROOT
 from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2_of
@@ -28,6 +19,7 @@ from tests.unit.reports.made import CONFIG, TYPES, finished, json_v1_of, json_v2
 ANNOTATIONS = "https://awslabs.github.io/duvet/v2/annotations.json#"
 SOURCES = "https://awslabs.github.io/duvet/v2/sources.json#"
 CITES = f"{ANNOTATIONS}cite"
+CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
 
 
 def test_all_types(snapshot: Snapshot) -> None:
@@ -94,46 +86,45 @@ def test_a_specification_from_the_web_has_a_url() -> None:
     assert {one["target_path"] for one in json.loads(json_v1_of(report))["annotations"]} == {url}
 
 
-CITE = '{"source": {"src": "l"}, "target": {"src": "s", "ranges": []}, "type": "TEST"}'
-
-
 def text(sources: str = "{}", annotations: str = "{}") -> bytes:
     return f'{{"version": "2.0",\n"sources": {sources},\n"annotations": {annotations}}}'.encode()
 
 
 def fault(data: bytes) -> str:
     with pytest.raises(DuvetError) as caught:
-        decode_v2_report(data)
+        json_v2.decode_v2_report(data)
     return caught.value.message
 
 
 def test_round_trip() -> None:
-    report = build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
-    assert decode_v2_report(encode_v2_report(report)) == report
+    report = json_v2.build_v2_report(finished(blob_link="https://b.example", issue_link="https://i.example"))
+    assert json_v2.decode_v2_report(json_v2.encode_v2_report(report)) == report
 
 
 def test_what_a_report_contains_is_read_and_written_again() -> None:
-    assert decode_v2_report(text()) == V2Report()
-    report = decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
-    assert report == V2Report(
-        sources=V2Sources(extensions={"u": Raw('{"a":null,"b":[1.5,"é"]}'.encode())}),
-        annotations=V2Annotations(extensions={"v": Raw(b"12345678901234567890123")}),
+    assert json_v2.decode_v2_report(text()) == json_v2.V2Report()
+    report = json_v2.decode_v2_report(text('{"u": {"b": [1.5, "é"], "a": null}}', '{"v": 12345678901234567890123}'))
+    assert report == json_v2.V2Report(
+        sources=json_v2.V2Sources(extensions={"u": Raw('{"a":null,"b":[1.5,"é"]}'.encode())}),
+        annotations=json_v2.V2Annotations(extensions={"v": Raw(b"12345678901234567890123")}),
     )
-    document = json.loads(encode_v2_report(report))
+    document = json.loads(json_v2.encode_v2_report(report))
     assert document["sources"]["u"] == {"a": None, "b": [1.5, "é"]}
     assert document["annotations"]["v"] == 12345678901234567890123
     # A citation always has its level.
-    report = decode_v2_report(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
-    assert json.loads(encode_v2_report(report))["annotations"][CITES]["c"] == json.loads(CITE) | {"level": "AUTO"}
+    report = json_v2.decode_v2_report(text(annotations=f'{{"{CITES}": {{"c": {CITE}}}}}'))
+    assert json.loads(json_v2.encode_v2_report(report))["annotations"][CITES]["c"] == json.loads(CITE) | {
+        "level": "AUTO"
+    }
     # Records are sorted by their names.
-    records = {name: InlineSource(file_name=name, contents="") for name in "ba"}
-    data = encode_v2_report(V2Report(sources=V2Sources(inline=records)))
-    assert list(decode_v2_report(data).sources.inline) == ["a", "b"]
+    records = {name: json_v2.InlineSource(file_name=name, contents="") for name in "ba"}
+    data = json_v2.encode_v2_report(json_v2.V2Report(sources=json_v2.V2Sources(inline=records)))
+    assert list(json_v2.decode_v2_report(data).sources.inline) == ["a", "b"]
 
 
 def test_characters_are_escaped_as_upstream_does() -> None:
     odd = '\0\b\t\n\f\r\x1f\x7f"\\/é\u2028𝄞</'
-    data = encode_v2_report(V2Report(issue_links=(odd,)))
+    data = json_v2.encode_v2_report(json_v2.V2Report(issue_links=(odd,)))
     assert '"\\u0000\\b\\t\\n\\f\\r\\u001f\x7f\\"\\\\/é\u2028𝄞</"'.encode() in data
 
 
@@ -159,7 +150,7 @@ def test_bytes_that_are_no_report(data: bytes, message: str) -> None:
 def test_what_is_too_deep_is_not_written() -> None:
     deep = Raw(b"[" * 9999 + b"]" * 9999)
     with pytest.raises(DuvetError, match="nested too deeply"):
-        encode_v2_report(V2Report(sources=V2Sources(extensions={"u": deep})))
+        json_v2.encode_v2_report(json_v2.V2Report(sources=json_v2.V2Sources(extensions={"u": deep})))
 
 
 @given(st.binary())
@@ -170,11 +161,13 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 def test_reports_are_read_and_every_file_without_one_is_named() -> None:
-    report, empty = V2Report(issue_links=("i",)), V2Report()
-    tree = MemoryTree({"b.json": encode_v2_report(report), "a.json": encode_v2_report(empty), "bad": b"{"})
-    assert read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", empty)]
+    report, empty = json_v2.V2Report(issue_links=("i",)), json_v2.V2Report()
+    tree = MemoryTree(
+        {"b.json": json_v2.encode_v2_report(report), "a.json": json_v2.encode_v2_report(empty), "bad": b"{"}
+    )
+    assert json_v2.read_reports(["b.json", "a.json"], tree) == [("b.json", report), ("a.json", empty)]
     with pytest.raises(ProblemsError) as caught:
-        read_reports(["none", "bad", "a.json"], tree)
+        json_v2.read_reports(["none", "bad", "a.json"], tree)
     assert [(problem.code, problem.path, problem.message) for problem in caught.value.problems] == [
         ("DUV070", "none", "failed to open file 'none': No such file or directory (os error 2)"),
         ("DUV070", "bad", "failed to read report from 'bad': failed to parse JSON: Input data was truncated"),

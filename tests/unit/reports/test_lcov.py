@@ -16,43 +16,10 @@ COMMENTS = """\
 //= type=test
 //# warm.
 """
-HEAD = """\
-TN:Compliance
-SF:tea.md
-FN:1,Tea
-FN:3,Pot
-FNF:2
-"""
-UNHIT = """\
-BRDA:{line},0,0,0
-FNDA:0,Pot
-BRDA:3,0,0,0
-BRDA:{line},1,0,0
-FNDA:0,Pot
-BRDA:3,1,0,0
-"""
-CITED = """\
-BRDA:5,0,0,1
-FNDA:1,Pot
-BRDA:3,0,0,1
-BRDA:5,1,0,0
-FNDA:0,Pot
-BRDA:3,1,0,0
-BRDA:6,0,0,1
-FNDA:0,Pot
-BRDA:3,0,0,0
-BRDA:6,1,0,0
-FNDA:0,Pot
-BRDA:3,1,0,0
-"""
-TESTED = """\
-BRDA:6,0,0,0
-FNDA:0,Pot
-BRDA:3,0,0,0
-BRDA:6,1,0,1
-FNDA:1,Pot
-BRDA:3,1,0,1
-"""
+HEAD = "TN:Compliance\nSF:tea.md\nFN:1,Tea\nFN:3,Pot\nFNF:2\n"
+LINE = "BRDA:{0},0,0,{1}\nFNDA:{2},Pot\nBRDA:3,0,0,{2}\nBRDA:{0},1,0,{3}\nFNDA:{3},Pot\nBRDA:3,1,0,{3}\n"
+# The line, and whether it, its citation and its test are hit.
+HITS = ((5, 0, 0, 0), (6, 0, 0, 0), (5, 1, 1, 0), (6, 1, 0, 0), (6, 0, 0, 1))
 
 
 def files(text: str = TEA, comments: str = COMMENTS) -> dict[str, str]:
@@ -64,7 +31,7 @@ def lines(found: str, record: str) -> list[str]:
 
 
 def test_the_whole_file() -> None:
-    body = HEAD + UNHIT.format(line=5) + UNHIT.format(line=6) + CITED + TESTED
+    body = HEAD + "".join(LINE.format(*hit) for hit in HITS)
     counts = "DA:5,0\nDA:6,0\nDA:3,1\nDA:6,1\nDA:5,0\nend_of_record\n"
     assert list(lcov.render_lcov(finished(files()))) == [("compliance.0.lcov", (body + counts).encode())]
 

@@ -29,7 +29,6 @@ ENTRY = v2.NotApplicableRecord(target="a", reason="b", requirements=3)
 
 
 def of(**buckets: Any) -> v2.V2Report:
-    """A report with these buckets."""
     sources = {name: buckets.pop(name) for name in ("inline", "linked") if name in buckets}
     top = {name: buckets.pop(name) for name in ("issue_links", "repositories") if name in buckets}
     return v2.V2Report(**top, sources=v2.V2Sources(**sources), annotations=v2.V2Annotations(**buckets))

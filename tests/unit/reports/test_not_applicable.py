@@ -16,20 +16,8 @@ from duvet.reports.json_v2 import decode_v2_report
 from duvet.reports.summary import describe_not_applicable
 from duvet.trace.coverage import compute_totals
 from duvet.trace.records import NotApplicable, State
+from tests.unit.reports import made
 from tests.unit.reports.html_pages import page, without_shell
-from tests.unit.reports.made import (
-    EXTENDED,
-    NOT_APPLICABLE,
-    NOT_APPLICABLE_DAY,
-    UPSTREAM_SCHEMA,
-    finished,
-    json_v1_of,
-    json_v2_of,
-    not_applicable,
-    snapshot_of,
-    summary_of,
-    with_entries,
-)
 
 BUCKET = "duvet-cli/v2/annotations.json#not_applicable"
 CUP = {
@@ -52,7 +40,7 @@ NOT APPLICABLE: tea.md#pot
   QUOTE: It MAY be <b>brown</b>.
   REASON: We have no brown
 """
-PLAIN = finished(with_entries(""))
+PLAIN = made.finished(made.with_entries(""))
 
 
 @pytest.mark.parametrize(
@@ -64,11 +52,11 @@ PLAIN = finished(with_entries(""))
             'not applicable: 2 requirements of a.md#c, "d e": b c (me)',
         ),
         (
-            {"expiry": NOT_APPLICABLE_DAY, "requirements": 0},
+            {"expiry": made.NOT_APPLICABLE_DAY, "requirements": 0},
             "not applicable: 0 requirements of a.md: b (until 2030-01-31)",
         ),
         (
-            {"owner": "me", "expiry": NOT_APPLICABLE_DAY, "has_expired": True, "requirements": 3},
+            {"owner": "me", "expiry": made.NOT_APPLICABLE_DAY, "has_expired": True, "requirements": 3},
             "expired: 3 requirements of a.md: b (me, expired 2030-01-31)",
         ),
     ],
@@ -79,33 +67,35 @@ def test_an_entry_in_words(entry: dict[str, Any], words: str) -> None:
 
 def test_entries_do_not_drive_the_terminal() -> None:
     evil = NotApplicable(target="\x1b[31m", quote="\x07", reason="\x1b]0;x\x07", owner="\r", requirements=1)
-    shown = summary_of(replace(finished(), not_applicable=(evil,)))
+    shown = made.summary_of(replace(made.finished(), not_applicable=(evil,)))
     assert all(line.isprintable() for line in shown.splitlines())
 
 
 def test_the_snapshot_and_json_list_the_entries() -> None:
-    assert snapshot_of(not_applicable()) == snapshot_of(PLAIN) + SNAPSHOT
-    found = json.loads(json_v1_of(not_applicable()))
+    assert made.snapshot_of(made.not_applicable()) == made.snapshot_of(PLAIN) + SNAPSHOT
+    found = json.loads(made.json_v1_of(made.not_applicable()))
     assert list(found) == ["specifications", "annotations", "statuses", "refs", "not_applicable"]
-    assert found == json.loads(json_v1_of(PLAIN)) | {"not_applicable": [CUP, POT]}
-    data = json_v2_of(not_applicable())
+    assert found == json.loads(made.json_v1_of(PLAIN)) | {"not_applicable": [CUP, POT]}
+    data = made.json_v2_of(made.not_applicable())
     second = json.loads(data)
     entries = second["annotations"].pop(BUCKET)
     assert sorted(entries.values(), key=lambda one: str(one["target"])) == [CUP, POT]
     assert all(id.startswith("not-") and len(id) == 20 for id in entries)
-    assert second == json.loads(json_v2_of(PLAIN))
+    assert second == json.loads(made.json_v2_of(PLAIN))
     read = decode_v2_report(data.encode()).annotations.not_applicable.values()
-    assert {one.expiry for one in read} == {NOT_APPLICABLE_DAY, None}
+    assert {one.expiry for one in read} == {made.NOT_APPLICABLE_DAY, None}
 
 
 def test_without_entries_nothing_is_different() -> None:
     ##= man/spec/trace.md#reports
     ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
     ##% `[[not-applicable]]`.
-    config = EXTENDED.replace("duvet-cli/config/v1", UPSTREAM_SCHEMA)
-    upstream = finished(NOT_APPLICABLE | {".duvet/config.toml": config})
-    shown = [render(PLAIN) for render in (page, summary_of, json_v1_of, json_v2_of, snapshot_of)]
-    assert shown == [render(upstream) for render in (page, summary_of, json_v1_of, json_v2_of, snapshot_of)]
+    config = made.EXTENDED.replace("duvet-cli/config/v1", made.UPSTREAM_SCHEMA)
+    upstream = made.finished(made.NOT_APPLICABLE | {".duvet/config.toml": config})
+    shown = [render(PLAIN) for render in (page, made.summary_of, made.json_v1_of, made.json_v2_of, made.snapshot_of)]
+    assert shown == [
+        render(upstream) for render in (page, made.summary_of, made.json_v1_of, made.json_v2_of, made.snapshot_of)
+    ]
     assert not any("applicable" in one.replace("applicable req", "") for one in shown[1:])
     assert re.search("not.applicable|s9", without_shell(shown[0]).lower()) is None
 
@@ -126,16 +116,16 @@ def test_all_reports_have_the_same_numbers(chosen: list[tuple[str, date | None]]
         f'\n[[not-applicable]]\ntarget = "{target}"\nreason = "no"\n' + (f"expiry = {day}\n" if day else "")
         for target, day in chosen
     )
-    report = not_applicable(with_entries(entries))
+    report = made.not_applicable(made.with_entries(entries))
     whole = compute_totals(report.requirements)[-1]
     assert whole.requirements == 10 == whole.applicable + whole.excepted + whole.not_applicable
     assert whole.done <= whole.applicable
-    assert summary_of(report).splitlines()[-1] == f"PASS: {whole.words}"
+    assert made.summary_of(report).splitlines()[-1] == f"PASS: {whole.words}"
     shown = page(report)
     marks = re.findall(r'<li id="?[^" ]*/[0-9a-f]{12}"? class="?(s\d)', shown)
     assert [marks.count(STATE_LOOKS[state].mark) for state in State] == list(whole.counts)
     assert f">PASS: {whole.words}<" in shown
-    listed = json.loads(json_v1_of(report)).get("not_applicable", [])
+    listed = json.loads(made.json_v1_of(report)).get("not_applicable", [])
     assert [one["requirements"] for one in listed] == [one.requirements for one in report.not_applicable]
     valid = [one.requirements for one in report.not_applicable if not one.has_expired]
     assert max(valid, default=0) <= whole.not_applicable <= sum(valid)

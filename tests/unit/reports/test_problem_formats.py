@@ -136,9 +136,6 @@ def test_json_is_read_again(problems: tuple[Problem, ...]) -> None:
         )
 
 
-GITHUB_COMMAND = re.compile(r"::(error|warning) ((?:[a-zA-Z]+=[^:,]*,?)+)::(.*)")
-
-
 @given(HOSTILE, TEXT)
 def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], folder: str) -> None:
     ##= man/spec/problems.md#github-and-junit
@@ -147,7 +144,7 @@ def test_there_is_one_command_for_each_problem(problems: tuple[Problem, ...], fo
     *lines, end = render_github(problems, ProblemContext(folder=folder.strip("/"))).decode().split("\n")
     assert (len(lines), end) == (len(problems), "")
     for line, problem in zip(lines, problems, strict=True):
-        found = GITHUB_COMMAND.fullmatch(line)
+        found = re.compile(r"::(error|warning) ((?:[a-zA-Z]+=[^:,]*,?)+)::(.*)").fullmatch(line)
         assert found and found[1] == problem.severity.value
 
 

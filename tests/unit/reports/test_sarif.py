@@ -101,9 +101,7 @@ def test_a_fingerprint_stays_when_its_line_moves() -> None:
         (result,) = run_of(problem, view=ProblemContext(lambda *_, text=text: text))["results"]
         prints.append(result["partialFingerprints"]["duvetProblem/v1"])
     assert prints[0] == prints[1] != prints[2]
-
-
-def test_equal_lines_have_fingerprints_of_their_own() -> None:
+    # Equal lines have fingerprints of their own.
     problems = [rules.QUOTE_NOT_FOUND.problem("m", "a.rs", Place(line)) for line in (3, 5)]
     first, second = (result["partialFingerprints"] for result in run_of(*problems)["results"])
     assert first != second

@@ -25,8 +25,6 @@ SPECIFICATION: [Tea](tea.md)
     TEXT[implication]: It SHOULD
     TEXT[implication]: be round.
 """
-
-
 CONFIG = TYPES[".duvet/config.toml"].partition("[[specification]]")[0]
 POT = "1.  Pot\n\n   It may be.\n\n2.  Lid\n"
 

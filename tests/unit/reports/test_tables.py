@@ -13,33 +13,22 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.commands.config import render_settings_table
 from duvet.config.schema import Setting, SettingOrigin
+from duvet.reports import tables
 from duvet.reports.cells import escape_cell, measure_width
-from duvet.reports.tables import (
-    COLUMN_GAP,
-    Column,
-    ColumnBand,
-    ListFormat,
-    Listing,
-    TableLook,
-    arrange_bands,
-    render_listing,
-)
 from tests.conftest import ROOT
 from tests.unit.reports.test_cells import TEXTS
 
 
 class Cup(Struct, frozen=True):
-    """A row."""
-
     name: str
     text: str
     place: str = "shelf"
     marks: tuple[tuple[int, int], ...] = ()
 
 
-NAME = Column("name", lambda cup: cup.name)
-PLACE = Column("place", lambda cup: cup.place, in_heading=True)
-TEXT = Column("text", lambda cup: cup.text, wraps=True, marks=lambda cup: cup.marks)
+NAME = tables.Column("name", lambda cup: cup.name)
+PLACE = tables.Column("place", lambda cup: cup.place, in_heading=True)
+TEXT = tables.Column("text", lambda cup: cup.text, wraps=True, marks=lambda cup: cup.marks)
 CUPS = (
     Cup("red", "It holds tea.", marks=((9, 12),)),
     Cup("blue", "It holds coffee, and never anything else.", "table", ((3, 8), (9, 15))),
@@ -49,8 +38,10 @@ HOSTILE = (
 )
 
 
-def shown(rows: Sequence[Cup], format: str, look: TableLook = TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
-    return render_listing(Listing((NAME, PLACE, TEXT), rows, **more), ListFormat(format), look).decode()
+def shown(rows: Sequence[Cup], format: str, look: tables.TableLook = tables.TableLook(), **more: Any) -> str:  # noqa: B008 - immutable
+    return tables.render_listing(
+        tables.Listing((NAME, PLACE, TEXT), rows, **more), tables.ListFormat(format), look
+    ).decode()
 
 
 GOLD = ROOT / "tests" / "gold" / "lists"
@@ -65,7 +56,7 @@ def with_names(texts: Mapping[str, str]) -> str:
     return "".join(f"=== {name}\n{text}" for name, text in texts.items())
 
 
-@pytest.mark.parametrize("format", list(ListFormat))
+@pytest.mark.parametrize("format", list(tables.ListFormat))
 def test_every_format(format: str, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
@@ -78,7 +69,7 @@ def test_every_format(format: str, snapshot: Snapshot) -> None:
     snapshot.assert_match(with_names(found), f"{format}.txt")
 
 
-@pytest.mark.parametrize("format", list(ListFormat))
+@pytest.mark.parametrize("format", list(tables.ListFormat))
 def test_names_that_are_not_utf8(format: str) -> None:
     written = shown((Cup("caf\udce9", "It holds tea."),), format)
     assert written.count(r"caf\u{dce9}" if format not in ("json", "jsonl", "markdown") else "caf") == 1
@@ -91,7 +82,7 @@ def test_values_come_back_from_csv_as_they_are_seen(rows: list[tuple[str, str]])
     assert found == [[escape_cell(name), "shelf", escape_cell(text)] for name, text in rows]
 
 
-COLOURED = TableLook(100, colour=True)
+COLOURED = tables.TableLook(100, colour=True)
 HEADING = "\x1b[1mname  place  text\x1b[0m\n"
 
 
@@ -105,7 +96,7 @@ def test_colours() -> None:
     )
     # A mark goes on in the next line.
     marked = Cup("blue", CUPS[1].text, "table", ((3, 30),))
-    assert shown((marked,), "table", TableLook(40, colour=True)) == (
+    assert shown((marked,), "table", tables.TableLook(40, colour=True)) == (
         f"{HEADING}blue  table  It \x1b[1;33mholds coffee, and never\x1b[0m\n"
         "             \x1b[1;33many\x1b[0mthing else.\n"
     )
@@ -113,25 +104,25 @@ def test_colours() -> None:
 
 WIDE = (Cup("日本", "茶碗の中にはお茶が入っている"), Cup("e\N{COMBINING ACUTE ACCENT}", "é is one cell wide"))
 LONG = (Cup("red", "x" * 60 + " y"),)
-SHARED = Listing(
-    (Column("a", lambda cup: cup.name, wraps=True), TEXT), (Cup("a short one", CUPS[1].text), Cup("red", "tea"))
+SHARED = tables.Listing(
+    (tables.Column("a", lambda cup: cup.name, wraps=True), TEXT), (Cup("a short one", CUPS[1].text), Cup("red", "tea"))
 )
 
 
 def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = GOLD
     found = {
-        "40: long texts are wrapped": shown(CUPS, "table", TableLook(40)),
-        "30: long texts stand below": shown(CUPS, "table", TableLook(30)),
+        "40: long texts are wrapped": shown(CUPS, "table", tables.TableLook(40)),
+        "30: long texts stand below": shown(CUPS, "table", tables.TableLook(30)),
         "16: with headings": shown(
-            CUPS, "table", TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
+            CUPS, "table", tables.TableLook(16), heading=lambda cup: f"on the {cup.place} of the house"
         ),
-        "8: columns stand below one another": shown(CUPS[:1], "table", TableLook(8)),
-        "40: wide characters take two cells": shown(WIDE, "table", TableLook(40)),
-        "40: words that are longer than a line": shown(LONG, "table", TableLook(40)),
+        "8: columns stand below one another": shown(CUPS[:1], "table", tables.TableLook(8)),
+        "40: wide characters take two cells": shown(WIDE, "table", tables.TableLook(40)),
+        "40: words that are longer than a line": shown(LONG, "table", tables.TableLook(40)),
         "a row without values is a line": shown((Cup("", "", ""), CUPS[0]), "table"),
-        "50: columns leave one another what they do not need": render_listing(
-            SHARED, ListFormat.TABLE, TableLook(50)
+        "50: columns leave one another what they do not need": tables.render_listing(
+            SHARED, tables.ListFormat.TABLE, tables.TableLook(50)
         ).decode(),
     }
     snapshot.assert_match(with_names(found), "widths.txt")
@@ -140,7 +131,7 @@ def test_tables_fit_the_terminal(snapshot: Snapshot) -> None:
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), min_size=1, max_size=4), st.integers(8, 90), st.booleans())
 def test_no_line_is_wider_than_the_terminal(rows: list[tuple[str, str, str]], room: int, grouped: bool) -> None:
     cups = [Cup(*row) for row in rows]
-    written = shown(cups, "table", TableLook(room), **({"heading": by_place} if grouped else {}))
+    written = shown(cups, "table", tables.TableLook(room), **({"heading": by_place} if grouped else {}))
     assert [line for line in written.splitlines() if measure_width(line) > room] == []
     assert all(escape_cell(line) == line for line in written.splitlines())
 
@@ -173,18 +164,18 @@ BELOW = {
 
 def test_columns_stand_beside_or_below_one_another() -> None:
     expected = {name: (given, [(0, widths)]) for name, (given, widths) in BESIDE.items()} | BELOW
-    assert {name: arrange_bands(*given) for name, (given, _) in expected.items()} == {
-        name: [ColumnBand(*band) for band in bands] for name, (_, bands) in expected.items()
+    assert {name: tables.arrange_bands(*given) for name, (given, _) in expected.items()} == {
+        name: [tables.ColumnBand(*band) for band in bands] for name, (_, bands) in expected.items()
     }
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=6), st.data(), st.integers(8, 200))
 def test_each_column_stands_somewhere_and_fits(needs: list[int], data: st.DataObject, room: int) -> None:
     wrapping = [index for index in range(len(needs)) if data.draw(st.booleans())]
-    found = arrange_bands(needs, wrapping, room)
+    found = tables.arrange_bands(needs, wrapping, room)
     assert sorted(index for band in found for index in band.widths) == [*range(len(needs))]
     for band in found:
-        assert band.indent + sum(band.widths.values()) + len(COLUMN_GAP) * (len(band.widths) - 1) <= room
+        assert band.indent + sum(band.widths.values()) + len(tables.COLUMN_GAP) * (len(band.widths) - 1) <= room
         assert all(width <= needs[index] for index, width in band.widths.items())
 
 

@@ -7,35 +7,22 @@ from hypothesis import given, strategies as st
 
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Edit, Kind
+from duvet.sources import editor
 from duvet.sources.comments import SourceStyle, scan_comments
-from duvet.sources.editor import (
-    CommentPair,
-    NewAnnotation,
-    apply_edits,
-    choose_style,
-    find_comment_pair,
-    find_indentation,
-    find_line_end,
-    format_annotation,
-    insert_annotation,
-    is_inside_comment,
-    make_comment_quote_edits,
-    make_comment_target_edit,
-    make_insertion_edit,
-)
 
 RUST = SourceStyle()
 STARS = SourceStyle("*=", "*#")
 PYTHON = SourceStyle("##=", "##%")
 TESTS = SourceStyle("##=", "##%", Kind.TEST)
 STYLES = (RUST, STARS, PYTHON, SourceStyle("-- =", "-- #"), SourceStyle("!=", "!#", Kind.TEST))
-C, ML = CommentPair("/*", "*/"), CommentPair("(*", "*)")
+C, ML = editor.CommentPair("/*", "*/"), editor.CommentPair("(*", "*)")
 WORDS = st.text("aZé.,-日\"'", min_size=1, max_size=9)
 QUOTES = st.lists(WORDS, min_size=1, max_size=25)
+WARM = editor.NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
+TITLE = editor.NewAnnotation("tea.md#pot", "", Kind.CITATION)
 
 
 def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: B008 - frozen
-    """The one annotation of a text."""
     found, problems = scan_comments("a.rs", text, style)
     assert problems == []
     (annotation,) = found
@@ -44,19 +31,19 @@ def only(text: str, style: SourceStyle = SourceStyle()) -> Annotation:  # noqa: 
 
 def requote(text: str, quote: str, style: SourceStyle = RUST) -> str:
     """The text, whose only annotation quotes something else then."""
-    return apply_edits(text, make_comment_quote_edits(text, only(text, style), style, quote))
+    return editor.apply_edits(text, editor.make_comment_quote_edits(text, only(text, style), style, quote))
 
 
 def test_of_edits_that_meet_the_first_is_made() -> None:
     edits = [Edit(1, 3, 1, 6, "Y"), Edit(1, 2, 1, 4, "X"), Edit(1, 4, 1, 4, "Z"), Edit(1, 2, 1, 4, "X")]
-    assert apply_edits("abcdefg\n", edits) == "aXZdefg\n"
+    assert editor.apply_edits("abcdefg\n", edits) == "aXZdefg\n"
 
 
 def test_a_new_annotation() -> None:
     quote = "The kettle MUST stop heating when the water boils, and it MUST NOT start again before it is asked to."
     reason = "A speaker costs more than the kettle, says the one who has to pay for both of them in the end."
     fields = {"reason": reason}
-    assert format_annotation(RUST, "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
+    assert editor.format_annotation(RUST, "    ", "a.md#b=c", quote, kind=Kind.EXCEPTION, fields=fields, most=60) == [
         "    //= source=a.md#b=c",
         "    //= type=exception",
         "    //= reason=A speaker costs more than the kettle, says",
@@ -65,8 +52,8 @@ def test_a_new_annotation() -> None:
         "    //# The kettle MUST stop heating when the water boils,",
         "    //# and it MUST NOT start again before it is asked to.",
     ]
-    assert format_annotation(TESTS, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
-    assert format_annotation(TESTS, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
+    assert editor.format_annotation(TESTS, "", "a#b", "Boil.", kind=Kind.TEST) == ["##= a#b", "##% Boil."]
+    assert editor.format_annotation(TESTS, "", "a#b", "") == ["##= a#b", "##= type=implementation"]
 
 
 @pytest.mark.parametrize(
@@ -80,19 +67,20 @@ def test_a_new_annotation() -> None:
     ],
 )
 def test_lines_are_put_above_a_line(text: str, line: int, result: str) -> None:
-    assert apply_edits(text, [make_insertion_edit(text, line, ["x", "y"])]) == result
+    assert editor.apply_edits(text, [editor.make_insertion_edit(text, line, ["x", "y"])]) == result
 
 
 def test_the_indentation_and_the_end_of_lines() -> None:
-    assert [find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
-    assert [find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n", "\n", "\n", "\n", "\r\n"]
-    assert [find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
+    assert [editor.find_indentation("a\n \t b\n\n  ", line) for line in (1, 2, 3, 4)] == ["", " \t ", "", "  "]
+    assert [editor.find_line_end(text, 1) for text in ("", "a", "\n", "a\n\r\n", "a\r\n")] == ["\n"] * 4 + ["\r\n"]
+    assert [editor.find_line_end("a\r\n\nb\r\nc", line) for line in (1, 2, 3, 4)] == ["\r\n", "\n", "\r\n", "\r\n"]
 
 
 def test_a_target_is_replaced_and_nothing_else() -> None:
     text = "\ufeffx\r\n\t//=  a.md#b \r\n\t//# Boil.\r\n"
-    assert make_comment_target_edit(text, only(text), "a.md#c") == Edit(2, 7, 2, 13, "a.md#c")
-    assert apply_edits(text, [make_comment_target_edit(text, only(text), "a.md#c")]) == text.replace("a.md#b", "a.md#c")
+    edit = editor.make_comment_target_edit(text, only(text), "a.md#c")
+    assert edit == Edit(2, 7, 2, 13, "a.md#c")
+    assert editor.apply_edits(text, [edit]) == text.replace("a.md#b", "a.md#c")
 
 
 BEFORE = """\
@@ -146,7 +134,7 @@ def test_what_is_written_is_read_again(
     style: SourceStyle, kind: Kind, indent: str, quote: list[str], most: int
 ) -> None:
     fields = {"reason": "so be it"} if kind is Kind.EXCEPTION else {}
-    lines = format_annotation(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
+    lines = editor.format_annotation(style, indent, "a.md#b", " ".join(quote), kind=kind, fields=fields, most=most)
     found = only("".join(f"{line}\n" for line in lines), style)
     assert (found.kind, found.target, found.quote) == (kind, "a.md#b", " ".join(quote))
     assert found.reason == fields.get("reason", "")
@@ -183,8 +171,8 @@ def test_a_corrected_quote_is_read_again(
         ("a.py", "##=", None),
     ],
 )
-def test_the_comment_around_an_annotation(path: str, meta: str, pair: CommentPair | None) -> None:
-    assert find_comment_pair(path, meta) == pair
+def test_the_comment_around_an_annotation(path: str, meta: str, pair: editor.CommentPair | None) -> None:
+    assert editor.find_comment_pair(path, meta) == pair
 
 
 TEXT = """\
@@ -211,18 +199,14 @@ inside
         ("let a = 'b' (* x\n*)\nlet c = \"(*\"\nlet d = '\"' and e' = '('\n(* f\n   g *)\n", ML, [2, 6]),
     ],
 )
-def test_lines_inside_a_comment(text: str, pair: CommentPair, lines: list[int]) -> None:
-    assert [line for line in range(1, text.count("\n") + 1) if is_inside_comment(text, line, pair)] == lines
-
-
-WARM = NewAnnotation("tea.md#pot", "The pot MUST be warm, and it SHOULD be round.", Kind.CITATION)
-TITLE = NewAnnotation("tea.md#pot", "", Kind.CITATION)
+def test_lines_inside_a_comment(text: str, pair: editor.CommentPair, lines: list[int]) -> None:
+    assert [line for line in range(1, text.count("\n") + 1) if editor.is_inside_comment(text, line, pair)] == lines
 
 
 def inserted(
-    path: str, text: str, line: int, wanted: NewAnnotation = WARM, style: SourceStyle = RUST, most: int = 100
+    path: str, text: str, line: int, wanted: editor.NewAnnotation = WARM, style: SourceStyle = RUST, most: int = 100
 ) -> str:
-    return insert_annotation(path, text, line, wanted, style, most).text
+    return editor.insert_annotation(path, text, line, wanted, style, most).text
 
 
 def test_above_the_line_with_its_indentation() -> None:
@@ -244,15 +228,15 @@ def test_above_the_line_with_its_indentation() -> None:
 
 
 def test_types_and_fields() -> None:
-    test = NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
-    lines = [insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
+    test = editor.NewAnnotation("tea.md#pot", "Warm.", Kind.TEST)
+    lines = [editor.insert_annotation("a.py", "x()\n", 1, test, style, 100).lines for style in (TESTS, PYTHON)]
     head, tail = "\x23#= tea.md#pot", "\x23#% Warm."
     assert lines == [(head, tail), (head, "\x23#= type=test", tail)]
-    assert choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
-    assert choose_style([PYTHON, TESTS], None) is choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
+    assert editor.choose_style([PYTHON, TESTS], Kind.TEST) is TESTS
+    assert editor.choose_style([PYTHON, TESTS], None) is editor.choose_style([PYTHON, TESTS], Kind.TODO) is PYTHON
     fields = {"reason": "Because it is so, and has been\nfor long.", "format": "markdown"}
-    wanted = NewAnnotation("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
-    assert insert_annotation("a.rs", "f();", 1, wanted, RUST, 32).lines == (
+    wanted = editor.NewAnnotation("a=b.md#c", "Warm.", Kind.EXCEPTION, fields)
+    assert editor.insert_annotation("a.rs", "f();", 1, wanted, RUST, 32).lines == (
         *("//= source=a=b.md#c", "//= type=exception", "//= reason=Because it is so, and"),
         *("//= reason=has been for long.", "//= format=markdown", "//# Warm."),
     )
@@ -260,7 +244,7 @@ def test_types_and_fields() -> None:
 
 def test_a_comment_that_begins_and_ends() -> None:
     text = "int f() {\n\treturn 1; /* one\n\t* two */\n}\n"
-    warm = NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
+    warm = editor.NewAnnotation("tea.md#pot", "Warm.", Kind.CITATION)
     assert inserted("a.c", text, 2, warm, STARS) == (
         "int f() {\n\t/*\n\t *= tea.md#pot\n\t *# Warm.\n\t */\n\treturn 1; /* one\n\t* two */\n}\n"
     )
@@ -269,7 +253,7 @@ def test_a_comment_that_begins_and_ends() -> None:
     )
     assert inserted("a.ml", "let f = 1\n", 1, warm, STARS) == "(*\n *= tea.md#pot\n *# Warm.\n *)\nlet f = 1\n"
     with pytest.raises(DuvetError, match=r"words with \*/ in them would end the comment"):
-        inserted("a.c", text, 2, NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
+        inserted("a.c", text, 2, editor.NewAnnotation("tea.md#pot", "A /* b */ c.", Kind.CITATION), STARS)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +290,7 @@ def test_lines_that_go_on() -> None:
         for line in (1, 4, 5, 6):
             assert inserted("a.rs", text, line, TITLE).count(end) == 6
     assert inserted("a.rs", "f(\\\n\n);\n", 3, TITLE) == "f(\\\n\n//= tea.md#pot\n);\n"
-    path = NewAnnotation("tea.md#pot", "The path is C:\\", Kind.CITATION)
+    path = editor.NewAnnotation("tea.md#pot", "The path is C:\\", Kind.CITATION)
     with pytest.raises(DuvetError, match="the code below would belong to a comment that ends with a backslash"):
         inserted("a.rs", "f();\n", 1, path)
     assert inserted("a.c", "f();\n", 1, path, STARS) == "/*\n *= tea.md#pot\n *# The path is C:\\\n */\nf();\n"
@@ -318,10 +302,10 @@ def test_lines_that_go_on() -> None:
         ("//= tea.md#cup\n//# Leak.\n", 1, TITLE, "an annotation here would run into the one beside it"),
         ("//= tea.md#cup\nf();\n", 2, WARM, "an annotation here would run into the one beside it"),
         ("f();\n//# Leak.\n", 2, WARM, "an annotation here would run into the one beside it"),
-        ("f();\n", 1, NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
+        ("f();\n", 1, editor.NewAnnotation("a#b", "C.", Kind.TODO, {"reason": "d"}), "invalid key for type TODO"),
     ],
 )
-def test_annotations_that_are_refused(text: str, line: int, wanted: NewAnnotation, message: str) -> None:
+def test_annotations_that_are_refused(text: str, line: int, wanted: editor.NewAnnotation, message: str) -> None:
     with pytest.raises(DuvetError, match=message):
         inserted("a.rs", text, line, wanted)
 
@@ -337,12 +321,12 @@ TEXTS = st.builds(
 
 
 @given(TEXTS, st.integers(1, 13), st.integers(20, 60), st.sampled_from([WARM, TITLE]))
-def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: NewAnnotation) -> None:
+def test_no_other_character_is_changed(text: str, line: int, most: int, wanted: editor.NewAnnotation) -> None:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
     ##% final newline.
     try:
-        found = insert_annotation("a.rs", text, line, wanted, RUST, most)
+        found = editor.insert_annotation("a.rs", text, line, wanted, RUST, most)
     except DuvetError:
         return
     old, new = text.split("\n"), found.text.split("\n")

@@ -20,6 +20,12 @@ from tests.problems import show_problem
 STARS = "wildcards are either regular `*` or recursive `**`"
 WHOLE = "recursive wildcards must form a single path component"
 RANGE = "invalid range pattern"
+BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
+LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
+FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
+NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
+PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +152,6 @@ def split_bracket(pattern: str) -> int | None:
     return None
 
 
-BRACKETS = st.sampled_from(["a", "b", "**", "**/", "*", "?", "[", "]", "!", "-", "/", "[ab]"])
-
-
 @given(st.lists(BRACKETS, max_size=8).map("".join))
 def test_errors_are_found_from_left_to_right(pattern: str) -> None:
     # A bracket that closes behind a slash is whole in the pattern, but in none of its names.
@@ -170,7 +173,6 @@ def touch(folder: Path, *names: str, **links: str) -> DiskTree:
 
 
 def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
-    """What matches, and the problems on the way."""
     problems: list[Problem] = []
     paths = expand_pattern(compile_pattern(pattern), tree, problems.append)
     return paths, sorted(map(show_problem, problems))
@@ -181,10 +183,6 @@ def found(tree: Tree, pattern: str) -> list[str]:
     paths, problems = expand(tree, pattern)
     assert problems == []
     return paths
-
-
-LOOP = "{} warning DUV013 this link leads back to a folder around it; it is not entered"
-FILES = ["src/a.rs", "src/.h/b.rs", "src/.c.rs", "src/é日.rs", "src/d/e/f.rs", "src/{g,h}.rs", "top.rs", "x/S.RS"]
 
 
 @pytest.mark.parametrize(
@@ -227,21 +225,16 @@ def test_absolute_patterns(tmp_path: Path) -> None:
     assert (found(memory, "/**/*.rs"), found(memory, "**/*.rs")) == (["/d/a.rs"], ["e/b.rs"])
 
 
-def test_folders_behind_links_are_entered(tmp_path: Path) -> None:
-    tree = touch(tmp_path, "real/a.rs", "src/b.c", src__link="../real")
+def test_folders_behind_links_are_entered_once(tmp_path: Path) -> None:
+    tree = touch(tmp_path / "1", "real/a.rs", "src/b.c", src__link="../real")
     assert found(tree, "src/**/*.rs") == found(tree, "src/*/*.rs") == ["src/link/a.rs"]
-
-
-def test_a_folder_that_contains_itself_is_entered_once(tmp_path: Path) -> None:
-    tree = touch(tmp_path, "src/d/a.rs", src__d__up="..", src__self=".")
+    tree = touch(tmp_path / "2", "src/d/a.rs", src__d__up="..", src__self=".")
     problems = [LOOP.format(path) for path in ("src/d/up", "src/self")]
     assert expand(tree, "src/**/*.rs") == (["src/d/a.rs"], problems)
-
-
-def test_a_loop_through_another_folder_is_entered_once(tmp_path: Path) -> None:
-    touch(tmp_path, "a/x.rs", "b/x.rs", a__to_b="../b", b__to_a=str(tmp_path / "a"))
-    paths = [f"{tmp_path}/a/to_b/x.rs", f"{tmp_path}/a/x.rs"]
-    assert expand(DiskTree(), f"{tmp_path}/a/**/*.rs") == (paths, [LOOP.format(f"{tmp_path}/a/to_b/to_a")])
+    # A loop through another folder.
+    tree = touch(tmp_path / "3", "a/x.rs", "b/x.rs", a__to_b="../b", b__to_a=str(tmp_path / "3/a"))
+    a = f"{tmp_path}/3/a"
+    assert expand(tree, f"{a}/**/*.rs") == ([f"{a}/to_b/x.rs", f"{a}/x.rs"], [LOOP.format(f"{a}/to_b/to_a")])
 
 
 def test_packages_that_link_to_one_another_are_not_walked_in_every_order(tmp_path: Path) -> None:
@@ -318,11 +311,6 @@ def fits(pattern: str, name: str) -> bool:
     """Whether a name is of the few patterns that are tried here."""
     known = {"*": True, ".*": name[0] == ".", "[!b]*": name[0] != "b", "?": len(name) == 1, "*.b": name.endswith(".b")}
     return known.get(pattern, name == pattern)
-
-
-NAMES = st.sampled_from(["a", "b", ".a", "ab", "a.b"])
-PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
-PATTERNS = st.lists(st.sampled_from(["**", "*", "a", ".*", "[!b]*", "?", "*.b", "a.b"]), min_size=1, max_size=4)
 
 
 @given(st.sets(PATHS, max_size=8), PATTERNS)

@@ -91,8 +91,11 @@ def test_code_around_is_no_citation(begin: str, code: str) -> None:
             assert read(text, *styles) == [("citation", "tea.md#pot", "The pot")]
 
 
-def test_a_target_with_an_equals_sign_is_no_sign() -> None:
+def test_targets_with_an_equals_sign_fields_without_signs_and_known_styles() -> None:
     assert read("https://example.org/?x=a#b\nThe pot") == [("citation", "https://example.org/?x=a#b", "The pot")]
+    assert read("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
+    # A known style is read as in a source.
+    assert read("*= tea.md#pot\n*# The pot */", ALL[1]) == [("citation", "tea.md#pot", "The pot */")]
 
 
 def test_several_annotations_are_read_with_their_fields() -> None:
@@ -106,15 +109,6 @@ def test_several_annotations_are_read_with_their_fields() -> None:
         (6, Kind.CITATION, "tea.md#cup", "A cup", ""),
         (9, Kind.CITATION, "tea.md#lid", "", ""),
     ]
-
-
-def test_fields_without_signs_are_read() -> None:
-    assert read("tea.md#pot\ntype=test\nThe pot") == [("test", "tea.md#pot", "The pot")]
-
-
-def test_known_styles_are_read_as_in_a_source() -> None:
-    stars = SourceStyle("*=", "*#")
-    assert read("*= tea.md#pot\n*# The pot */", stars) == [("citation", "tea.md#pot", "The pot */")]
 
 
 @given(st.text(alphabet=st.sampled_from("/*#%=-<>!(){} \t\r\n\0a.\u2028\xe9"), max_size=60))

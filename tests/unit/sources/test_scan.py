@@ -11,23 +11,13 @@ from msgspec.structs import replace
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError
 from duvet.model import Annotation, Kind, Level, Place, Problem, Severity, Source
+from duvet.sources import scan
 from duvet.sources.comments import SourceStyle
 from duvet.sources.glob import compile_pattern, expand_pattern
-from duvet.sources.scan import (
-    FilteredTree,
-    RuleOrigin,
-    SourceFile,
-    find_sources,
-    make_unreadable_problem,
-    order_annotations,
-    scan_file,
-)
 from duvet.tree.files import DiskTree, MemoryTree
 from tests.problems import show_problem
 
 HINT = "* and ? stay within a folder, ** is a whole folder name, [abc] is one character"
-
-
 FILES = "src/a.rs src/b.rs src/gen/c.rs src/gen/deep/d.rs target/e.rs target/debug/f.rs top.rs"
 TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 
@@ -35,7 +25,7 @@ TREE = MemoryTree(dict.fromkeys(FILES.split(), b""))
 def found(*rules: SourceRule, tree: MemoryTree = TREE) -> list[str]:
     """The files of some rules, where nothing may be wrong."""
     problems: list[Problem] = []
-    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], tree, "/root", problems.append)
+    wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], tree, "/root", problems.append)
     assert problems == []
     return sorted(one.path for one in wanted)
 
@@ -49,22 +39,19 @@ def test_a_file_of_several_rules_is_read_once_in_each_style() -> None:
         SourceRule(("src/a.rs",), blob_link="https://host"),
         SourceRule(("src/a.rs",)),
     ]
-    wanted = find_sources([(rule, RuleOrigin()) for rule in rules], TREE, "/root", print)
+    wanted = scan.find_sources([(rule, scan.RuleOrigin()) for rule in rules], TREE, "/root", print)
     linked = SourceStyle(blob_link="https://host")
     assert wanted == [
-        SourceFile("src/a.rs", (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked)),
-        SourceFile("src/b.rs", (SourceStyle(),)),
+        scan.SourceFile("src/a.rs", (SourceStyle(), SourceStyle("//@", "//-", Kind.TEST), linked)),
+        scan.SourceFile("src/b.rs", (SourceStyle(),)),
     ]
-
-
-WITHOUT_TARGET = ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"]
 
 
 @pytest.mark.parametrize(
     ("excluded", "paths"),
     [
         *(
-            ([pattern], WITHOUT_TARGET)
+            ([pattern], ["src/a.rs", "src/b.rs", "src/gen/c.rs", "src/gen/deep/d.rs", "top.rs"])
             for pattern in ("target/**", "target", "target/", "./target/**/*.rs", "**/target")
         ),
         (["**/gen/*", "target/*", "**/b.rs"], ["src/a.rs", "top.rs"]),
@@ -102,7 +89,7 @@ def test_patterns_that_mean_nothing() -> None:
     problems: list[Problem] = []
     place: Callable[[str, int], Place] = lambda key, index: Place(len(key), index + 1)
     rule = SourceRule(("src/*.rs", "a**"), exclude=("[", "src/b.rs", "***"))
-    wanted = find_sources([(rule, RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
+    wanted = scan.find_sources([(rule, scan.RuleOrigin("c.toml", place))], TREE, "/root", problems.append)
     assert [one.path for one in wanted] == ["src/a.rs"]
     error = "DUV006 Pattern syntax error near position"
     assert list(map(show_problem, problems)) == [
@@ -113,15 +100,15 @@ def test_patterns_that_mean_nothing() -> None:
 
 
 def scanned(data: bytes, *styles: SourceStyle) -> tuple[list[tuple[int, str, str]], list[Problem]]:
-    wanted = SourceFile("a.rs", styles or (SourceStyle(),))
-    found = scan_file(wanted, MemoryTree({"a.rs": data}))
+    wanted = scan.SourceFile("a.rs", styles or (SourceStyle(),))
+    found = scan.scan_file(wanted, MemoryTree({"a.rs": data}))
     return [(one.line, one.target, one.quote) for one in found.annotations], found.problems
 
 
 def refused(path: str, tree: MemoryTree) -> str:
     with pytest.raises(DuvetError) as error:
-        scan_file(SourceFile(path, (SourceStyle(),)), tree)
-    return show_problem(make_unreadable_problem(error.value))
+        scan.scan_file(scan.SourceFile(path, (SourceStyle(),)), tree)
+    return show_problem(scan.make_unreadable_problem(error.value))
 
 
 def test_a_file_in_two_styles() -> None:
@@ -163,7 +150,9 @@ def test_files_that_can_not_be_read(path: str, expected: str) -> None:
     assert refused(path, MemoryTree({**TREE.files, **odd})) == expected
 
 
-FILTERED = FilteredTree(MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path)
+FILTERED = scan.FilteredTree(
+    MemoryTree({"a.rs": b"a", "b/c.rs": b"c", "/d/e": b"e"}), lambda path, is_folder: "b" in path
+)
 
 
 def test_a_filtered_tree(tmp_path: Path) -> None:
@@ -173,13 +162,13 @@ def test_a_filtered_tree(tmp_path: Path) -> None:
     assert FILTERED.read("b/c.rs") == b"c"
     # Paths are whole, and loops are seen.
     seen: list[tuple[str, bool]] = []
-    view = FilteredTree(FILTERED.tree, lambda path, is_folder: seen.append((path, is_folder)))
+    view = scan.FilteredTree(FILTERED.tree, lambda path, is_folder: seen.append((path, is_folder)))
     for folder in ("", "b", "/", "/d"):
         assert list(view.entries(folder)) != []
     assert seen == [("a.rs", False), ("b", True), ("b/c.rs", False), ("/d", True), ("/d/e", False)]
     (tmp_path / "a").touch()
     (tmp_path / "loop").symlink_to(".")
-    view, problems = FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False), list[str]()
+    view, problems = scan.FilteredTree(DiskTree(str(tmp_path)), lambda path, is_folder: False), list[str]()
     assert expand_pattern(compile_pattern("**/a"), view, lambda problem: problems.append(problem.path)) == ["a"]
     assert problems == ["loop"]
 
@@ -190,7 +179,7 @@ def made(path: str = "a.rs", line: int = 1, start: int = 0, kind: Kind = Kind.CI
 
 def test_paths_sort_part_by_part() -> None:
     paths = ["/z.rs", "./z.rs", "../z.rs", "src/a/b.rs", "src/a-b.rs", "src/a.rs"]
-    found = order_annotations({path: [made(path)] for path in reversed(paths)})
+    found = scan.order_annotations({path: [made(path)] for path in reversed(paths)})
     assert [one.path for one in found] == paths
 
 
@@ -207,14 +196,9 @@ def test_annotations_of_a_file_sort_by_place_then_kind_and_the_rest() -> None:
         *(made(line=2, start=2, kind=kind) for kind in (Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)),
         made(line=10),
     ]
-    assert order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
+    assert scan.order_annotations({"a.rs": wanted[::-1]}) == tuple(wanted)
 
 
 def test_equal_annotations_become_one() -> None:
     one, other = made(), replace(made(), blob_link="https://host")
-    assert order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)
-
-
-def test_lines_that_rise_are_in_order() -> None:
-    found = [made(line=1), made(line=3), made(line=8)]
-    assert order_annotations({"b.rs": found, "a.rs": []}) == tuple(found)
+    assert scan.order_annotations({"a.rs": [other, one, made(), other]}) == (one, other)

@@ -19,6 +19,7 @@ from duvet.specs.library import Policy
 from tests.unit.specs.serving import Held, at_work, text
 
 HTTP = Policy(allow_http=True)
+Call = tuple[str, str | None, int]
 
 
 class Heard(Progress):
@@ -35,7 +36,6 @@ class Heard(Progress):
 
 
 def fetch(url: str, path: Path, policy: Policy = HTTP) -> bytes:
-    """What one download gives."""
     outcome = download_texts({url: str(path)}, policy, Progress())[url]
     if isinstance(outcome, DuvetError):
         raise outcome
@@ -163,18 +163,6 @@ def test_those_that_never_end_make_room(held: Held, tmp_path: Path) -> None:
     assert content(tmp_path) == {"good/late": text("late")}
 
 
-def test_those_that_fail_are_told_among_those_that_do_not(held: Held, tmp_path: Path) -> None:
-    paths = ["/bad/a", "/good/b", "/page/c", "/good/d"]
-    files = {path: tmp_path / path[1:] for path in paths}
-    assert downloaded(held, files) == {
-        "/bad/a": "the server answered 404 Not Found",
-        "/good/b": text("b"),
-        "/page/c": "it is an HTML page, where text or Markdown is needed",
-        "/good/d": text("d"),
-    }
-    assert content(tmp_path) == {"good/b": text("b"), "good/d": text("d")}
-
-
 @pytest.mark.parametrize(
     ("paths", "found"),
     [
@@ -289,9 +277,6 @@ def clients() -> Iterator[DownloadClients]:
     clients = DownloadClients(HTTP)
     yield clients
     clients.close()
-
-
-Call = tuple[str, str | None, int]
 
 
 @pytest.mark.parametrize(

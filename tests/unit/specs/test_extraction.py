@@ -6,18 +6,12 @@ import pytest
 
 from duvet.config.project_file import read_config
 from duvet.model import Place, Problem, Severity
-from duvet.specs.extraction import (
-    Extraction,
-    extract_configured,
-    find_stale_files,
-    make_stale_problem,
-    requirements_file,
-    requirements_folder,
-)
+from duvet.specs import extraction
 from duvet.specs.library import Library
 from duvet.tree.files import MemoryTree
 
 DOWNLOADS = ".duvet/specifications"
+LONG, SHORT = "a" * 240, "a" * 50
 
 
 @pytest.mark.parametrize(
@@ -42,10 +36,7 @@ DOWNLOADS = ".duvet/specifications"
     ],
 )
 def test_requirements_folder(source: str, out: str, downloads: str, folder: str) -> None:
-    assert requirements_folder(source, out, downloads) == folder
-
-
-LONG, SHORT = "a" * 240, "a" * 50
+    assert extraction.requirements_folder(source, out, downloads) == folder
 
 
 @pytest.mark.parametrize(
@@ -65,9 +56,9 @@ def test_requirements_file(id: str, path: str) -> None:
     ##= man/spec/trace.md#requirements
     ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
     ##% specification, and leave unchanged ones alone.
-    assert requirements_file("r", id) == path
-    assert requirements_file("r", "a", "rs") == "r/a.rs"
-    assert len(requirements_file("", "é" * 300).encode()) < 255
+    assert extraction.requirements_file("r", id) == path
+    assert extraction.requirements_file("r", "a", "rs") == "r/a.rs"
+    assert len(extraction.requirements_file("", "é" * 300).encode()) < 255
 
 
 CONFIG = b"""'$schema' = "duvet-cli/config/v1"
@@ -82,20 +73,20 @@ OLD = b"target = \"tea.md#cup\"\n\n# Cup\n#\n# It MAY be blue.\n\n[[spec]]\nleve
 CUP = f"{FOLDER}/cup.toml"
 
 
-def extracted(files: dict[str, bytes]) -> tuple[Extraction, MemoryTree]:
+def extracted(files: dict[str, bytes]) -> tuple[extraction.Extraction, MemoryTree]:
     tree = MemoryTree({"tea.md": TEA, **files})
     library = Library(tree, ".duvet/specifications")
-    return extract_configured(read_config(CONFIG, ".duvet/config.toml", {}), library, ""), tree
+    return extraction.extract_configured(read_config(CONFIG, ".duvet/config.toml", {}), library, ""), tree
 
 
 def stale(files: dict[str, bytes]) -> list[str]:
-    return list(find_stale_files(*extracted(files)))
+    return list(extraction.find_stale_files(*extracted(files)))
 
 
 def test_each_section_that_asks_for_something_has_a_file() -> None:
-    extraction, _ = extracted({})
-    assert list(extraction.files) == list(extraction.annotations) == [f"{FOLDER}/pot.toml"]
-    assert [(one.code, one.path, one.place) for one in extraction.problems] == [
+    found, _ = extracted({})
+    assert list(found.files) == list(found.annotations) == [f"{FOLDER}/pot.toml"]
+    assert [(one.code, one.path, one.place) for one in found.problems] == [
         ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
     ]
 
@@ -106,7 +97,7 @@ def test_a_file_that_nothing_asks_for() -> None:
     ##% `--prune`.
     message = "this file was extracted from an earlier text of the specification; its section asks for nothing any more"
     warning = Problem("DUV036", message, CUP, Place(1), hint="`--prune` removes it", severity=Severity.WARNING)
-    assert list(map(make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
+    assert list(map(extraction.make_stale_problem, stale({CUP: OLD, f"{FOLDER}/pot.toml": b""}))) == [warning]
 
 
 @pytest.mark.parametrize(

@@ -14,24 +14,19 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.model import Section
+from duvet.specs import ietf
 from duvet.specs.extraction import extract_requirements
-from duvet.specs.ietf import (
-    LETTER_A,
-    NumberedHeading,
-    can_be_heading,
-    find_front_title,
-    is_successor,
-    parse_heading,
-    parse_ietf,
-)
 from duvet.specs.locator import make_anchor
 from duvet.text import byte_length, trim
 
 Outline = list[tuple[str, str, list[str]]]
+HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
+LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
+A, B, C = (ietf.LETTER_A + number for number in range(3))
 
 
 def outline(text: str) -> Outline:
-    return [(section.id, section.title, list(section.lines)) for section in parse_ietf(text.encode())]
+    return [(section.id, section.title, list(section.lines)) for section in ietf.parse_ietf(text.encode())]
 
 
 def body(text: str) -> list[str]:
@@ -43,7 +38,7 @@ def body(text: str) -> list[str]:
 def test_a_section_whole() -> None:
     lines = ("   é MUST", "", "   be.")
     section = Section("section-1", "Über", (4, 9), "Über", lines, (11, 22, 25))
-    assert parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
+    assert ietf.parse_ietf("1.  Über\n\n   é MUST\n \t\n   be.\n\n".encode()) == (section,)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +68,7 @@ SECTIONS: dict[str, Outline] = {
     # Numbers in a row have to grow, and those after an empty line needn't.
     "1. A\n3. B\n2. C\n2. D\n": [("section-1", "A", ["3. B"]), ("section-2", "C", ["2. D"])],
     "\n7. A\n\n7. B\n\n3. C\n \n5. D\n\f\n4. E\n": [
-        *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", [])),
+        *(("section-7", "B", []), ("section-3", "C", []), ("section-5", "D", []), ("section-4", "E", []))
     ],
     # The first number, on the first line, is one.
     "1.0 A\n": [("section-1.0", "A", [])],
@@ -82,7 +77,7 @@ SECTIONS: dict[str, Outline] = {
     "1. A\n\n   a\n\n2. B\n\n   b\n\n1. C\n\n   c\n": [("section-2", "B", ["   b"]), ("section-1", "C", ["   c"])],
     # An empty line serves one title.
     "\nIndex\n\nReferences\n\nAppendix\n\n": [
-        *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", [])),
+        *(("name-index", "Index", ["References"]), ("name-appendix", "Appendix", []))
     ],
     "\nIndex\n\n\nAppendix\n\n": [("name-index", "Index", []), ("name-appendix", "Appendix", [])],
     # A section right after a page break stays, and it may end as a footer does.
@@ -141,10 +136,6 @@ def test_lines(text: str, lines: list[str]) -> None:
     assert body(text) == lines
 
 
-HEADS = "RFC 12  Title|[Page 3] and more|Doe   [Page 3]|   indented [Page 3]"
-LINES = "RFC 12 Title|RFC 012  Title| RFC 12  Title| [Page 3] and more|Doe   [Page 3] |Doe   [Page iv]|Doe  ([Page 3]"
-
-
 @pytest.mark.parametrize("line", [*HEADS.split("|"), *LINES.split("|")])
 def test_headers_and_footers(line: str) -> None:
     ##= man/spec/trace.md#specifications
@@ -155,16 +146,13 @@ def test_headers_and_footers(line: str) -> None:
 
 def test_offsets() -> None:
     text = "1. A\r\n\r\n   a\r\n   b\r\n\f\r\nhead\r\n\r\nIndex\r\n\r\n   c\r\n[Page 1]\r\n"
-    first, second = parse_ietf(text.encode())
+    first, second = ietf.parse_ietf(text.encode())
     assert (first.lines, first.starts, first.heading) == (("   a", "   b"), (8, 14), (3, 4))
     assert (second.lines, second.starts, second.heading) == (("   c",), (40,), (31, 36))
-    (section,) = parse_ietf("\ufeff1. A\n\n   a".encode())
+    (section,) = ietf.parse_ietf("\ufeff1. A\n\n   a".encode())
     assert (section.id, section.heading, section.starts) == ("section-1", (6, 7), (9,))
-    (section,) = parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
+    (section,) = ietf.parse_ietf(b"1. A\n\n   a\n  \n\n   b\n")
     assert list(zip(section.lines, section.starts, strict=True)) == [("   a", 6), ("", 11), ("   b", 15)]
-
-
-A, B, C = (LETTER_A + number for number in range(3))
 
 
 @pytest.mark.parametrize(
@@ -200,7 +188,7 @@ A, B, C = (LETTER_A + number for number in range(3))
     ],
 )
 def test_headings(line: str, id: str, numbers: tuple[int, ...], title: str, column: int) -> None:
-    assert parse_heading(line) == NumberedHeading(id, numbers, title, column)
+    assert ietf.parse_heading(line) == ietf.NumberedHeading(id, numbers, title, column)
 
 
 NO_HEADINGS = (
@@ -213,7 +201,7 @@ NO_HEADINGS = (
 
 @pytest.mark.parametrize("line", NO_HEADINGS.split("|"))
 def test_no_headings(line: str) -> None:
-    assert parse_heading(line) is None
+    assert ietf.parse_heading(line) is None
 
 
 ORDER = {
@@ -233,9 +221,9 @@ OUT_OF_ORDER = {"1": ["1", "3"], "1.1": ["1.3"], "2": ["1"], "7": ["B"], "A": ["
 def test_order_of_numbers(table: dict[str, list[str]], expected: bool) -> None:
     for last, numbers in table.items():
         for number in numbers:
-            before, after = parse_heading(f"{last}. x"), parse_heading(f"{number}. x")
+            before, after = ietf.parse_heading(f"{last}. x"), ietf.parse_heading(f"{number}. x")
             assert before and after
-            assert is_successor(after.numbers, before.numbers) is expected, (last, number)
+            assert ietf.is_successor(after.numbers, before.numbers) is expected, (last, number)
 
 
 @pytest.mark.parametrize(
@@ -258,8 +246,8 @@ def test_order_of_numbers(table: dict[str, list[str]], expected: bool) -> None:
     ],
 )
 def test_which_heading_may_follow(line: str, last: tuple[int, ...] | None, after_break: bool, expected: bool) -> None:
-    heading = parse_heading(line)
-    assert heading is not None and can_be_heading(heading, last, after_break=after_break) is expected
+    heading = ietf.parse_heading(line)
+    assert heading is not None and ietf.can_be_heading(heading, last, after_break=after_break) is expected
 
 
 HEADER = """
@@ -286,10 +274,7 @@ WIDE = "A Title That Is as Wide as the Page, to the Last Column: Tea and Pots of
     ],
 )
 def test_titles_of_first_pages(page: str, title: str) -> None:
-    assert find_front_title(page) == title
-
-
-WIDE_LINE = f"{WIDE}\n"
+    assert ietf.find_front_title(page) == title
 
 
 @pytest.mark.parametrize(
@@ -300,17 +285,17 @@ WIDE_LINE = f"{WIDE}\n"
         HEADER,
         f"{HEADER}Abstract\n\n                     Centred Text\n",
         f"{HEADER}   This memo begins with its text, which fills each line of the page\n   and stops.\n",
-        f"{HEADER}{WIDE_LINE * 7}",
+        HEADER + f"{WIDE}\n" * 7,
         f"{HEADER}\f\n                     Next Page\n",
     ],
 )
 def test_no_title(page: str) -> None:
-    assert find_front_title(page) == ""
+    assert ietf.find_front_title(page) == ""
 
 
 @given(st.text())
 def test_any_text_has_a_title_of_one_line_or_none(text: str) -> None:
-    assert "\n" not in find_front_title(HEADER + text)
+    assert "\n" not in ietf.find_front_title(HEADER + text)
 
 
 TITLES = {
@@ -328,14 +313,10 @@ TITLES = {
 
 
 def test_titles_of_real_pages(shared: Path) -> None:
-    files = {number: shared / "rfc" / f"rfc{number}.txt" for number in TITLES}
-    assert {number: find_front_title(file.read_text("utf-8")) for number, file in files.items()} == TITLES
-
-
-def test_every_real_page_has_a_title(shared: Path) -> None:
-    files = sorted((shared / "rfc").glob("rfc*.txt"))
-    assert files
-    assert [file.name for file in files if not find_front_title(file.read_text("utf-8"))] == []
+    files = (shared / "rfc").glob("rfc*.txt")
+    found = {int(file.stem[3:]): ietf.find_front_title(file.read_text("utf-8")) for file in files}
+    assert {number: found[number] for number in TITLES} == TITLES
+    assert [number for number, title in found.items() if not title] == []
 
 
 NAMES = {"Abstract": "name-abstract", "References": "name-references", "Index": "name-index"}
@@ -380,12 +361,12 @@ def tokens(text: str) -> Iterator[Token]:
             line = line.removesuffix("\r")
         elif not line:
             return
-        heading = parse_heading(line)
+        heading = ietf.parse_heading(line)
         if line == "\f":
             token = Token("page", start, line)
         elif not trim(line):
             token = Token("blank", start, line)
-        elif heading and can_be_heading(heading, last, before in ("page", "blank")):
+        elif heading and ietf.can_be_heading(heading, last, before in ("page", "blank")):
             last = heading.numbers
             title_start = start + byte_length(line[: heading.column])
             token = Token("section", start, line, heading.id, heading.title, title_start)
@@ -450,13 +431,13 @@ def section_of_tokens(group: list[Token]) -> Section:
 
 @given(DOCUMENTS)
 def test_equals_the_plain_rules(text: str) -> None:
-    assert parse_ietf(text.encode()) == plain_parse(text)
+    assert ietf.parse_ietf(text.encode()) == plain_parse(text)
 
 
 @given(DOCUMENTS)
 def test_offsets_agree_with_the_bytes(text: str) -> None:
     data = text.encode()
-    for section in parse_ietf(data):
+    for section in ietf.parse_ietf(data):
         assert data[slice(*section.heading)].decode() == section.full_title == section.title
         for line, start in zip(section.lines, section.starts, strict=True):
             assert data[start : start + byte_length(line)].decode() == line
@@ -481,7 +462,7 @@ def expected_answers(shared: Path) -> Iterator[dict[str, Any]]:
 def test_sections_and_requirements(shared: Path) -> None:
     count = 0
     for expected in expected_answers(shared):
-        sections = parse_ietf((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
+        sections = ietf.parse_ietf((shared / "rfc" / f"rfc{expected['rfc']}.txt").read_bytes())
         assert [summary(section) for section in sections] == expected["sections"], expected["rfc"]
         unreadable = {id for id, found in expected["requirements"].items() if isinstance(found, dict)}
         known = {id: found for id, found in expected["requirements"].items() if id not in unreadable}

@@ -14,6 +14,7 @@ from duvet.specs.library import DownloadOutcome, Library, assign_ids, detect_for
 from duvet.specs.locator import locate_specification
 from duvet.tree.files import DiskTree, MemoryTree
 
+ABOUT = "How to make it, and how to drink it."
 PAGE = b"# Tea\n\nHow to make it,\nand how to drink it.\n\n## Pot\n\nThe pot MUST be warm.\n"
 TEXT = b"""Network Working Group                                        A. Leaf
 Request for Comments: 99901                                    May 2001
@@ -37,27 +38,15 @@ def ids(specification: Specification) -> list[str]:
     return [section.id for section in specification.sections]
 
 
-def test_a_specification() -> None:
-    found = library().load(Locator("tea.md"))
-    description = "How to make it, and how to drink it."
-    names = "", "Tea", Locator("tea.md"), "tea.md", "tea.md"
-    assert found == Specification(*names, Format.MARKDOWN, "Tea", description, PAGE, found.sections)
-    assert ids(found) == ["tea", "pot"]
-
-
 @pytest.mark.parametrize(
     ("locator", "path", "name", "title", "description", "format", "sections"),
     [
+        (Locator("tea.md"), "tea.md", "Tea", "Tea", ABOUT, Format.MARKDOWN, ["tea", "pot"]),
         (Locator("pot.txt"), "pot.txt", "RFC 99901", "", "The Pot Protocol", Format.IETF, ["section-1"]),
         # A URL has its text in the folder of downloads.
         (
-            locate_specification("https://EXAMPLE.com/tea.md"),
-            "d/example.com/tea.txt",
-            "Tea",
-            "Tea",
-            "How to make it, and how to drink it.",
-            Format.MARKDOWN,
-            ["tea", "pot"],
+            *(locate_specification("https://EXAMPLE.com/tea.md"), "d/example.com/tea.txt", "Tea", "Tea", ABOUT),
+            *(Format.MARKDOWN, ["tea", "pot"]),
         ),
         # Without headings the file gives the name, else the first heading.
         (Locator("a/plain.md"), "a/plain.md", "plain", "", "text", Format.MARKDOWN, []),
@@ -69,8 +58,9 @@ def test_names_and_formats(
     locator: Locator, path: str, name: str, title: str, description: str, format: Format, sections: list[str]
 ) -> None:
     found = library().load(locator)
-    assert (found.path, found.name, found.title, found.description) == (path, name, title, description)
-    assert (found.url, found.format, ids(found)) == (locator.name, format, sections)
+    text = title, description, FILES[path], found.sections
+    assert found == Specification("", name, locator, locator.name, path, format, *text)
+    assert ids(found) == sections
 
 
 def test_nothing_is_parsed_twice() -> None:

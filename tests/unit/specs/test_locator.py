@@ -11,22 +11,7 @@ from rapidfuzz import fuzz
 
 from duvet.errors import ProblemsError
 from duvet.model import Format, Locator, Section, Specification
-from duvet.specs.locator import (
-    PhysicalLines,
-    SectionNames,
-    cache_path,
-    canonical_url,
-    find_section_index,
-    format_locator,
-    is_url,
-    locate_specification,
-    locator_key,
-    make_anchor,
-    normalise_url,
-    resolve_specification,
-    split_rows,
-    strip_extension,
-)
+from duvet.specs import locator
 from duvet.tree.files import DiskTree, MemoryTree
 
 AUTO = Format.AUTO
@@ -36,6 +21,9 @@ IN_ORDER = [
     for format in (Format.AUTO, Format.MARKDOWN)
 ]
 TREE = MemoryTree({path: b"" for path in ("spec.md", "./dot.md", "docs/a.md", "reqs/near.md", "/top/far.md")})
+PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
+RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
+NAMES = st.text(st.sampled_from("abc-"), max_size=8)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +42,13 @@ def test_paths(spec: str, base: str, name: str | None) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% If a specification is not at its path, duvet MUST look for it in the folders above.
     tree = MemoryTree({**TREE.files, "docs//a.md": b""})
-    url = resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
+    url = locator.resolve_specification("https://EXAMPLE.com", Format.IETF, base, tree)
     assert url == Locator("https://example.com/", True, Format.IETF)
     if name is not None:
-        assert resolve_specification(spec, AUTO, base, tree) == Locator(name)
+        assert locator.resolve_specification(spec, AUTO, base, tree) == Locator(name)
     else:
         with pytest.raises(ProblemsError) as caught:
-            resolve_specification(spec, AUTO, base, TREE)
+            locator.resolve_specification(spec, AUTO, base, TREE)
         message = f'DUV040 Could not resolve file "{spec}"'.replace("\0", "\\0")
         assert [f"{one.code} {one.message}" for one in caught.value.problems] == [message]
 
@@ -71,31 +59,30 @@ def test_paths_on_disk(tmp_path: Path) -> None:
     (tmp_path / "w" / "in.md").touch()
     tree = DiskTree(str(tmp_path / "w"))
     for spec, name in (("in.md", "in.md"), ("up.md", f"{tmp_path}/up.md"), ("docs/../in.md", "docs/../in.md")):
-        assert resolve_specification(spec, AUTO, f"{tmp_path}/w", tree).name == name
+        assert locator.resolve_specification(spec, AUTO, f"{tmp_path}/w", tree).name == name
     with pytest.raises(ProblemsError, match='Could not resolve file "docs"'):
-        resolve_specification("docs", AUTO, "", tree)
+        locator.resolve_specification("docs", AUTO, "", tree)
 
 
 def test_locate_takes_a_path_as_it_is() -> None:
-    names = [locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")]
+    names = [
+        locator.locate_specification(name).name for name in ("a/./b//c.md", "./a", "../a", "/a/", "", "other://Host")
+    ]
     assert names == ["a/b/c.md", "./a", "../a", "/a", "", "other://Host"]
     with pytest.raises(ProblemsError, match=r'Could not resolve file "a.0b"'):
-        locate_specification("a\0b")
+        locator.locate_specification("a\0b")
 
 
 @given(st.permutations(IN_ORDER))
 def test_order(locators: list[Locator]) -> None:
-    assert sorted(locators, key=locator_key) == IN_ORDER
+    assert sorted(locators, key=locator.locator_key) == IN_ORDER
 
 
 def test_displayed() -> None:
     locators = [Locator("/w/a.md"), Locator("/worse/a.md"), Locator("a.md"), Locator("https://w/", True)]
-    shown = [format_locator(locator, "/w") for locator in locators]
+    shown = [locator.format_locator(one, "/w") for one in locators]
     assert shown == ["a.md", "/worse/a.md", "a.md", "https://w/"]
-    assert [format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
-
-
-PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
+    assert [locator.format_locator(Locator("/w/a.md"), cwd) for cwd in ("", "/")] == ["/w/a.md", "w/a.md"]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +101,7 @@ PIECES = "a B example.com xn-- 1 . .. / - _ %2e %41 ~ @ : 443 ? é '"
     ],
 )
 def test_normalise_url(text: str, normal: str) -> None:
-    assert normalise_url(text) == normal
+    assert locator.normalise_url(text) == normal
 
 
 @given(st.sampled_from(["https", "http"]), st.lists(st.sampled_from(PIECES.split()), max_size=8))
@@ -123,9 +110,9 @@ def test_a_url_taken_as_normal_is_normal(scheme: str, pieces: list[str]) -> None
     expected = parsed(text)
     if expected is None:
         with pytest.raises(ProblemsError):
-            normalise_url(text)
+            locator.normalise_url(text)
     else:
-        assert normalise_url(text) == normalise_url(expected) == expected
+        assert locator.normalise_url(text) == locator.normalise_url(expected) == expected
 
 
 def parsed(text: str) -> str | None:
@@ -149,11 +136,8 @@ def parsed(text: str) -> str | None:
 )
 def test_a_url_without_a_host_is_named(text: str, message: str) -> None:
     with pytest.raises(ProblemsError) as caught:
-        normalise_url(text)
+        locator.normalise_url(text)
     assert [(problem.code, problem.message) for problem in caught.value.problems] == [("DUV041", message)]
-
-
-RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +157,7 @@ RFC9000 = "https://www.rfc-editor.org/rfc/rfc9000.txt"
     ],
 )
 def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
-    assert canonical_url(url) == canonical
+    assert locator.canonical_url(url) == canonical
 
 
 @pytest.mark.parametrize(
@@ -191,13 +175,13 @@ def test_every_address_of_an_rfc_is_one(url: str, canonical: str) -> None:
     ],
 )
 def test_cache_path(url: str, path: str) -> None:
-    assert cache_path(url, "d") == path
+    assert locator.cache_path(url, "d") == path
 
 
 def test_urls_and_extensions() -> None:
-    assert [is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
+    assert [locator.is_url(text) for text in ("https://x/", "a/b.md", "x:/y", "")] == [True, False, False, False]
     paths = ["a.b/c.d.md", "a.b/c", "a/.md", "c.", ""]
-    assert [strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
+    assert [locator.strip_extension(path) for path in paths] == ["a.b/c.d", "a.b/c", "a/.md", "c", ""]
 
 
 def specification(format: Format, titles: dict[str, str]) -> Specification:
@@ -234,7 +218,7 @@ PAGE = specification(Format.MARKDOWN, {"spec": "Spec", "sub-part": "Sub Part", "
     ],
 )
 def test_ids_of_ietf_text_may_lack_their_prefix(wanted: str, id: str | None) -> None:
-    index = find_section_index(RFC, wanted)
+    index = locator.find_section_index(RFC, wanted)
     assert (None if index is None else RFC.sections[index].id) == id
 
 
@@ -252,54 +236,52 @@ def test_nearest_sections_of_ietf_text(wanted: str, near: list[str]) -> None:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST report a target that has no section or leads nowhere, where it is written, and SHOULD suggest similar
     ##% sections.
-    assert SectionNames(RFC.sections).nearest(wanted) == near
-
-
-NAMES = st.text(st.sampled_from("abc-"), max_size=8)
+    assert locator.SectionNames(RFC.sections).nearest(wanted) == near
 
 
 @given(st.dictionaries(NAMES, NAMES, max_size=12), NAMES)
 def test_nearest_sections_are_the_likest(titles: dict[str, str], wanted: str) -> None:
-    names = [*((id, id) for id in titles), *((make_anchor(title), id) for id, title in titles.items())]
+    names = [*((id, id) for id in titles), *((locator.make_anchor(title), id) for id, title in titles.items())]
     ratios = [(fuzz.ratio(wanted, name), id) for name, id in names]
     likest = [id for ratio, id in sorted(ratios, key=lambda one: -one[0]) if ratio >= 70]
     assert (
-        SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted) == list(dict.fromkeys(likest))[:3]
+        locator.SectionNames(specification(Format.MARKDOWN, titles).sections).nearest(wanted)
+        == list(dict.fromkeys(likest))[:3]
     )
 
 
 def test_sections_of_markdown() -> None:
     wanted = ["sub-part", "", "section-sub-part", "Sub-Part"]
-    assert [find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
-    assert SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
-    assert SectionNames(()).nearest("x") == []
+    assert [locator.find_section_index(PAGE, id) for id in wanted] == [1, 2, None, None]
+    assert locator.SectionNames(PAGE.sections).nearest("Sub-Parts") == ["sub-part"]
+    assert locator.SectionNames(()).nearest("x") == []
 
 
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ("", PhysicalLines([], [], [])),
-        ("\n", PhysicalLines([""], [0], [0])),
-        ("a\nb", PhysicalLines(["a", "b"], [0, 2], [1, 3])),
-        ("é\r\n\r\nb\rc\r", PhysicalLines(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
-        ("a\r\r\n", PhysicalLines(["a\r"], [0], [2])),
-        ("\x0b\u2028\n", PhysicalLines(["\x0b\u2028"], [0], [4])),
+        ("", locator.PhysicalLines([], [], [])),
+        ("\n", locator.PhysicalLines([""], [0], [0])),
+        ("a\nb", locator.PhysicalLines(["a", "b"], [0, 2], [1, 3])),
+        ("é\r\n\r\nb\rc\r", locator.PhysicalLines(["é", "", "b\rc\r"], [0, 4, 6], [2, 4, 10])),
+        ("a\r\r\n", locator.PhysicalLines(["a\r"], [0], [2])),
+        ("\x0b\u2028\n", locator.PhysicalLines(["\x0b\u2028"], [0], [4])),
     ],
 )
-def test_physical_lines(text: str, rows: PhysicalLines) -> None:
-    assert split_rows(text) == rows
+def test_physical_lines(text: str, rows: locator.PhysicalLines) -> None:
+    assert locator.split_rows(text) == rows
 
 
 @given(st.lists(st.sampled_from(["a", "é", "日", "\r", "\n", "\r\n"])).map("".join))
 def test_rows_are_the_bytes_of_the_text(text: str) -> None:
     data = text.encode()
-    rows = split_rows(text)
+    rows = locator.split_rows(text)
     assert [data[start:end].decode() for start, end in zip(rows.starts, rows.ends, strict=True)] == rows.texts
     between = [data[end:start] for end, start in zip(rows.ends, rows.starts[1:], strict=False)]
     assert set(between) <= {b"\n", b"\r\n"}
 
 
 def test_a_forgotten_row_is_gone() -> None:
-    rows = split_rows("a\nb\nc\n")
+    rows = locator.split_rows("a\nb\nc\n")
     rows.forget(1)
-    assert rows == PhysicalLines(["a", "c"], [0, 4], [1, 5])
+    assert rows == locator.PhysicalLines(["a", "c"], [0, 4], [1, 5])

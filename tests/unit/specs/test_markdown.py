@@ -38,7 +38,6 @@ def titles(text: str) -> list[tuple[str, str]]:
 
 
 def lines(text: str) -> list[str | None]:
-    """The lines of the only section."""
     ((_, _, _, _, shown),) = sections(text)
     return shown
 
@@ -135,10 +134,7 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
         ("> # Q\n\n- # I\n\n  1. ## J\n", [("q", "Q", 4, 5, []), ("i", "I", 11, 12, []), ("j", "J", 22, 23, [])]),
         # A byte order mark hides a heading, and its bytes count.
         ("\ufeff# A\n\n# B\n", [("b", "B", 10, 11, [])]),
-        (
-            "# Ü\n\n日本 MUST\n\n## Élan\nx\n",
-            [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])],
-        ),
+        ("# Ü\n\n日本 MUST\n\n## Élan\nx\n", [("u", "Ü", 2, 4, ["日本 MUST"]), ("elan", "Élan", 22, 27, ["x"])]),
         (
             "# A\r\n\r\nb\r\n\r\nc\rd\r\n\r\nO\r\nP\r\n---\r\nlast\r",
             [("a", "A", 2, 3, ["b", "", "c\rd"]), ("o-p", "O\r P", 19, 23, ["last\r"])],
@@ -150,19 +146,11 @@ def test_the_title_of_the_document_is_the_first_of_level_one() -> None:
         ),
         # The break after an item with a heading comes a line later, and the item cuts the heading after it.
         ("# A\nx\n- # B\nc\nd\n", [("a", "A", 2, 3, ["x"]), ("b", "B", 10, 11, ["c", None, "d"])]),
-        (
-            "- # A\none\ntwo\nthree\n===\nx\n",
-            [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])],
-        ),
+        ("- # A\none\ntwo\nthree\n===\nx\n", [("a", "A", 4, 5, ["two"]), ("three", "three", 14, 19, ["x"])]),
     ],
 )
 def test_sections(text: str, expected: list[Shown]) -> None:
     assert sections(text) == expected
-
-
-def test_offsets_count_bytes() -> None:
-    document = parse_markdown("# Ü\n\n日本 MUST\n\n## Élan\nx\n".encode())
-    assert [section.starts for section in document.sections] == [(6,), (28,)]
 
 
 @pytest.mark.parametrize(
@@ -179,10 +167,7 @@ def test_offsets_count_bytes() -> None:
             "\nx\n1. one\n   - sub\n     lazy\nlazier\n2. two\n",
             ["x", None, "1. one", None, "   - sub", "     lazy", "lazier", None, "2. two"],
         ),
-        (
-            "\nx\n\n-\n- a\n\n*\n\ny\n",
-            ["x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y"],
-        ),
+        ("\nx\n\n-\n- a\n\n*\n\ny\n", ["x", "", None, "-", None, "- a", None, "", None, "*", None, "", "y"]),
         ("\n\n- one\n- two\n\n", ["- one", None, "- two"]),
         # An item ends after the line on which its last event begins.
         (

@@ -116,7 +116,6 @@ def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
 
 
 def rewritten(data: bytes) -> bytes:
-    """The file written again from what stands in it."""
     first, _, comment = data.decode().partition("\n\n")
     lines = [line[2:] for line in comment.partition("\n\n")[0].split("\n")]
     found = [

@@ -12,6 +12,7 @@ from duvet.trace.records import Coverage, Finished, Requirement, State, Trace
 from duvet.tree.files import MemoryTree
 
 HEADING = "# T\n"
+SECTION = Section("s", "S", (0, 1), "S", (), ())
 
 
 def section_of(text: str, id: str = "t") -> Section:
@@ -41,17 +42,12 @@ def trace_of(text: str, *annotations: Annotation) -> Trace:
     return build_trace(annotations, Library(tree, "d"), tree, "", (), Progress())
 
 
-SECTION = Section("s", "S", (0, 1), "S", (), ())
-
-
 def specification(name: str) -> Specification:
-    """A specification without sections."""
     path = f"{name}.md"
     return Specification(name, name, Locator(path), path, path, Format.MARKDOWN, "", "", b"", ())
 
 
 def requirement(name: str, level: Level, state: State) -> Requirement:
-    """A requirement of the specification of that name."""
     return Requirement(specification(name), SECTION, "The pot MUST be warm.", level, state, (), (), ())
 
 
@@ -62,13 +58,10 @@ def finished(*requirements: Requirement, cited: tuple[str, ...] = ()) -> Finishe
     return Finished(Trace((), (), coverages, ()), requirements)
 
 
-WORDS = st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8)
-
-
 @st.composite
 def cited_texts(draw: st.DrawFn) -> tuple[str, tuple[Annotation, ...]]:
     """A text, and annotations that quote parts of it."""
-    words = draw(WORDS)
+    words = draw(st.lists(st.sampled_from(["ab", "cd.", "é日", "x", "ef"]), min_size=1, max_size=8))
     text = "".join(word + draw(st.sampled_from(" \n")) for word in words)[:-1]
     quoted = []
     for line in range(draw(st.integers(1, 7))):

@@ -163,24 +163,3 @@ def test_targets_of_requirement_files_start_at_the_file() -> None:
     assert [one.specification.locator.name for one in trace.coverages] == ["a/b/tea.md", "top.md"]
     assert [(one.code, one.path, one.place.line) for one in trace.problems] == [("DUV040", "x/two.toml", 3)]
     assert trace.match_of[2] is None
-
-
-def test_progress_tells_what_was_found() -> None:
-    class Steps(Progress):
-        def begin(self, step: str) -> None:
-            told.append(step)
-
-        def end(self, outcome: str) -> None:
-            told.append(outcome)
-
-    told: list[str] = []
-    tree = MemoryTree(FILES)
-    annotations = tuple(
-        Annotation("a.rs", line, Kind.CITATION, f"tea.md#{section}", quote)
-        for line, section, quote in [(1, "tea", "warm. It"), (2, "tea", "It"), (3, "cups", ""), (4, "no", "")]
-    )
-    build_trace(annotations, Library(tree, "d"), tree, "", (), Steps())
-    assert told == [
-        *("Loading specifications", "Loaded 1 specifications", "Mapping sections", "Mapped 2 sections"),
-        *("Matching references", "Matched 4 references", "Sorting references", "Sorted 4 references"),
-    ]

@@ -9,36 +9,7 @@ from hypothesis import given, strategies as st
 
 from duvet.model import Annotation, Format, Kind, Level, Locator, Problem, Section, Severity, Specification
 from duvet.text import byte_length
-from duvet.trace.coverage import (
-    RunVerdict,
-    Total,
-    compute_totals,
-    cover_specification,
-    group_totals,
-    judge_run,
-    segment_texts,
-)
-from duvet.trace.records import (
-    CITATION,
-    EXCEPTION,
-    EXCUSED,
-    IMPLICATION,
-    KIND_FLAGS,
-    SPEC,
-    TEST,
-    TITLE_LINE,
-    TODO,
-    Fit,
-    Match,
-    Piece,
-    Requirement,
-    Segment,
-    State,
-    Status,
-    Tally,
-    Trace,
-    list_requirements,
-)
+from duvet.trace import coverage, records
 from tests.unit.trace.made import HEADING, cited_texts, citing, requirement, trace_of
 
 
@@ -58,7 +29,7 @@ def bytes_of(text: str, annotation: Annotation) -> set[int]:
     return {byte for low, high in fragments(text, annotation.quote) for byte in range(low, high)}
 
 
-def segments_of(trace: Trace) -> Iterator[tuple[int, Segment]]:
+def segments_of(trace: records.Trace) -> Iterator[tuple[int, records.Segment]]:
     for line, segments in trace.coverages[0].sections[0].items():
         yield from ((line, segment) for segment in segments)
 
@@ -76,7 +47,7 @@ def test_segments_tile_each_line(cited: tuple[str, tuple[Annotation, ...]]) -> N
         assert [segment.start for segment in segments] == ends[:-1]
         assert ends[-1] == start + byte_length(section.lines[line])
         assert ends == sorted({start, ends[-1], *(point for point in points if start <= point <= ends[-1])})
-        assert "".join(segment_texts(section, line, segments)) == section.lines[line]
+        assert "".join(coverage.segment_texts(section, line, segments)) == section.lines[line]
 
 
 @given(cited_texts())
@@ -98,8 +69,8 @@ def test_each_byte_has_what_refers_to_it(cited: tuple[str, tuple[Annotation, ...
 def flags_of(annotations: Iterator[Annotation]) -> int:
     flags = 0
     for one in annotations:
-        flags |= KIND_FLAGS[one.kind]
-        flags |= EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
+        flags |= records.KIND_FLAGS[one.kind]
+        flags |= records.EXCUSED if one.kind is Kind.EXCEPTION and one.reason else 0
     return flags
 
 
@@ -113,12 +84,12 @@ def test_tallies_count_bytes(cited: tuple[str, tuple[Annotation, ...]]) -> None:
         others = [(other, one, bytes_of(text, one) & own) for other, one in enumerate(annotations)]
         assert tally.total == len(own)
         assert tally.related == tuple(other for other, one, shared in others if shared and one.kind is not Kind.SPEC)
-        for kind, flag in zip(Kind, KIND_FLAGS, strict=True):
+        for kind, flag in zip(Kind, records.KIND_FLAGS, strict=True):
             shared = set().union(*(shared for _, one, shared in others if one.kind is kind))
             assert tally.covered(flag) == len(shared)
 
 
-def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> Status:
+def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation, ...]) -> records.Status:
     """The status of a requirement, byte by byte, in the words of the table of statuses."""
 
     def has(byte: int, kind: Kind, reasoned: bool = False) -> bool:
@@ -131,13 +102,13 @@ def status_in_words(text: str, stated: Annotation, annotations: tuple[Annotation
 
     own = bytes_of(text, stated)
     if own and all(map(settled, own)):
-        return Status.DONE
+        return records.Status.DONE
     working = [Kind.CITATION, Kind.IMPLICATION, Kind.EXCEPTION]
     if own and all(any(has(byte, kind) for kind in working) for byte in own):
-        return Status.NEEDS_TESTS
+        return records.Status.NEEDS_TESTS
     if any(has(byte, kind) for byte in own for kind in (*working, Kind.TEST)):
-        return Status.IN_PROGRESS
-    return Status.NOT_STARTED
+        return records.Status.IN_PROGRESS
+    return records.Status.NOT_STARTED
 
 
 @given(cited_texts())
@@ -151,22 +122,22 @@ def test_statuses(cited: tuple[str, tuple[Annotation, ...]]) -> None:
     ##% A requirement MUST be in progress when code or tests cite only a part of it, and MUST NOT count as started while
     ##% only todos, or nothing, cite it.
     text, annotations = cited
-    coverage = trace_of(text, *annotations).coverages[0]
-    for stated in list_requirements(coverage, annotations):
+    covered = trace_of(text, *annotations).coverages[0]
+    for stated in records.list_requirements(covered, annotations):
         first = annotations[stated.ids[0]]
         assert stated.status is status_in_words(text, first, annotations)
 
 
 def test_a_title_is_covered_as_a_whole() -> None:
     trace = trace_of("ab", citing(""), citing("", Kind.SPEC, 2, Level.MUST), citing("ab", Kind.TODO, 3))
-    coverage = trace.coverages[0]
-    assert coverage.sections == {
+    covered = trace.coverages[0]
+    assert covered.sections == {
         0: {
-            TITLE_LINE: (Segment(2, 3, (0, 1), CITATION | SPEC, Level.MUST),),
-            0: (Segment(4, 6, (2,), TODO, Level.AUTO),),
+            records.TITLE_LINE: (records.Segment(2, 3, (0, 1), records.CITATION | records.SPEC, Level.MUST),),
+            0: (records.Segment(4, 6, (2,), records.TODO, Level.AUTO),),
         }
     }
-    assert coverage.tallies == {1: Tally({CITATION | SPEC: 1}, (0,))}
+    assert covered.tallies == {1: records.Tally({records.CITATION | records.SPEC: 1}, (0,))}
 
 
 def test_segments_of_a_line() -> None:
@@ -177,11 +148,13 @@ def test_segments_of_a_line() -> None:
         citing("MUST be", Kind.IMPLICATION, 3, Level.SHOULD),
     )
     assert trace.coverages[0].sections[0][0] == (
-        Segment(4, 8, (), 0, Level.AUTO),
-        Segment(8, 12, (0,), TEST, Level.AUTO),
-        Segment(12, 16, (0, 1, 2), TEST | EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
-        Segment(16, 19, (1, 2), EXCEPTION | IMPLICATION | EXCUSED, Level.SHOULD),
-        Segment(19, 25, (), 0, Level.AUTO),
+        records.Segment(4, 8, (), 0, Level.AUTO),
+        records.Segment(8, 12, (0,), records.TEST, Level.AUTO),
+        records.Segment(
+            12, 16, (0, 1, 2), records.TEST | records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD
+        ),
+        records.Segment(16, 19, (1, 2), records.EXCEPTION | records.IMPLICATION | records.EXCUSED, Level.SHOULD),
+        records.Segment(19, 25, (), 0, Level.AUTO),
     )
 
 
@@ -202,39 +175,42 @@ class Counted(int):
 def test_many_sentences_on_one_line_are_cut_one_by_one() -> None:
     count = 1000
     ends = [10 * number + 9 for number in range(count)]
-    pieces = [Piece(0, Counted(end - 9), Counted(end)) for end in ends]
-    matches = [Match(0, (one,), Fit.EXACT, (id,), SPEC, Level.MUST, (id,)) for id, one in enumerate(pieces)]
-    whole = Match(0, (Piece(0, 0, ends[-1]),), Fit.EXACT, (count,), TEST, Level.AUTO)
+    pieces = [records.Piece(0, Counted(end - 9), Counted(end)) for end in ends]
+    matches = [
+        records.Match(0, (one,), records.Fit.EXACT, (id,), records.SPEC, Level.MUST, (id,))
+        for id, one in enumerate(pieces)
+    ]
+    whole = records.Match(0, (records.Piece(0, 0, ends[-1]),), records.Fit.EXACT, (count,), records.TEST, Level.AUTO)
     line = "x" * ends[-1]
     section = Section("t", "T", (0, 0), "T", (line,), (0,))
     specification = Specification("t", "T", Locator("t"), "t", "t", Format.MARKDOWN, "", "", b"", (section,))
-    coverage = cover_specification(specification, [*matches, whole])
-    gaps = [Segment(end, end + 1, (count,), TEST, Level.AUTO) for end in ends[:-1]]
-    sentences = [Segment(end - 9, end, (id, count), SPEC | TEST, Level.MUST) for id, end in enumerate(ends)]
-    assert coverage.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
-    assert coverage.tallies == {id: Tally({SPEC | TEST: 9}, (count,)) for id in range(count)}
+    covered = coverage.cover_specification(specification, [*matches, whole])
+    gaps = [records.Segment(end, end + 1, (count,), records.TEST, Level.AUTO) for end in ends[:-1]]
+    sentences = [
+        records.Segment(end - 9, end, (id, count), records.SPEC | records.TEST, Level.MUST)
+        for id, end in enumerate(ends)
+    ]
+    assert covered.sections == {0: {0: tuple(sorted([*gaps, *sentences], key=lambda one: one.start))}}
+    assert covered.tallies == {id: records.Tally({records.SPEC | records.TEST: 9}, (count,)) for id in range(count)}
     assert Counted.times < 50 * count
 
 
 def test_a_piece_of_one_byte_cuts_but_covers_nothing() -> None:
     trace = trace_of("a b\nc d", citing("b c", Kind.SPEC), citing("d"))
-    coverage = trace.coverages[0]
-    assert coverage.sections[0] == {
-        0: (Segment(4, 6, (), 0, Level.AUTO), Segment(6, 7, (), 0, Level.AUTO)),
-        1: (
-            Segment(8, 10, (), 0, Level.AUTO),
-            Segment(10, 11, (), 0, Level.AUTO),
-        ),
+    covered = trace.coverages[0]
+    assert covered.sections[0] == {
+        0: (records.Segment(4, 6, (), 0, Level.AUTO), records.Segment(6, 7, (), 0, Level.AUTO)),
+        1: (records.Segment(8, 10, (), 0, Level.AUTO), records.Segment(10, 11, (), 0, Level.AUTO)),
     }
-    assert coverage.tallies == {0: Tally({}, ())}
+    assert covered.tallies == {0: records.Tally({}, ())}
 
 
-MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(State))
+MADE = st.builds(requirement, st.sampled_from("abc"), st.sampled_from(Level), st.sampled_from(records.State))
 ERROR = Problem("DUV050", "wrong")
 WARNING = Problem("DUV051", "odd", severity=Severity.WARNING)
 
 
-def rows(found: tuple[Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
+def rows(found: tuple[coverage.Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
     return [
         (
             one.specification.id if one.specification else "all",
@@ -247,11 +223,11 @@ def rows(found: tuple[Total, ...]) -> list[tuple[str, str, tuple[int, ...]]]:
 
 def test_levels_come_strongest_first_and_sums_last() -> None:
     made = [
-        requirement("b", Level.AUTO, State.TO_DO),
-        requirement("b", Level.MUST, State.COMPLETE),
-        requirement("a", Level.MUST, State.EXCEPTION),
+        requirement("b", Level.AUTO, records.State.TO_DO),
+        requirement("b", Level.MUST, records.State.COMPLETE),
+        requirement("a", Level.MUST, records.State.EXCEPTION),
     ]
-    assert rows(compute_totals(made)) == [
+    assert rows(coverage.compute_totals(made)) == [
         ("b", "MUST", (0, 0, 0, 0, 0, 0, 0, 1, 0)),
         ("b", "AUTO", (0, 1, 0, 0, 0, 0, 0, 0, 0)),
         ("b", "all", (0, 1, 0, 0, 0, 0, 0, 1, 0)),
@@ -264,7 +240,7 @@ def test_levels_come_strongest_first_and_sums_last() -> None:
 
 
 def test_nothing_adds_up_to_nothing() -> None:
-    (total,) = compute_totals([])
+    (total,) = coverage.compute_totals([])
     assert rows((total,)) == [("all", "all", (0,) * 9)]
     assert (total.percent, total.words, total.left) == (None, "no requirements", "")
 
@@ -294,31 +270,32 @@ HALF = "4 requirements not cited, 3 in progress, 4 without tests"
     ],
 )
 def test_totals(counts: tuple[int, ...], applicable: int, words: str, left: str) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST treat the requirements that `[[not-applicable]]` names as not applicable, whatever cites them, and
-    ##% count them neither as done nor as applicable.
-    total = Total(None, None, counts)
+    total = coverage.Total(None, None, counts)
     assert (total.requirements, total.applicable, total.excepted) == (sum(counts), applicable, counts[5])
     assert f"{total.done} of {applicable}" in words and (f"({total.percent} %)" in words or total.percent is None)
     assert (total.words, total.left) == (words, left)
 
 
 def test_errors_fail_and_warnings_do_not() -> None:
-    total = Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
-    done = Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
-    assert [judge_run(total, [ERROR, WARNING]), judge_run(total, [WARNING]), judge_run(done, [ERROR, ERROR])] == [
-        RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
-        RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
-        RunVerdict(False, "FAIL: 2 problems"),
+    total = coverage.Total(None, None, (1, 0, 0, 0, 0, 0, 0, 1, 0))
+    done = coverage.Total(None, None, (0, 0, 0, 0, 0, 0, 0, 1, 0))
+    assert [
+        coverage.judge_run(total, [ERROR, WARNING]),
+        coverage.judge_run(total, [WARNING]),
+        coverage.judge_run(done, [ERROR, ERROR]),
+    ] == [
+        coverage.RunVerdict(False, "FAIL: 1 problem, 1 requirement not cited"),
+        coverage.RunVerdict(True, "PASS: 1 of 2 applicable requirements done (50 %), 0 excepted"),
+        coverage.RunVerdict(False, "FAIL: 2 problems"),
     ]
 
 
 @given(st.lists(MADE))
-def test_sums_are_sums(made: list[Requirement]) -> None:
-    *groups, overall = group_totals(compute_totals(made))
+def test_sums_are_sums(made: list[records.Requirement]) -> None:
+    *groups, overall = coverage.group_totals(coverage.compute_totals(made))
     for group in (*groups, overall):
         levels = [total.counts for total in group[:-1]]
         assert group[-1].counts == tuple(map(sum, zip(*levels, strict=True))) or not levels
     assert sum(group[-1].requirements for group in groups) == overall[-1].requirements == len(made)
     whole = overall[-1]
-    assert sum(map(whole.with_status, Status)) == whole.requirements
+    assert sum(map(whole.with_status, records.Status)) == whole.requirements

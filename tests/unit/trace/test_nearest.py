@@ -13,15 +13,16 @@ PARAGRAPH = (
     "This section is about tea. The water MUST boil before the leaves are put into the pot. The leaves MUST be dry, "
     "and they MUST NOT be old. Milk (of a cow) MAY be added. * The cup SHOULD be warm and clean at all times."
 )
+WATER = "The water MUST boil before the leaves are put into the pot."
+FRAMES = "# Frames\n\n" + "".join(
+    f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB"
+)
 
 
 def nearest(quote: str, text: str = PARAGRAPH) -> str | None:
     """What is found, if it is clear."""
     found = TextWords(text.split()).nearest(quote.split())
     return found.text if found and found.is_clear else None
-
-
-WATER = "The water MUST boil before the leaves are put into the pot."
 
 
 @pytest.mark.parametrize(
@@ -153,19 +154,10 @@ def test_sections_that_contain_a_quote(quote: str, sections: list[str]) -> None:
     assert held == (sections or [] if quote else ["tea", "brewing", "serving", "washing", "again"])
 
 
-FRAMES = "# Frames\n\n" + "".join(
-    f"## {name}\n\nA frame of type {name} MUST be ignored by servers.\n\n" for name in "AB"
-)
-
-
 @pytest.mark.parametrize(
     ("text", "quote", "found"),
     [
-        (
-            TEXT,
-            "The water MUST boil before the leaves get put into the pot.",
-            ("brewing", "The water MUST boil before the leaves are put into the pot.", True),
-        ),
+        (TEXT, "The water MUST boil before the leaves get put into the pot.", ("brewing", WATER, True)),
         (TEXT, "Nobody has ever seen anything of that kind.", None),
         ("", "The water MUST boil.", None),
         # One text in two sections is one answer, two texts are two.

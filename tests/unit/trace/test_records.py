@@ -41,7 +41,7 @@ STATES: dict[State, list[tuple[str, str, str]]] = {
     State.UNCITED: [("", "", "")],
     State.TO_DO: [("d", "", ""), ("", "d", "")],
     State.MISSING_TEST: [
-        *(("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("x", "", ""), ("y", "", ""), ("", "e", "c")),
+        *(("c", "", ""), ("", "c", "c"), ("c", "t", ""), ("x", "", ""), ("y", "", ""), ("", "e", "c"))
     ],
     State.MISSING_IMPLEMENTATION: [("t", "", ""), ("", "c", "t")],
     State.PARTIAL: [("", "t", ""), ("", "c", ""), ("", "c", "d"), ("", "i", ""), ("", "e", "")],
@@ -61,18 +61,7 @@ def test_states(state: State) -> None:
     assert requirement.state is State.PARTIAL
 
 
-def test_statuses_and_words() -> None:
-    assert [(state.words, state.status.words) for state in State] == [
-        ("uncited", "not started"),
-        ("to do", "not started"),
-        ("missing implementation", "in progress"),
-        ("partial", "in progress"),
-        ("missing test", "needs tests"),
-        ("exception", "done"),
-        ("implied", "done"),
-        ("complete", "done"),
-        ("not applicable", "done"),
-    ]
+def test_statuses_have_an_order() -> None:
     assert sorted(Status) == [Status.NOT_STARTED, Status.IN_PROGRESS, Status.NEEDS_TESTS, Status.DONE]
 
 

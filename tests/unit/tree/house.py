@@ -144,7 +144,6 @@ OPTIONS: tuple[tuple[str, ...], ...] = (
 
 
 def fill(folder: Path) -> None:
-    """The project as it is in the beginning."""
     make(folder, HOUSE)
 
 

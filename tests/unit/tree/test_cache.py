@@ -20,8 +20,6 @@ LATER = time.time_ns() + 3600 * 10**9
 
 
 class Work:
-    """Counts how often it is done."""
-
     done = 0
 
     def __call__(self) -> str:

@@ -14,6 +14,7 @@ import duvet
 from duvet.tree.cache import BLOB_MAGIC, BlobStore, make_blob_header
 
 VALUE = {"one": [1, 2], "two": []}
+PRINT = "from duvet.tree.cache import compute_build_id; print(compute_build_id().hex())"
 
 
 @pytest.fixture
@@ -124,9 +125,6 @@ def test_what_nobody_finished_is_swept_away_after_a_while(blobs: BlobStore) -> N
     saved(BlobStore(blobs.folder))
     assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)
     assert blobs.names() == ["mine.new", "name"]
-
-
-PRINT = "from duvet.tree.cache import compute_build_id; print(compute_build_id().hex())"
 
 
 def build_of(folder: Path, program: str = PRINT) -> str:

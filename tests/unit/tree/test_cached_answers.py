@@ -159,13 +159,10 @@ HELD: list[BinaryIO] = []
 
 
 def cut(name: str) -> Damage:
-    """A part of the file is all there is."""
     return lambda folder: os.truncate(folder / name, (folder / name).stat().st_size // 2)
 
 
 def flip(name: str) -> Damage:
-    """A bit is not what it was."""
-
     def change(folder: Path) -> None:
         data = bytearray((folder / name).read_bytes())
         data[len(data) // 2] ^= 1
@@ -175,14 +172,11 @@ def flip(name: str) -> Damage:
 
 
 def of_another(name: str) -> Damage:
-    """The file of another name stands there."""
     other = NAMES[NAMES.index(name.rpartition("/")[2]) - 1]
     return lambda folder: (folder / name).write_bytes((folder / CACHE / other).read_bytes())
 
 
 def locked(name: str) -> Damage:
-    """Somebody holds a lock on the file."""
-
     def change(folder: Path) -> None:
         HELD.append((folder / name).open("rb"))
         flock(HELD[-1], LOCK_EX)

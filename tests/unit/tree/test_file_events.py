@@ -31,6 +31,8 @@ TABLE = r"""
 a line that is none
 47 22
 """
+QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+ADDED = 1
 
 
 @pytest.mark.parametrize(
@@ -52,10 +54,6 @@ def test_folders_without_notifications(folders: list[str], blind: bool) -> None:
 
 def test_the_table_of_this_system_is_read() -> None:
     assert isinstance(read_mounts().are_blind(["/proc/self"]), bool)
-
-
-QUEUE = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
-ADDED = 1
 
 
 @pytest.fixture

@@ -32,7 +32,6 @@ def tree_of(folder: Path, revision: str = "HEAD") -> Iterator[GitTree]:
 
 
 def answers(tree: Tree, path: str) -> list[Any]:
-    """What a tree says to each question about a path."""
     return [
         *map(_heard, (lambda: tree.read(path), lambda: tree.is_file(path), lambda: tree.exists(path))),
         *([] if "\0" in path else [_heard(lambda: listed(tree, path))]),

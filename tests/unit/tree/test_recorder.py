@@ -13,15 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from duvet.errors import UnreadableError
+from duvet.tree import recorder
 from duvet.tree.files import DiskTree
-from duvet.tree.recorder import (
-    FileChangedError,
-    RecordedTree,
-    check_unchanged,
-    digest_content,
-    find_altered_paths,
-    find_refilled_folders,
-)
 
 Change = Callable[[Path], object]
 LATER = time.time_ns() + 3600 * 10**9
@@ -38,11 +31,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def record(root: Path, now: int = LATER) -> RecordedTree:
-    return RecordedTree(DiskTree(str(root)), now)
+def record(root: Path, now: int = LATER) -> recorder.RecordedTree:
+    return recorder.RecordedTree(DiskTree(str(root)), now)
 
 
-def asked(root: Path, now: int = LATER) -> RecordedTree:
+def asked(root: Path, now: int = LATER) -> recorder.RecordedTree:
     """A tree that has been asked one question of each kind."""
     tree = record(root, now)
     assert tree.read("src/a.rs") == b"one"
@@ -57,12 +50,12 @@ def asked(root: Path, now: int = LATER) -> RecordedTree:
     return tree
 
 
-def same(tree: RecordedTree, now: int = LATER) -> bool:
-    return check_unchanged(tree.record, RecordedTree(tree.disk, now)) is not None
+def same(tree: recorder.RecordedTree, now: int = LATER) -> bool:
+    return recorder.check_unchanged(tree.record, recorder.RecordedTree(tree.disk, now)) is not None
 
 
-def altered(tree: RecordedTree) -> list[str]:
-    return list(find_altered_paths(tree.record, tree))
+def altered(tree: recorder.RecordedTree) -> list[str]:
+    return list(recorder.find_altered_paths(tree.record, tree))
 
 
 def rewrite(path: Path, text: str) -> None:
@@ -73,13 +66,11 @@ def rewrite(path: Path, text: str) -> None:
 
 
 def make_folder(path: Path) -> None:
-    """Put a folder in the place of a file."""
     path.unlink()
     path.mkdir()
 
 
 def replace_folder(path: Path) -> None:
-    """Put another folder in its place."""
     path.rename(path.with_name("old"))
     path.mkdir()
 
@@ -115,10 +106,10 @@ CHANGES: dict[str, tuple[Change, list[str], list[str]]] = {
 def test_a_change(change: Change, paths: list[str], folders: list[str], now: int, root: Path) -> None:
     tree = asked(root, now)
     assert same(tree, now) and same(tree)
-    assert altered(tree) == list(find_refilled_folders(tree.record, tree)) == []
+    assert altered(tree) == list(recorder.find_refilled_folders(tree.record, tree)) == []
     change(root)
     assert not same(tree) and not same(tree, now)
-    assert (altered(tree), list(find_refilled_folders(tree.record, tree))) == (paths, folders)
+    assert (altered(tree), list(recorder.find_refilled_folders(tree.record, tree))) == (paths, folders)
 
 
 def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
@@ -130,7 +121,7 @@ def test_other_paths_and_a_selection_of_answers(root: Path) -> None:
     (root / A).unlink()
     (root / "c.rs").touch()
     for paths, found in ((["c.rs", "gone.rs", "no question"], ["c.rs"]), (["src"], [])):
-        assert list(find_altered_paths(tree.record.select(paths), tree)) == found
+        assert list(recorder.find_altered_paths(tree.record.select(paths), tree)) == found
     # A folder that was to be read as a file is gone.
     (root / "folder").mkdir()
     tree = record(root)
@@ -147,18 +138,18 @@ def test_times_that_prove_nothing(root: Path) -> None:
     ##= man/spec/cache.md#freshness
     ##% duvet MUST compare the content of a file that changed less than two seconds before it was read, or later.
     changed, second = (root / A).stat().st_ctime_ns, 10**9
-    for now, content in ((changed + second, digest_content(b"one")), (changed + 3 * second, b"")):
+    for now, content in ((changed + second, recorder.digest_content(b"one")), (changed + 3 * second, b"")):
         files, folders = asked(root, now).record.files, asked(root, now).record.folders
         assert (files[A].digest, bool(folders["src"].digest)) == (content, bool(content))
 
 
 def test_what_was_compared_by_content_is_trusted_in_the_end(root: Path) -> None:
     tree = asked(root, 0)
-    renewed = check_unchanged(tree.record, record(root))
+    renewed = recorder.check_unchanged(tree.record, record(root))
     assert renewed is not None and renewed is not tree.record
     assert {one.digest for one in (*renewed.files.values(), *renewed.folders.values())} == {b""}
-    assert check_unchanged(renewed, record(root)) is renewed
-    assert check_unchanged(tree.record, record(root, 0)) is tree.record
+    assert recorder.check_unchanged(renewed, record(root)) is renewed
+    assert recorder.check_unchanged(tree.record, record(root, 0)) is tree.record
     # A clock that stands still: all marks are the same, and only the content tells.
     (root / A).write_text("ONE")
     info, was = (root / A).stat(), tree.record.files[A]
@@ -191,7 +182,7 @@ def test_what_duvet_keeps_is_no_part_of_a_tree(root: Path, name: str) -> None:
     folder = root / "sub" / ".duvet" / name
     folder.mkdir(parents=True)
     (folder / "sources").touch()
-    tree = RecordedTree(DiskTree(str(root)), LATER)
+    tree = recorder.RecordedTree(DiskTree(str(root)), LATER)
     for one in (tree, tree.disk):
         assert list(one.entries(f"sub/.duvet/{name}")) == list(one.entries("sub/.duvet")) == []
         assert not one.exists(f"sub/.duvet/{name}")
@@ -219,7 +210,7 @@ def test_files_that_the_work_writes_and_removes_are_no_changes(root: Path) -> No
     tree = asked(root)
     for name in (A, "gone.rs", "c.rs"):
         (root / name).write_text("written")
-        tree.note_written(name, digest_content(b"written"))
+        tree.note_written(name, recorder.digest_content(b"written"))
     assert altered(tree) == []
     os.utime(root / "c.rs")
     assert altered(tree) == ["c.rs"]
@@ -235,7 +226,7 @@ def test_what_was_written(root: Path) -> None:
     for text, expected in (("done", True), ("gone", False)):
         (root / "out").write_text(text)
         if expected:
-            tree.note_written("out", digest_content(b"done"))
+            tree.note_written("out", recorder.digest_content(b"done"))
         assert same(tree) is expected
     assert tree.note_written("nowhere/out", b"") is None and not tree.record.settled
 
@@ -250,7 +241,7 @@ def test_newer_answers(root: Path) -> None:
     assert tree.record == newer.record
 
 
-QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Change]] = {
+QUESTIONS: dict[str, tuple[Callable[[recorder.RecordedTree], object], Change]] = {
     "a file": (lambda tree: tree.read(A), lambda root: (root / A).write_text("ONE")),
     "a folder": (lambda tree: list(tree.entries("src")), lambda root: (root / "src" / "c.rs").touch()),
     "a regular file": (lambda tree: tree.is_file(A), lambda root: make_folder(root / A)),
@@ -267,7 +258,7 @@ QUESTIONS: dict[str, tuple[Callable[[RecordedTree], object], Change]] = {
 @TIMES
 @pytest.mark.parametrize(("ask", "change"), QUESTIONS.values(), ids=QUESTIONS)
 def test_a_change_between_two_looks_leaves_nothing_to_rely_on(
-    ask: Callable[[RecordedTree], object], change: Change, now: int, within: bool, root: Path
+    ask: Callable[[recorder.RecordedTree], object], change: Change, now: int, within: bool, root: Path
 ) -> None:
     tree = record(root, now)
     ask(tree)
@@ -309,7 +300,7 @@ def test_a_file_that_was_asked_for_before_it_was_written_or_removed(ask: Callabl
     with suppress(UnreadableError):
         getattr(tree, ask.__name__)("out")
     (root / "out").write_text("done")
-    tree.note_written("out", digest_content(b"done"))
+    tree.note_written("out", recorder.digest_content(b"done"))
     assert not same(tree)
     if ask is not DiskTree.read:
         tree = record(root)
@@ -321,15 +312,15 @@ def test_a_file_that_was_asked_for_before_it_was_written_or_removed(ask: Callabl
 
 def test_a_file_that_changed_can_be_begun_anew_with(root: Path) -> None:
     disk, path = DiskTree(str(root)), root / A
-    tree, other = RecordedTree(disk, pinned={}), RecordedTree(disk)
+    tree, other = recorder.RecordedTree(disk, pinned={}), recorder.RecordedTree(disk)
     assert tree.read(A) == tree.read_again(A) == other.read(A) == b"one"
     path.write_text("second")
-    with pytest.raises(FileChangedError, match="it has changed meanwhile") as raised:
+    with pytest.raises(recorder.FileChangedError, match="it has changed meanwhile") as raised:
         tree.read_again(A)
     assert other.read_again(A) == b"second"
     path.write_text("third")
-    again = RecordedTree(disk, pinned={A: raised.value.look})
+    again = recorder.RecordedTree(disk, pinned={A: raised.value.look})
     assert again.read(A) == again.read_again(A) == b"second"
     # The record is about the text that was read: a later look sees that it is another.
     seen = again.record.files[A]
-    assert again.compare_stamp(A, seen) is not None and RecordedTree(disk).compare_stamp(A, seen) is None
+    assert again.compare_stamp(A, seen) is not None and recorder.RecordedTree(disk).compare_stamp(A, seen) is None
