@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from tests.cli.made import make
 from tests.cli.running import Done, Run, examples, failed, files
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 from tests.unit.queries.made import SEARCH_FILES as FILES
-from tests.unit.specs.serving import at_work
 
 PROJECT = FILES
 KEY = "sk-very-secret-1234"
@@ -31,13 +29,6 @@ SOURCES = """\
 """
 ANSWERED = f"They may be [1].\n\n{SOURCES}"
 FLAG = "warning: the answer names no source: hold it against them before you believe it\n"
-
-
-@pytest.fixture
-def wire() -> Iterator[Wire]:
-    with at_work(Wire()) as server:
-        yield server
-        server.over.set()
 
 
 def config(wire: Wire, **more: Any) -> str:

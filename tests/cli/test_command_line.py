@@ -65,10 +65,7 @@ NOT_GIVEN = "the following required arguments were not provided:\n  "
             misused("duvet report", "the argument '--json <JSON>' cannot be used multiple times"),
         ),
         ("init --lang-c --lang-c", misused("duvet init", "the argument '--lang-c' cannot be used multiple times")),
-        (
-            "report --ci=maybe",
-            misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false"),
-        ),
+        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false")),
         ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
         ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
         *(

@@ -66,10 +66,7 @@ RECORDED: dict[str, list[list[tuple[str, str]]]] = {
     "defect-triple-quote": [[]],
     "defect-v1-key-collision": [[]],
     "target-missing-files-two": [
-        [
-            ('Could not resolve file "nope.md"', "src/a.rs:1:5"),
-            ('Could not resolve file "nope2.md"', "src/a.rs:4:5"),
-        ]
+        [('Could not resolve file "nope.md"', "src/a.rs:1:5"), ('Could not resolve file "nope2.md"', "src/a.rs:4:5")]
     ],
 }
 """The problems that each command of a recorded case has to find."""

@@ -13,7 +13,6 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import Done, Run, failed, files, run, shell
-from tests.conftest import ROOT
 from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: 1 requirement lost coverage\n"
@@ -210,7 +209,7 @@ def test_nothing_has_changed(folder: Path, diff: Run) -> None:
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Snapshot) -> None:
+def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapshot) -> None:
     make(folder, THEN)
     commit(folder)
     make(folder, NOW)
@@ -218,8 +217,7 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Sn
     done = diff("--format", format)
     said = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
     assert (done.code, done.err) == (0, said)
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "diff"
-    snapshot.assert_match(done.out, f"every_change.{format}")
+    gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
 
 

@@ -65,11 +65,7 @@ def test_one_after_another(held: Held, urls: list[str], kettle: Path, duvet_comm
 
 @pytest.mark.parametrize(
     ("columns", "line"),
-    [
-        (50, " Downloading             0/3 0 bytes kettle, spou…"),
-        (30, " Downloading   0/3 0 bytes ke…"),
-        (80, BEGUN),
-    ],
+    [(50, " Downloading             0/3 0 bytes kettle, spou…"), (30, " Downloading   0/3 0 bytes ke…"), (80, BEGUN)],
 )
 @pytest.mark.usefixtures("urls")
 def test_an_interruption_on_a_terminal(columns: int, line: str, kettle: Path, duvet_command: str) -> None:

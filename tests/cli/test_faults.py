@@ -14,7 +14,6 @@ from pytest_snapshot.plugin import Snapshot
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
 from tests.cli.made import CONFIG, SOURCE, make
 from tests.cli.running import LINUX, NOBODY, Done, Run, failed, files, run, runner
-from tests.conftest import ROOT
 from tests.unit.tree.twins import without_steps
 
 pytestmark = LINUX
@@ -71,12 +70,11 @@ def kept(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_input(name: str, reported: Path, duvet: Run, snapshot: Snapshot) -> None:
+def test_a_damaged_input(name: str, reported: Path, duvet: Run, gold: Snapshot) -> None:
     DAMAGE[name](reported)
     before = kept(reported)
     code, out, err = duvet("-q", "report")
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "faults"
-    snapshot.assert_match(err, f"{name.replace(' ', '_')}.txt")
+    gold.assert_match(err, f"{name.replace(' ', '_')}.txt")
     assert (code, out, kept(reported)) == (1, "", before)
     # A NUL is no mistake of a configuration, but of who uses its patterns and paths.
     if name.startswith("configuration ") and "NUL" not in name:

@@ -16,7 +16,6 @@ from tests.cli.made import CONFIG, KETTLE, make
 from tests.cli.running import environment, run
 from tests.histories import history
 from tests.unit.llm.wire import Wire, openai_says
-from tests.unit.specs.serving import at_work
 
 PROGRAM = """
 import json, sys
@@ -137,12 +136,11 @@ def test_a_search_by_meaning_imports_numpy_but_no_model_library(kettle: Path) ->
     assert (HEAVY - {"numpy"} | {"tokenizers", "wordllama"}).isdisjoint(modules)
 
 
-def test_a_question_imports_a_client_but_no_server(kettle: Path) -> None:
+def test_a_question_imports_a_client_but_no_server(kettle: Path, wire: Wire) -> None:
     modules = imported(kettle, "ask", "water", code=1)
     assert packages(modules) == READ and HEAVY.isdisjoint(modules)
-    with at_work(Wire()) as wire:
-        wire.plan(openai_says("It boils [1]."))
-        config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
-        modules = imported(make(kettle, {"duvet.config.json": config}), "ask", "water")
+    wire.plan(openai_says("It boils [1]."))
+    config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
+    modules = imported(make(kettle, {"duvet.config.json": config}), "ask", "water")
     assert {"httpx2", "anyio", "jinja2"} <= modules
     assert modules.isdisjoint({"mcp", "pydantic", "numpy", "rich", "watchfiles", "yaml", "starlette", "uvicorn"})

@@ -175,11 +175,7 @@ def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [
-        ("pages: [{patern: x}]\n", "1:10"),
-        ("pages: [\n", "2:1"),
-        (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "9:1"),
-    ],
+    [("pages: [{patern: x}]\n", "1:10"), ("pages: [\n", "2:1"), (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "9:1")],
 )
 @pytest.mark.parametrize("args", ["pages", "pages check", "validate", "report --html page.html"])
 def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run, folder: Path) -> None:

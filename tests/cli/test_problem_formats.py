@@ -160,9 +160,6 @@ def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) ->
 
 
 def test_files_of_problems(wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
-    ##% problems.
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
     assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err

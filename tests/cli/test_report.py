@@ -11,17 +11,10 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
 from tests.cli.running import Done, Run, failed, files, times
-from tests.conftest import ROOT
 
 PAGE = ".duvet/reports/report.html"
 SPOUT = ".duvet/requirements/spec/pouring.toml"
-WRITTEN = [
-    PAGE,
-    ".duvet/reports/report.json",
-    ".duvet/requirements/spec/heating.toml",
-    SPOUT,
-    ".duvet/snapshot.txt",
-]
+WRITTEN = [PAGE, ".duvet/reports/report.json", ".duvet/requirements/spec/heating.toml", SPOUT, ".duvet/snapshot.txt"]
 PROGRESS = """\
   Extracting requirements
    Extracted requirements from 1 specifications\x20
@@ -116,7 +109,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
         assert problem in page and problem in done.err
 
 
-def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapshot: Snapshot) -> None:
+def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
@@ -124,8 +117,7 @@ def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapsho
     make(kettle, {"src/a.rs": "//# stray\n\n" + SOURCE.replace("The kettle MUST boil", "The kettle MUST b0il")})
     (kettle / "src/c.rs").write_bytes(b"\xff")
     done = duvet("report")
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "report"
-    snapshot.assert_match(done.err.partition("references \n")[2], "every_problem.txt")
+    gold.assert_match(done.err.partition("references \n")[2], "every_problem.txt")
     assert (done.code, done.out) == (1, "")
 
 

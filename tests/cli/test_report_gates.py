@@ -113,11 +113,7 @@ NOT_CITED = owed(
     "spec.md#pouring: The spout MAY drip.",
 )
 NOT_TESTED = owed(
-    "DUV063",
-    "Citation missing test.",
-    5,
-    "The kettle MUST boil water.",
-    "spec.md#heating: The kettle MUST boil water.",
+    "DUV063", "Citation missing test.", 5, "The kettle MUST boil water.", "spec.md#heating: The kettle MUST boil water."
 )
 
 

@@ -16,7 +16,6 @@ from duvet.words import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
 from tests.cli.running import Done, Run, environment, failed
 from tests.cli.terminals import shown
-from tests.conftest import ROOT
 from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
@@ -39,12 +38,6 @@ sys.modules["numpy"] = None
 from duvet.cli import run_command_line
 sys.exit(run_command_line(["search", "--semantic", "water"]))
 """
-
-
-@pytest.fixture
-def gold(snapshot: Snapshot) -> Snapshot:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "search"
-    return snapshot
 
 
 @pytest.mark.parametrize("format", ListFormat)

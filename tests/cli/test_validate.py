@@ -26,12 +26,6 @@ SKIPPED = "not checked, because no pattern matches it: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 
-@pytest.fixture
-def gold(snapshot: Snapshot) -> Snapshot:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "validate"
-    return snapshot
-
-
 @pytest.mark.parametrize("format", ProblemFormat)
 def test_formats(format: ProblemFormat, folder: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/validate.md#exit-code

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from tests.cli.made import make
 from tests.cli.running import Run, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.llm.wire import Reply, Wire, openai_says
-from tests.unit.specs.serving import LONGEST, at_work
+from tests.unit.specs.serving import LONGEST
 from tests.unit.tools.made import FILES
 
 CONFIG = """
@@ -45,16 +44,8 @@ BAD = """
 
 
 @pytest.fixture
-def provider() -> Iterator[Wire]:
-    """Who answers for models."""
-    with at_work(Wire()) as server:
-        yield server
-        server.over.set()
-
-
-@pytest.fixture
-def project(tmp_path: Path, provider: Wire) -> Path:
-    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=provider.url)})
+def project(tmp_path: Path, wire: Wire) -> Path:
+    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=wire.url)})
 
 
 @pytest.fixture
@@ -62,12 +53,12 @@ def duvet(duvet_command: str, project: Path) -> Run:
     return partial(runner(duvet_command, project), environ={"POT_KEY": "sk-pot-1234"})
 
 
-def test_a_run(duvet: Run, provider: Wire) -> None:
-    provider.plan(openai_says("Lids."))
+def test_a_run(duvet: Run, wire: Wire) -> None:
+    wire.plan(openai_says("Lids."))
     done = duvet("workflow", "run", "audit", "--var", "most=2")
     assert (done.code, done.err) == (0, "")
     assert "open     success" in done.out and done.out.endswith("Outputs\n  summary  Lids.\n  most     2\n")
-    (asked,) = provider.asked
+    (asked,) = wire.asked
     assert asked.headers["authorization"] == "Bearer sk-pot-1234"
     assert asked.body["messages"][-1]["content"] == "In a word: Errors in handling MUST be told."
     run = json.loads(duvet("workflow", "run", "audit", "--json", '{"level": "SHOULD"}', "--format", "json").out)
@@ -75,8 +66,8 @@ def test_a_run(duvet: Run, provider: Wire) -> None:
     assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
 
 
-def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
-    provider.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
+def test_a_step_that_fails(duvet: Run, wire: Wire) -> None:
+    wire.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
     done = duvet("workflow", "run", "audit")
     assert done.code == 1
     assert "code     model_failed" in done.out and "sk-pot-1234" not in f"{done.out}{done.err}"
@@ -86,11 +77,11 @@ def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
 
 
 @pytest.fixture
-def slow(project: Path, provider: Wire) -> Path:
+def slow(project: Path, wire: Wire) -> Path:
     """The project, whose model does not answer."""
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
-    provider.plan(Reply(body=b"x", stops_before="headers"))
+    wire.plan(Reply(body=b"x", stops_before="headers"))
     return project
 
 
@@ -126,13 +117,13 @@ def test_an_interruption(slow: Path, duvet_command: str) -> None:
         (openai_says(""), "malformed"),
     ],
 )
-def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, reply: Reply, cause: str) -> None:
+def test_providers_that_fail(duvet: Run, wire: Wire, project: Path, reply: Reply, cause: str) -> None:
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text().replace("retries: 0", "retries: 0, timeout: 0.5"))
-    provider.plan(reply)
+    wire.plan(reply)
     run = json.loads(duvet("workflow", "run", "audit", "--format", "json").out)
     assert (run["error"]["code"], run["error"]["step"], run["error"]["cause"]) == ("model_failed", "summary", cause)
-    assert len(provider.asked) == 1
+    assert len(wire.asked) == 1
 
 
 def test_which_there_are(duvet: Run, project: Path) -> None:

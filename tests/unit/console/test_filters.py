@@ -6,14 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from duvet.console.filters import (
-    add_kind_option,
-    add_level_option,
-    add_section_option,
-    add_spec_option,
-    add_status_option,
-    split_filter,
-)
+from duvet.console import filters
 from duvet.model import Kind, Level
 from duvet.queries.gaps import RequirementFilter
 from duvet.trace.records import Status
@@ -24,14 +17,14 @@ def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
     found: list[tuple[RequirementFilter, dict[str, object]]] = []
 
     @click.command()
-    @add_spec_option
-    @add_section_option
-    @add_level_option
-    @add_status_option
-    @add_kind_option
+    @filters.add_spec_option
+    @filters.add_section_option
+    @filters.add_level_option
+    @filters.add_status_option
+    @filters.add_kind_option
     @click.option("--own")
     def command(**options: object) -> None:
-        found.append(split_filter(options))
+        found.append(filters.split_filter(options))
 
     done = CliRunner().invoke(command, args)
     assert done.exit_code == 0, done.output

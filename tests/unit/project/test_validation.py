@@ -201,9 +201,6 @@ def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
     ],
 )
 def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
     (chosen_root.parent / "link").symlink_to(chosen_root)
     absolute = (str(chosen_root / name),) if "\\" not in name else ()
     assert chosen(chosen_root, name, *absolute) == ChosenInputs(paths)
@@ -214,8 +211,6 @@ def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_ro
 
 
 def test_names_that_are_no_inputs(chosen_root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     (chosen_root / "empty").mkdir()
     found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
     hint = "paths begin in the working directory"
