@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
+from tests.cli.ingesting import WITHOUT_VECTORS
 from tests.cli.made import KETTLE, make
 from tests.cli.running import NOBODY, Run, run, runner
 from tests.cli.watched import Watch, Watched
 from tests.conftest import ROOT
+from tests.unit.knowledge.ingest.made import LEDGER, written
 from tests.unit.llm.conftest import wire
 from tests.unit.queries.made import FILES
 
@@ -83,6 +85,12 @@ def reported(reported_once: Path, kettle: Path) -> Path:
     """The project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """A project to index without vectors."""
+    return written(tmp_path / "ledger", {**LEDGER, **WITHOUT_VECTORS})
 
 
 @pytest.fixture

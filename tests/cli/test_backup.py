@@ -75,8 +75,7 @@ def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None
     for script, stream in (("duvet backup -o - >&-", "output"), ("duvet restore - <&-", "input")):
         done = shell(duvet_command, project, script)
         assert done.code == 1 and done.err.startswith(f"error: standard {stream} is closed"), done.err
-    noise = b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode()
-    (project / KEPT / "feedback.jsonl").write_bytes(noise)
+    (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
     for name in ("-", "/dev/stdout"):
         script = f"duvet backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"
         done = shell(duvet_command, project, script)
