@@ -50,7 +50,7 @@ def run(name: str, project: Path, temporary: Path, **inputs: str) -> subprocess.
 
 def test_github_understands_it() -> None:
     program, options = Path(sys.executable).with_name("check-jsonschema"), "--builtin-schema vendor.github-actions"
-    command = [program, *options.split(), "action.yml"]
+    command = [str(program), *options.split(), "action.yml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "ok -- validation done\n")
 

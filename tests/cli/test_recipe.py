@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, files, refuses, runner, start
+from tests.cli.running import Run, files, interrupt, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.knowledge.stored import fill
-from tests.unit.specs.serving import LONGEST
 from tests.unit.tools.made import FILES
 
 LOOK = """\
@@ -230,10 +229,7 @@ def test_an_interruption(duvet_command: str, project: Path) -> None:
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.code() == 130
     process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
-    assert process.stderr is not None
-    assert any(line == "1/2 wait\n" for line in process.stderr)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=LONGEST)
-    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    code, out, err = interrupt(process, "1/2 wait\n")
+    assert (code, err.splitlines()[-1]) == (130, "interrupted")
     told = json.loads(out)
     assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")
