@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.made import CONFIG, SOURCE, SUMMARY, make
 from tests.cli.running import Run, files, runner, times
 from tests.conftest import ROOT
 from tests.unit.tree.twins import without_steps
 
 CACHE = ".duvet/cache"
-SUMMARY = """\
-                                             needs        in      not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
-
-PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
-"""
 
 
 def cached(folder: Path) -> list[str]:

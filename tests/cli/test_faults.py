@@ -13,7 +13,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.damage import Damage, directory, holds, link, loop, missing, pipe, small_disk, unreadable
-from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.made import CONFIG, HALF, SOURCE, make
 from tests.cli.running import LINUX, NOBODY, Done, Run, failed, files, run, runner
 from tests.unit.tree.twins import without_steps
 
@@ -23,8 +23,6 @@ CACHE, CONFIGURATION, HEATING = ".duvet/cache", ".duvet/config.toml", ".duvet/re
 PAGE = ".duvet/reports/report.html"
 RESULTS = (".duvet/snapshot.txt", PAGE, ".duvet/reports/report.json")
 """They may be read whatever else may not."""
-HALF = {"src/a.rs": SOURCE.partition("\n\n")[0]}
-"""Code without a test."""
 INPUTS = {
     "source": "src/b.rs",
     "specification": "spec.md",
@@ -114,7 +112,7 @@ def test_what_may_not_be_read_or_cached(name: str, public: Path, duvet_command: 
     deny, errors = DENIED[name]
     snapshot = (public / ".duvet/snapshot.txt").read_bytes()
     if "cache" in name:
-        make(public, HALF)
+        make(public, {"src/a.rs": HALF})
     for _ in range(2):
         deny(public)
         found, left = answer(duvet_command, public, "report"), [(public / name).read_bytes() for name in RESULTS]
@@ -180,7 +178,7 @@ PLACES: dict[str, tuple[Damage, str, Done]] = {
 @pytest.fixture
 def changed(reported: Path) -> Path:
     """A project whose reports are not what they were."""
-    return make(reported, HALF)
+    return make(reported, {"src/a.rs": HALF})
 
 
 @pytest.mark.parametrize("option", ["--json", "--json-v2", "--html"])
@@ -223,8 +221,8 @@ def test_reports_on_a_full_disk(changed: Path, duvet: Run) -> None:
 def test_a_cache_on_a_full_disk(kettle: Path, duvet: Run) -> None:
     (kettle / CACHE).mkdir()
     with small_disk(kettle / CACHE, 8192):
-        for texts in (HALF, {"src/a.rs": SOURCE}, HALF):
-            make(kettle, texts)
+        for text in (HALF, SOURCE, HALF):
+            make(kettle, {"src/a.rs": text})
             found, left = duvet("report"), files(kettle)
             plain = duvet("--no-cache", "report")
             assert (found.code, without_steps(found.err), left) == (plain.code, without_steps(plain.err), files(kettle))

@@ -11,7 +11,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
-from tests.cli.made import SOURCE, make
+from tests.cli.made import SOURCE, WRONG, make
 from tests.cli.running import Done, Run, files, refuses
 from tests.conftest import ROOT
 
@@ -20,16 +20,6 @@ COMMAND = "::error file=src/a.rs,line=5,col=5,endColumn=26,title=DUV050 quote-no
 ON_GITHUB = {"GITHUB_ACTIONS": "true"}
 FOR_PROGRAMS = [one for one in ProblemFormat if one is not ProblemFormat.TEXT]
 SUFFIXES = {"json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
-WRONG = """\
-//= spec.md#nowhere
-//# The kettle MUST boil water.
-
-//= spec.md#heating
-//# The kettle MUST sing.
-
-//= type=test
-//# The kettle MUST boil water.
-"""
 STRAY = {"src/a.rs": f"//# stray\n\n{SOURCE}"}
 
 

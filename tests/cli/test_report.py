@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
+from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, SUMMARY, WRONG, make
 from tests.cli.running import Done, Run, failed, files, times
 
 PAGE = ".duvet/reports/report.html"
@@ -36,23 +36,6 @@ PROGRESS = """\
        Wrote .duvet/reports/report.html\x20
      Writing .duvet/snapshot.txt
        Wrote .duvet/snapshot.txt\x20
-"""
-SUMMARY = """\
-                                             needs        in      not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
-
-PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
-"""
-WRONG = """\
-//= spec.md#nowhere
-//# The kettle MUST boil water.
-
-//= spec.md#heating
-//# The kettle MUST sing.
-
-//= type=test
-//# The kettle MUST boil water.
 """
 
 
