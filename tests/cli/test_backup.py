@@ -206,16 +206,10 @@ def test_another_configuration(duvet: Run, project: Path) -> None:
     assert duvet("backup", "--config", "nowhere.json").code == 1
 
 
-FIRST = {
-    "request_id": "r",
-    "chunk_id": "a.md::0",
-    "vote": 1.0,
-    "note": 'good, "very"\n=1+1',
-    "context": None,
-    "timestamp": CLOCK.isoformat(),
-    "source": "mcp.manual",
-}
-SECOND = {**FIRST, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
+NOTE = 'good, "very"\n=1+1'
+SAID = {"request_id": "r", "context": None, "timestamp": CLOCK.isoformat(), "source": "mcp.manual"}
+FIRST = {**SAID, "chunk_id": "a.md::0", "vote": 1.0, "note": NOTE}
+SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 
 def test_feedback(duvet_command: str, tmp_path: Path) -> None:
@@ -229,7 +223,7 @@ def test_feedback(duvet_command: str, tmp_path: Path) -> None:
     assert duvet("feedback", "export", "--format", "json").out == "[]\n"
     assert not (project / KEPT).exists()
 
-    submit_vote(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
+    submit_vote(kept, vote("a.md::0", 1.0, note=NOTE))
     submit_vote(kept, vote("b.md::1", -0.5))
     assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
     assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]

@@ -186,9 +186,7 @@ def test_a_run(duvet: Run) -> None:
     told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
     assert (told["status"], told["recipe"]) == ("success", "stale-audit")
     refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')
-
-
-def test_a_run_that_fails(duvet: Run) -> None:
+    # A run that fails.
     done = duvet("recipe", "run", "look", "--var", "only=km-none")
     assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out
     told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)

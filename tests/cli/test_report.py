@@ -14,7 +14,8 @@ from tests.cli.running import Done, Run, failed, files, times
 
 PAGE = ".duvet/reports/report.html"
 SPOUT = ".duvet/requirements/spec/pouring.toml"
-WRITTEN = [PAGE, ".duvet/reports/report.json", ".duvet/requirements/spec/heating.toml", SPOUT, ".duvet/snapshot.txt"]
+HEATING = ".duvet/requirements/spec/heating.toml"
+WRITTEN = [PAGE, ".duvet/reports/report.json", HEATING, SPOUT, ".duvet/snapshot.txt"]
 PROGRESS = """\
   Extracting requirements
    Extracted requirements from 1 specifications\x20
@@ -150,7 +151,7 @@ def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
     before = files(kettle)
     steps = "  Extracting requirements from spec.md\n   Extracted 3 requirements across 2 sections \n"
     assert duvet(*EXTRACT) == Done(0, "", steps)
-    assert changed(kettle, before) == {".duvet/requirements/spec/heating.toml", SPOUT}
+    assert changed(kettle, before) == {HEATING, SPOUT}
     assert duvet("-q", *EXTRACT, "-e", "rs") == Done(0, "", "")
     written = files(kettle / ".duvet/requirements/spec")
     assert written["heating.toml"].startswith(b'target = "spec.md#heating"\n\n# Heating\n')
@@ -170,6 +171,7 @@ def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], rep
     assert (written["heating.toml"], written["pouring.toml"] > 1) == (1, True)
 
 
+FILE_URL = "file URLs are not supported"
 STORED = "put its text into .duvet/specifications/host.example/spec.txt"
 
 
@@ -180,10 +182,7 @@ STORED = "put its text into .duvet/specifications/host.example/spec.txt"
         ("-o out.toml spec.md", failed("single file extraction not supported, got out.toml", hint="name a folder")),
         ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
-        (
-            "file:///spec.md",
-            failed('file URLs are not supported: "file:///spec.md" [DUV041]', hint="name the file by its path"),
-        ),
+        ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="name the file by its path")),
         *(
             (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
             for option, url, reason in (
@@ -256,9 +255,11 @@ def test_doubts(reported: Path, duvet: Run) -> None:
     assert ".duvet/snapshot.txt" in changed(reported, before)
 
 
-def doubt(message: str, place: str, line: str, hint: str) -> str:
-    """One warning about a whole line."""
-    return f"warning: {message}\n --> {place}\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
+def doubt(origin: str, hint: str) -> str:
+    """The warning about the requirements of the spout."""
+    line = 'target = "spec.md#pouring"'
+    shown = f" --> {SPOUT}:1\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
+    return f"warning: this file was extracted from {origin} [DUV036]\n{shown}"
 
 
 CLASH = """\
@@ -285,16 +286,9 @@ def stale(reported: Path) -> Path:
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
-STALE = doubt(
-    "this file was extracted from an earlier text of the specification; its section asks for nothing any more [DUV036]",
-    f"{SPOUT}:1",
-    'target = "spec.md#pouring"',
-    "`--prune` removes it",
-)
+STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "`--prune` removes it")
 LEFT = doubt(
-    'this file was extracted from "spec.md", which is not in the configuration [DUV036]',
-    f"{SPOUT}:1",
-    'target = "spec.md#pouring"',
+    '"spec.md", which is not in the configuration',
     "`--prune` removes it; a `[[specification]]` would keep it up to date",
 )
 
@@ -331,7 +325,7 @@ def left(reported: Path) -> Path:
     """A project that has another specification now, and one file of the first one, which nobody changed."""
     config = CONFIG.replace("spec.md", "tea.md")
     make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
-    (reported / ".duvet/requirements/spec/heating.toml").unlink()
+    (reported / HEATING).unlink()
     return reported
 
 

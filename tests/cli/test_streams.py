@@ -66,18 +66,14 @@ def test_nobody_reads_standard_output(line: str, duvet: Run, unread: int) -> Non
     assert duvet(*line.split(), stdout=unread) == Done(0, "", "")
 
 
-def test_a_verdict_needs_no_reader(kettle: Path, duvet: Run, unread: int) -> None:
-    make(kettle, {"src/a.rs": ""})
+def test_nobody_reads_standard_error_or_the_report(kettle: Path, duvet: Run, unread: int) -> None:
+    for line, code in {"frobnicate": 2, "": 2, "extract": 2, "report": 0}.items():
+        assert duvet(*line.split(), stderr=unread) == Done(code, "", "")
+        assert (kettle / ".duvet/reports/report.json").exists() == (line == "report")
+    (kettle / SNAPSHOT).unlink()
+    assert duvet("report", "--ci", stderr=unread) == Done(1, "", "")
     done = duvet("-q", "report", "--ci", "--json", "-", stdout=unread)
     assert (done.code, done.err.count("error: Could not read report snapshot.")) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("line", "code"), [("report", 0), ("report --ci", 1), ("frobnicate", 2), ("", 2), ("extract", 2)]
-)
-def test_nobody_reads_standard_error(line: str, code: int, kettle: Path, duvet: Run, unread: int) -> None:
-    assert duvet(*line.split(), stderr=unread) == Done(code, "", "")
-    assert (kettle / ".duvet/reports/report.json").exists() == line.startswith("report")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")

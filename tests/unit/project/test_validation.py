@@ -175,13 +175,12 @@ def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> N
     assert "src/loop" in [one.path for one in findings.of(findings.files).problems]
 
 
-CHOSEN_FILES = {"src/a.rs": "", "src/deep/b.rs": "", "other/c.rs": "", "README.md": ""}
 INPUTS = ("src/a.rs", "src/deep/b.rs", "other/c.rs", ".duvet/requirements/a.toml")
 
 
 @pytest.fixture
 def chosen_root(tmp_path: Path) -> Path:
-    return make(tmp_path / "root", CHOSEN_FILES)
+    return make(tmp_path / "root", dict.fromkeys(("src/a.rs", "src/deep/b.rs", "other/c.rs", "README.md"), ""))
 
 
 def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
@@ -221,11 +220,7 @@ def test_names_that_are_no_inputs(chosen_root: Path) -> None:
 
 
 WORDS = "The|pot|MUST|be|warm.|warm|-|*|é|日本|\u2028|\t|'''|*/|\\|\""
-
-
 TEXT = st.lists(st.sampled_from([*WORDS.split("|"), "|", "a" * 40]), max_size=30).map(" ".join)
-
-
 HEADINGS = st.sampled_from(["# Tea", "## Pot", "## Lid", "### Lid", ""])
 SPECIFICATIONS = st.lists(st.tuples(HEADINGS, TEXT), max_size=5).map(
     lambda found: "\n\n".join(f"{heading}\n\n{text}" for heading, text in found)
