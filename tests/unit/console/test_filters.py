@@ -31,6 +31,10 @@ def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
     return found[0]
 
 
+STATUSES = ("not-started", "in-progress", "needs-tests", "done")
+KINDS = {one.name.lower(): one for one in (Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)}
+
+
 @pytest.mark.parametrize(
     ("args", "wanted"),
     [
@@ -38,20 +42,11 @@ def chosen(*args: str) -> tuple[RequirementFilter, dict[str, object]]:
         (("--spec", "tea", "--spec", "pot"), RequirementFilter(specifications=("tea", "pot"))),
         (("--section", "tea#brewing"), RequirementFilter(sections=("tea#brewing",))),
         (("--level", "must", "--level", "May"), RequirementFilter(levels=(Level.MUST, Level.MAY))),
-        (
-            ("--status", "Needs tests", "--status", "DONE"),
-            RequirementFilter(statuses=(Status.NEEDS_TESTS, Status.DONE)),
-        ),
+        (("--status=Needs tests", "--status=DONE"), RequirementFilter(statuses=(Status.NEEDS_TESTS, Status.DONE))),
         (("--type", "implementation"), RequirementFilter(kinds=(Kind.CITATION,))),
         (("--level", "should", "--level", "none"), RequirementFilter(levels=(Level.SHOULD, Level.AUTO))),
-        (
-            ("--status", "not-started", "--status", "in-progress", "--status", "needs-tests", "--status", "done"),
-            RequirementFilter(statuses=tuple(Status)),
-        ),
-        (
-            tuple(f"--type={kind}" for kind in ("test", "citation", "exception", "todo", "implication")),
-            RequirementFilter(kinds=(Kind.TEST, Kind.CITATION, Kind.EXCEPTION, Kind.TODO, Kind.IMPLICATION)),
-        ),
+        (tuple(f"--status={one}" for one in STATUSES), RequirementFilter(statuses=tuple(Status))),
+        (tuple(f"--type={one}" for one in KINDS), RequirementFilter(kinds=tuple(KINDS.values()))),
     ],
 )
 def test_options(args: tuple[str, ...], wanted: RequirementFilter) -> None:
