@@ -282,13 +282,7 @@ def _reopen_streams() -> None:
         old = getattr(sys, name)
         line = number == 2 or os.isatty(number)
         stream = open(  # noqa: SIM115 - as long as the process
-            number,
-            mode,
-            -1 if not line else 1,
-            encoding=old.encoding,
-            errors=old.errors,
-            newline="\n",
-            closefd=False,
+            number, mode, -1 if not line else 1, encoding=old.encoding, errors=old.errors, newline="\n", closefd=False
         )
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)

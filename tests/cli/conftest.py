@@ -9,11 +9,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
+from tests.cli.ingesting import WITHOUT_VECTORS
 from tests.cli.made import KETTLE, make
 from tests.cli.running import NOBODY, Run, run, runner
 from tests.cli.watched import Watch, Watched
+from tests.conftest import ROOT
+from tests.unit.knowledge.ingest.made import LEDGER, written
+from tests.unit.llm.conftest import wire
 from tests.unit.queries.made import FILES
+
+__all__ = ["wire"]  # a fixture, which tests ask for by name
 
 
 @pytest.fixture
@@ -39,6 +46,13 @@ def duvet(duvet_command: str, folder: Path) -> Run:
 def tea(duvet_command: str, tmp_path: Path) -> Run:
     """The command in a project with requirements in every state."""
     return runner(duvet_command, make(tmp_path / "tea", FILES))
+
+
+@pytest.fixture
+def gold(request: pytest.FixtureRequest, snapshot: Snapshot) -> Snapshot:
+    """The golden files in the folder that is named after the test module."""
+    snapshot.snapshot_dir = ROOT / "tests/gold" / request.module.__name__.rpartition("test_")[2]
+    return snapshot
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +85,12 @@ def reported(reported_once: Path, kettle: Path) -> Path:
     """The project with every file that a report writes."""
     shutil.copytree(reported_once, kettle, dirs_exist_ok=True)
     return kettle
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    """A project to index without vectors."""
+    return written(tmp_path / "ledger", {**LEDGER, **WITHOUT_VECTORS})
 
 
 @pytest.fixture

@@ -36,6 +36,31 @@ fn boil() {}
 //# The kettle MUST boil water.
 fn boils() {}
 """
+HALF = SOURCE.partition("\n\n")[0]
+"""Code without a test."""
+WRONG = """\
+//= spec.md#nowhere
+//# The kettle MUST boil water.
+
+//= spec.md#heating
+//# The kettle MUST sing.
+
+//= type=test
+//# The kettle MUST boil water.
+"""
+SUMMARY = """\
+                                             needs        in      not
+specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
+Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
+
+PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
+"""
+NOTHING_GIVEN = {
+    **dict.fromkeys(("config_path", "spec_path")),
+    **dict.fromkeys(("source_patterns", "spec_patterns"), ()),
+    **dict.fromkeys(("offline", "allow_http"), False),
+}
+"""The options of a command about its project."""
 KETTLE = {".duvet/config.toml": CONFIG, "spec.md": SPECIFICATION, "src/a.rs": SOURCE}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -76,6 +77,16 @@ def start(command: str, folder: Path, *args: str) -> subprocess.Popen[str]:
         text=True,
         preexec_fn=zygote.listen,  # noqa: PLW1509 - there are no threads that hold anything
     )
+
+
+def interrupt(process: subprocess.Popen[str], *lines: str) -> Done:
+    """The outcome of a process that is interrupted after it has written these lines to standard error."""
+    assert process.stderr is not None
+    for wanted in lines:
+        assert any(line == wanted for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return Done(process.returncode, out, err)
 
 
 def runner(command: str, folder: Path) -> Run:

@@ -10,7 +10,6 @@ import select
 import struct
 import subprocess
 import termios
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -97,15 +96,14 @@ class Screen:
 def shown(command: str, folder: Path, *args: str, columns: int = 80, stream: str = "stdout", **environ: str) -> str:
     """What the command writes to a standard stream that is a terminal of so many columns."""
     reader, writer = _open_terminal(columns)
-    streams: dict[str, Any] = {
-        "stdin": subprocess.DEVNULL,
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        stream: writer,
-    }
+    streams: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), stream: writer}
     process = spawn([command, *args], cwd=folder, env=environment(**{"TERM": "xterm", **environ}), **streams)
     os.close(writer)
-    written = b"".join(_pieces(reader))
+    written = b""
+    # The end is an error on some systems.
+    with suppress(OSError):
+        while piece := os.read(reader, 65536):
+            written += piece
     process.wait(LONGEST)
     os.close(reader)
     return written.decode().replace("\r\n", "\n")
@@ -115,10 +113,3 @@ def _open_terminal(columns: int) -> tuple[int, int]:
     reader, writer = pty.openpty()
     fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     return reader, writer
-
-
-def _pieces(reader: int) -> Iterator[bytes]:
-    """What is written until the other end is closed, which is an error on some systems."""
-    with suppress(OSError):
-        while piece := os.read(reader, 65536):
-            yield piece

@@ -75,8 +75,7 @@ def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None
     for script, stream in (("duvet backup -o - >&-", "output"), ("duvet restore - <&-", "input")):
         done = shell(duvet_command, project, script)
         assert done.code == 1 and done.err.startswith(f"error: standard {stream} is closed"), done.err
-    noise = b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode()
-    (project / KEPT / "feedback.jsonl").write_bytes(noise)
+    (project / KEPT / "feedback.jsonl").write_bytes(b'{"note": "%s"}\n' % os.urandom(1 << 20).hex().encode())
     for name in ("-", "/dev/stdout"):
         script = f"duvet backup -o {name} | head -c 5 | wc -c; echo ${{PIPESTATUS[0]}}"
         done = shell(duvet_command, project, script)
@@ -207,16 +206,10 @@ def test_another_configuration(duvet: Run, project: Path) -> None:
     assert duvet("backup", "--config", "nowhere.json").code == 1
 
 
-FIRST = {
-    "request_id": "r",
-    "chunk_id": "a.md::0",
-    "vote": 1.0,
-    "note": 'good, "very"\n=1+1',
-    "context": None,
-    "timestamp": CLOCK.isoformat(),
-    "source": "mcp.manual",
-}
-SECOND = {**FIRST, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
+NOTE = 'good, "very"\n=1+1'
+SAID = {"request_id": "r", "context": None, "timestamp": CLOCK.isoformat(), "source": "mcp.manual"}
+FIRST = {**SAID, "chunk_id": "a.md::0", "vote": 1.0, "note": NOTE}
+SECOND = {**SAID, "chunk_id": "b.md::1", "vote": -0.5, "note": None}
 
 
 def test_feedback(duvet_command: str, tmp_path: Path) -> None:
@@ -230,7 +223,7 @@ def test_feedback(duvet_command: str, tmp_path: Path) -> None:
     assert duvet("feedback", "export", "--format", "json").out == "[]\n"
     assert not (project / KEPT).exists()
 
-    submit_vote(kept, vote("a.md::0", 1.0, note=str(FIRST["note"])))
+    submit_vote(kept, vote("a.md::0", 1.0, note=NOTE))
     submit_vote(kept, vote("b.md::1", -0.5))
     assert [json.loads(line) for line in duvet("feedback", "export").out.splitlines()] == [FIRST, SECOND]
     assert json.loads(duvet("feedback", "export", "--format", "json").out) == [FIRST, SECOND]

@@ -8,19 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.made import CONFIG, SOURCE, SUMMARY, make
 from tests.cli.running import Run, files, runner, times
 from tests.conftest import ROOT
 from tests.unit.tree.twins import without_steps
 
 CACHE = ".duvet/cache"
-SUMMARY = """\
-                                             needs        in      not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
-
-PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
-"""
 
 
 def cached(folder: Path) -> list[str]:
@@ -161,17 +154,10 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     (folder / "sections").write_bytes(b"duvet cache\nold")
     (folder / "mine").write_text("mine")
     shown = re.sub(r" +[0-9,]+ (?= |bytes)", " # ", duvet("cache").out)
-    assert shown == (
-        ".duvet/cache: 8 files, # bytes\n"
-        "  annotations #  good\n"
-        "  mine #  not from duvet\n"
-        "  outputs #  good\n"
-        "  report #  damaged\n"
-        "  requirement-files #  good\n"
-        "  requirements #  good\n"
-        "  sections #  of another build or user\n"
-        "  sources #  good\n"
-    )
+    states = dict.fromkeys(("annotations", "mine", "outputs", "report", "requirement-files", "requirements"), "good")
+    states |= {"sections": "of another build or user", "sources": "good", "mine": "not from duvet", "report": "damaged"}
+    lines = "".join(f"  {name} #  {state}\n" for name, state in states.items())
+    assert shown == f".duvet/cache: 8 files, # bytes\n{lines}"
     duvet("cache", "--clear")
     assert cached(kettle) == ["mine"]
 

@@ -15,7 +15,6 @@ from duvet.queries.new_citation import CiteOptions, insert_citation, write_cited
 from duvet.queries.references import CitableText
 from tests.cli.made_tea import TEA_PROJECT
 from tests.cli.running import Done, Run, files
-from tests.conftest import ROOT
 
 LID = "5bfbf88b"
 PROJECT = {
@@ -68,8 +67,11 @@ def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     assert code == 0 and "needs tests" in out and "\nsrc/lid.rs:2\n" in out
 
 
-PART = f"{LID} --at src/lid.rs:1 --part 'the pot'"
+AT_LID = f"{LID} --at src/lid.rs:1"
+PART = f"{AT_LID} --part 'the pot'"
 QUOTED = "src/lid.rs:1\n//= tea.md#pot\n{}//# the pot\n"
+TODO = "//= type=todo\n//= feature=a\n//= tracking-issue=7\n"
+IN_TESTS = "tests/test_pot.py:4\n    \x23#= tea.md#pot\n{}    \x23#% The lid\n"
 TESTED = f"{LID} --at tests/test_pot.py:4 --part 'The lid'"
 WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
 
@@ -77,19 +79,10 @@ WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
 @pytest.mark.parametrize(
     ("args", "shown"),
     [
-        (TESTED, "tests/test_pot.py:4\n    \x23#= tea.md#pot\n    \x23#% The lid\n"),
-        (
-            f"{TESTED} --type citation",
-            "tests/test_pot.py:4\n    \x23#= tea.md#pot\n    \x23#= type=implementation\n    \x23#% The lid\n",
-        ),
-        (
-            f"{PART} --type exception --reason 'No lids\nhere.'",
-            QUOTED.format("//= type=exception\n//= reason=No lids here.\n"),
-        ),
-        (
-            f"{PART} --type todo --feature a --tracking-issue 7",
-            QUOTED.format("//= type=todo\n//= feature=a\n//= tracking-issue=7\n"),
-        ),
+        (TESTED, IN_TESTS.format("")),
+        (f"{TESTED} --type citation", IN_TESTS.format("    \x23#= type=implementation\n")),
+        (f"{PART} --type exception --reason 'No\nlid.'", QUOTED.format("//= type=exception\n//= reason=No lid.\n")),
+        (f"{PART} --type todo --feature a --tracking-issue 7", QUOTED.format(TODO)),
         (f"{PART} --type implication", QUOTED.format("//= type=implication\n")),
         ("tea#pot --at src/lid.rs:1", "src/lid.rs:1\n//= tea.md#pot\n"),
         ("/specifications/tea/sections/pot/requirements/1dd64a535306 --at src/lid.rs:1", WARM),
@@ -126,15 +119,10 @@ REFUSED: dict[str, list[str]] = {
         "a5415b83 --at src/pot.rs:9",
         "2c796587 --at src/pot.rs:1",
         f"{LID} --at src/text.rs:2",
-        *(
-            f"{LID} --at src/lid.rs:1 {options}"
-            for options in (
-                "--type exception",
-                "--type exception --reason ' '",
-                "--type todo --reason x",
-                "--feature x",
-            )
-        ),
+        f"{AT_LID} --type exception",
+        f"{AT_LID} --type exception --reason ' '",
+        f"{AT_LID} --type todo --reason x",
+        f"{AT_LID} --feature x",
     ],
     "files": [
         f"{LID} --at {place}"
@@ -149,8 +137,8 @@ REFUSED: dict[str, list[str]] = {
             f"{reference} --at src/lid.rs:1"
             for reference in ("1dd6", "src/pot.rs:9", "src/pot.rs:25", "tea", "src/pot.rs", "5bfa", "tea#pots")
         ),
-        f"{LID} --at src/lid.rs:1 --part 'a pot'",
-        f"{LID} --at src/lid.rs:1 --part ' '",
+        f"{AT_LID} --part 'a pot'",
+        f"{AT_LID} --part ' '",
         "tea#pot --at src/lid.rs:1 --part Pot",
     ],
 }
@@ -158,7 +146,7 @@ REFUSED: dict[str, list[str]] = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-def test_what_is_refused(what: str, duvet: Run, folder: Path, snapshot: Snapshot) -> None:
+def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
     ##= man/spec/cite.md#what-is-refused
@@ -173,18 +161,14 @@ def test_what_is_refused(what: str, duvet: Run, folder: Path, snapshot: Snapshot
         assert (code, out) == (1, "")
         said.append(f"$ duvet cite {shlex.join(args)}\n{err}")
     assert files(folder) == before
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "cite"
-    snapshot.assert_match("\n".join(said), f"{what}.txt")
+    gold.assert_match("\n".join(said), f"{what}.txt")
 
 
-def test_a_source_that_is_not_utf_8(duvet: Run, folder: Path) -> None:
+def test_odd_bytes_in_a_source(duvet: Run, folder: Path) -> None:
     (folder / "src/lid.rs").write_bytes(b"fn lid() {}\n\xff\n")
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
     assert (code, out) == (1, "")
     assert err.startswith("error: invalid utf-8 sequence of 1 bytes from index 12 [DUV011]\n --> src/lid.rs:2\n")
-
-
-def test_a_byte_order_mark_stays(duvet: Run, folder: Path) -> None:
     before = b"\xef\xbb\xbf// Lids\nfn lid() {}\n"
     (folder / "src/lid.rs").write_bytes(before)
     code, out, err = duvet("cite", LID, "--at", "src/lid.rs:1")
@@ -205,13 +189,10 @@ def test_a_file_that_changes_meanwhile(folder: Path) -> None:
     assert (folder / "src/lid.rs").read_text() == "//= tea.md#pot\nfn other() {}\n"
 
 
-@pytest.mark.parametrize(
-    ("target", "quote", "message"),
-    [
+def test_a_quote_that_is_not_there_is_found_out(folder: Path) -> None:
+    for target, quote, message in (
         ("tea.md#pot", "The pot MUST be blue.", 'could not find text in section "pot" of tea.md'),
         ("tea.md#pots", "", 'missing section "pots" in tea.md'),
-    ],
-)
-def test_a_quote_that_is_not_there_is_found_out(target: str, quote: str, message: str, folder: Path) -> None:
-    with pytest.raises(Exception, match=message):
-        insert_citation(Project(str(folder)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))
+    ):
+        with pytest.raises(Exception, match=message):
+            insert_citation(Project(str(folder)), CitableText(target, quote), CiteOptions("src/lid.rs", 1))

@@ -48,6 +48,7 @@ def test_help_of_a_command(command: str, duvet: Run) -> None:
 
 NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `report`?")
 COLOUR = misused("duvet", "Invalid value for '--color': 'maybe' is not one of 'auto', 'always', 'never'.")
+TWICE, NOT_UTF8 = "the argument '{}' cannot be used multiple times", "Invalid value for '{}': it is not UTF-8"
 NOT_GIVEN = "the following required arguments were not provided:\n  "
 
 
@@ -60,28 +61,14 @@ NOT_GIVEN = "the following required arguments were not provided:\n  "
         ("--color maybe report", COLOUR),
         ("report extra", misused("duvet report", "Got unexpected extra argument (extra)")),
         ("report --json", misused("duvet report", "Option '--json' requires an argument.")),
-        (
-            "report --json a --json b",
-            misused("duvet report", "the argument '--json <JSON>' cannot be used multiple times"),
-        ),
-        ("init --lang-c --lang-c", misused("duvet init", "the argument '--lang-c' cannot be used multiple times")),
-        (
-            "report --ci=maybe",
-            misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false"),
-        ),
+        ("report --json a --json b", misused("duvet report", TWICE.format("--json <JSON>"))),
+        ("init --lang-c --lang-c", misused("duvet init", TWICE.format("--lang-c"))),
+        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false")),
         ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
         ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
         *(
-            (
-                f"{command} {option} caf\udce9",
-                misused(f"duvet {command}", f"Invalid value for '{option}': it is not UTF-8"),
-            )
-            for command, option in (
-                ("report", "--blob-link"),
-                ("report", "--issue-link"),
-                ("report", "--source-pattern"),
-                ("init", "--specification"),
-            )
+            (f"{line} caf\udce9", misused(f"duvet {line.split()[0]}", NOT_UTF8.format(line.split()[1])))
+            for line in ("report --blob-link", "report --issue-link", "report --source-pattern", "init --specification")
         ),
     ],
 )

@@ -24,13 +24,8 @@ from tests.unit.specs.serving import LONGEST
 
 def asked(shell: str, *words: str) -> dict[str, str]:
     """What the script of a shell asks about the last of these words, which follow the name of the command."""
-    if shell == "fish":
-        return {"_DUVET_COMPLETE": "fish_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": words[-1]}
-    return {
-        "_DUVET_COMPLETE": f"{shell}_complete",
-        "COMP_WORDS": f"duvet {' '.join(words)}",
-        "COMP_CWORD": str(len(words)),
-    }
+    last = words[-1] if shell == "fish" else str(len(words))
+    return {"_DUVET_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": last}
 
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:

@@ -66,10 +66,7 @@ RECORDED: dict[str, list[list[tuple[str, str]]]] = {
     "defect-triple-quote": [[]],
     "defect-v1-key-collision": [[]],
     "target-missing-files-two": [
-        [
-            ('Could not resolve file "nope.md"', "src/a.rs:1:5"),
-            ('Could not resolve file "nope2.md"', "src/a.rs:4:5"),
-        ]
+        [('Could not resolve file "nope.md"', "src/a.rs:1:5"), ('Could not resolve file "nope2.md"', "src/a.rs:4:5")]
     ],
 }
 """The problems that each command of a recorded case has to find."""
@@ -133,17 +130,11 @@ def test_a_recorded_defect(name: str, shared: Path, duvet_command: str, tmp_path
     assert MORE_CHECKS.get(name, Path.exists)(folder)
 
 
-@pytest.mark.parametrize(
-    ("target", "message"),
-    [
-        ("odd:///spec.md#heating", 'the URL "odd:///spec.md" has no host'),
-        ("https://#heating", '"https://" is not a valid URL'),
-    ],
-)
-def test_urls_that_name_nothing(target: str, message: str, plain: Path, duvet: Run) -> None:
-    make(plain, {"src/a.rs": CITED.format(target=target, quote="x")})
+def test_a_url_that_names_nothing(plain: Path, duvet: Run) -> None:
+    make(plain, {"src/a.rs": CITED.format(target="https://#heating", quote="x")})
     done = duvet("report")
-    assert (done.code, problems(done), "[DUV041]" in done.err) == (1, [(message, "src/a.rs:1:5")], True)
+    wanted = [('"https://" is not a valid URL', "src/a.rs:1:5")]
+    assert (done.code, problems(done), "[DUV041]" in done.err) == (1, wanted, True)
 
 
 def test_a_section_without_text(plain: Path, duvet: Run) -> None:

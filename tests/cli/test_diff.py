@@ -13,11 +13,11 @@ from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import Done, Run, failed, files, run, shell
-from tests.conftest import ROOT
 from tests.histories import ENVIRON, commit, git, history
 
 LOST = "FAIL: 1 requirement lost coverage\n"
 NOTHING = "\n\nNothing has changed.\n"
+RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
 
 @pytest.fixture
@@ -45,8 +45,7 @@ def test_a_branch_is_compared_with_where_it_began(folder: Path, diff: Run) -> No
     git(folder, "checkout", "--quiet", "-b", "work")
     commit(folder)
     git(folder, "checkout", "--quiet", "main")
-    make(folder, {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"})
-    main = commit(folder)
+    main = commit(make(folder, RED))
     git(folder, "checkout", "--quiet", "work")
     assert base_of(diff("main", "--format", "json")) == (began, "main", True)
     assert diff("main").out.startswith(f"Compared with {began[:12]}, where HEAD left main{NOTHING}")
@@ -77,6 +76,22 @@ def test_the_default_base(folder: Path, tmp_path: Path, duvet_command: str) -> N
     assert base_of(diff()) == (head, "HEAD", False)
 
 
+TWO_ADDED = """\
+Compared with {} (HEAD)
+
+Citations added (2)
+  spec.md#heating  1 citation
+      The kettle MUST boil water.
+      src/new.rs:1
+  spec.md#heating  1 test
+      The kettle MUST boil water.
+      src/new.rs:5
+
+then: 1 of 5 applicable requirements done (20 %), 0 excepted
+now:  1 of 5 applicable requirements done (20 %), 0 excepted
+"""
+
+
 def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#reading-a-revision
     ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
@@ -91,23 +106,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     make(folder, {".duvet/specifications/example.org/tea.txt": tea, "src/new.rs": SOURCE})
     done = diff("--offline", "--exact")
     assert done.err == "2 specifications are not in that revision: today's were used\n"
-    assert (
-        done.out
-        == f"""\
-Compared with {head[:12]} (HEAD)
-
-Citations added (2)
-  spec.md#heating  1 citation
-      The kettle MUST boil water.
-      src/new.rs:1
-  spec.md#heating  1 test
-      The kettle MUST boil water.
-      src/new.rs:5
-
-then: 1 of 5 applicable requirements done (20 %), 0 excepted
-now:  1 of 5 applicable requirements done (20 %), 0 excepted
-"""
-    )
+    assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
     assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
@@ -116,8 +115,7 @@ now:  1 of 5 applicable requirements done (20 %), 0 excepted
 def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
     make(folder, {".gitignore": "/*.md\n", ".duvet/config.toml": f'{CONFIG}[[specification]]\nsource = "tea.md"\n'})
     make(folder, {"tea.md": "# Tea\n\nTea MUST be hot.\n", "milk.md": "# Milk\n\nMilk MUST be cold.\n"})
-    make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"})
-    commit(folder)
+    commit(make(folder, {"src/milk.rs": "//= milk.md#milk\n//# Milk MUST be cold.\n"}))
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
     assert done.err == "2 specifications are not in that revision: today's were used\n"
@@ -170,8 +168,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
 
 
 def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
-    make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"})
-    commit(folder)
+    commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
     assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
@@ -210,16 +207,14 @@ def test_nothing_has_changed(folder: Path, diff: Run) -> None:
 
 
 @pytest.mark.parametrize("format", ["text", "json", "markdown"])
-def test_every_kind_of_change(format: str, folder: Path, diff: Run, snapshot: Snapshot) -> None:
-    make(folder, THEN)
-    commit(folder)
+def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapshot) -> None:
+    commit(make(folder, THEN))
     make(folder, NOW)
     (folder / "src" / "c.rs").unlink()
     done = diff("--format", format)
     said = "2 errors in the project, so not everything counts; `duvet validate` lists what is wrong\n"
     assert (done.code, done.err) == (0, said)
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "diff"
-    snapshot.assert_match(done.out, f"every_change.{format}")
+    gold.assert_match(done.out, f"every_change.{format}")
     assert diff("--format", format) == done == diff("--format", format, "--no-cache")
 
 
@@ -229,7 +224,7 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
     (folder / "src" / "a.rs").unlink()
     make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
     done = diff("--fail-on", "regression", "--fail-on", "new")
-    assert (done.code, done.err, "Nothing has changed." in done.out) == (0, "PASS\n", True)
+    assert (done.code, done.err, NOTHING in done.out) == (0, "PASS\n", True)
 
 
 def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str) -> None:
@@ -274,8 +269,7 @@ def test_a_shallow_clone(folder: Path, tmp_path: Path, duvet_command: str) -> No
 
 
 def test_a_partial_clone(folder: Path, tmp_path: Path, duvet_command: str) -> None:
-    make(folder, {"src/a.rs": SOURCE + "\n"})
-    commit(folder)
+    commit(make(folder, {"src/a.rs": SOURCE + "\n"}))
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")
     git(tmp_path, "clone", "--quiet", "--filter=blob:none", f"file://{folder}", "w")
@@ -301,9 +295,8 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
     assert diff(environ={**ENVIRON, "GIT_CEILING_DIRECTORIES": str(tmp_path)}) == nowhere
     git(folder, "init", "--quiet")
     for args in ((), ("main",)):
-        assert diff(*args, environ=ENVIRON) == failed(
-            "there is no commit to compare with", hint="commit something first"
-        )
+        none = failed("there is no commit to compare with", hint="commit something first")
+        assert diff(*args, environ=ENVIRON) == none
     done = diff(environ={**ENVIRON, "PATH": str(folder / "src")})
     assert done == failed("git was not found", hint="install git: earlier revisions are read with it")
     os.remove(folder / ".duvet" / "config.toml")
@@ -312,15 +305,12 @@ def test_no_repository_no_commits_and_no_git(tmp_path: Path, duvet_command: str)
 
 
 def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
-    make(folder, {".duvet/config.toml": "[[source]]\npattrn = 1\n"})
-    began = commit(folder)[:12]
+    began = commit(make(folder, {".duvet/config.toml": "[[source]]\npattrn = 1\n"}))[:12]
     git(folder, "branch", "broken")
     git(folder, "switch", "--quiet", "--create=more")
-    make(folder, KETTLE)
-    commit(folder)
+    commit(make(folder, KETTLE))
     git(folder, "switch", "--quiet", "main")
-    make(folder, {"other.md": "# Other\n"})
-    commit(folder)
+    commit(make(folder, {"other.md": "# Other\n"}))
     git(folder, "switch", "--quiet", "more")
     for revision, name in (("broken", "broken"), ("main", began)):
         done = diff(revision)
@@ -333,23 +323,15 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
     [
         ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), LOST),
         ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "FAIL: 1 citation went stale\n"),
-        ({"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}, (0, 1), "FAIL: 1 new requirement without a citation\n"),
-        (
-            {
-                "spec.md": SPECIFICATION + "\nIt MUST be red.\n",
-                "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n",
-            },
-            (0, 0),
-            "PASS\n",
-        ),
+        (RED, (0, 1), "FAIL: 1 new requirement without a citation\n"),
+        ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), "PASS\n"),
     ],
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
     ##= man/spec/diff.md#gates
     ##% `duvet diff` MUST exit with 1 for lost coverage or a stale citation with `--fail-on regression`, for an uncited
     ##% new requirement with `--fail-on new`, and for no difference otherwise.
-    make(folder, {"src/c.rs": "//= spec.md#pouring\n"})
-    commit(folder)
+    commit(make(folder, {"src/c.rs": "//= spec.md#pouring\n"}))
     make(folder, texts)
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
     assert (diff().code, diff(*regression).code, diff(*new).code) == (0, *code)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import signal
 import socket
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
-from tests.cli.running import Done, Run, environment, files
+from tests.cli.running import Done, Run, files, start
 from tests.cli.terminals import Terminal
 from tests.unit.specs.serving import LONGEST, Held, text
-from tests.zygote import spawn
 
 PATHS = ("/good/kettle", "/bad/spout", "/good/lid")
 BEGUN = " Downloading                      0/3 0 bytes kettle, spout, lid"
@@ -65,11 +63,7 @@ def test_one_after_another(held: Held, urls: list[str], kettle: Path, duvet_comm
 
 @pytest.mark.parametrize(
     ("columns", "line"),
-    [
-        (50, " Downloading             0/3 0 bytes kettle, spou…"),
-        (30, " Downloading   0/3 0 bytes ke…"),
-        (80, BEGUN),
-    ],
+    [(50, " Downloading             0/3 0 bytes kettle, spou…"), (30, " Downloading   0/3 0 bytes ke…"), (80, BEGUN)],
 )
 @pytest.mark.usefixtures("urls")
 def test_an_interruption_on_a_terminal(columns: int, line: str, kettle: Path, duvet_command: str) -> None:
@@ -95,9 +89,7 @@ def test_a_terminal_that_can_not_draw_or_is_quiet(
 
 
 def test_no_terminal(held: Held, urls: list[str], kettle: Path, duvet_command: str) -> None:
-    command = [duvet_command, "report", "--allow-http"]
-    environ = environment(NO_PROXY="127.0.0.1")
-    process = spawn(command, cwd=kettle, env=environ, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = start(duvet_command, kettle, "report", "--allow-http")
     assert process.stderr is not None
     began = [process.stderr.readline() for _ in range(4)]
     held.doors[PATHS[2]].set()

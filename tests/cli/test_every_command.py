@@ -104,19 +104,21 @@ def test_errors_in_the_project_are_counted(line: str, tea: Run, tmp_path: Path) 
         assert done.out == out
 
 
+PAGE = {**TRACE, "docs/kettle.md": "# Kettle\n"}
+LID = {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fit.\n"}
 QUESTIONS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
-    "uncited": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fit.\n"}),
-    "prioritize": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fit.\n"}),
+    "uncited": (QUERIES, LID),
+    "prioritize": (QUERIES, LID),
     "prompt review_citations": (QUERIES, {"src/lid.rs": "//= pot.md#lid\n//# The lid MUST fall.\n"}),
     "search server --format json": (SEARCH, {"tea.md": SEARCH["tea.md"].replace("pour", "serve")}),
-    "search --semantic 'throw away messages' --format json": (
+    "search --semantic 'throw away' --format json": (
         SEARCH,
-        {"tea.md": SEARCH["tea.md"].replace("pour", "throw away messages")},
+        {"tea.md": SEARCH["tea.md"].replace("pour", "throw away")},
     ),
     "show src/pot.rs": (TEA_PROJECT, {"src/pot.rs": TEA_PROJECT["src/pot.rs"] + "\n//= tea.md#sugar\n"}),
-    "pages": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "# Cups\n"}),
-    "pages show kettle": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "# Cups\n"}),
-    "pages check": ({**TRACE, "docs/kettle.md": "# Kettle\n"}, {"docs/kettle.md": "[[cups]]\n"}),
+    "pages": (PAGE, {"docs/kettle.md": "# Cups\n"}),
+    "pages show kettle": (PAGE, {"docs/kettle.md": "# Cups\n"}),
+    "pages check": (PAGE, {"docs/kettle.md": "[[cups]]\n"}),
 }
 """Questions, each in a project, and an edit that changes the answer."""
 

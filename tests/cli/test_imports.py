@@ -1,7 +1,4 @@
-"""Which packages of others each command imports: every import that a command doesn't need is time that a user waits.
-
-Our own modules are not listed: how they are cut is free to change.
-"""
+"""Which packages of others each command imports: each that it doesn't need is time that a user waits."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from tests.cli.made import CONFIG, KETTLE, make
 from tests.cli.running import environment, run
 from tests.histories import history
 from tests.unit.llm.wire import Wire, openai_says
-from tests.unit.specs.serving import at_work
 
 PROGRAM = """
 import json, sys
@@ -91,30 +87,23 @@ def imported(folder: Path, *args: str, code: int = 0, **environ: str) -> set[str
     return {module.split(".")[0] for module in modules}
 
 
-def packages(modules: set[str]) -> str:
-    """The packages of others among these modules."""
+def check_imports(modules: set[str], needed: str) -> None:
+    """Check that just these packages of others are among the modules, and that none of them is heavy."""
     # Some versions of Python need the second one, some do not.
     theirs = modules - sys.stdlib_module_names - {"duvet", "typing_extensions"}
-    return " ".join(sorted(name for name in theirs if not name.startswith("_")))
-
-
-def ordered(names: str) -> str:
-    return " ".join(sorted(names.split()))
+    assert sorted(name for name in theirs if not name.startswith("_")) == sorted(needed.split())
+    assert HEAVY.isdisjoint(modules)
 
 
 @pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
 def test_a_command_imports_only_what_it_needs(args: tuple[str, ...], kettle: Path) -> None:
-    modules = imported(kettle, *args)
-    assert packages(modules) == ordered(COMMANDS[args])
-    assert HEAVY.isdisjoint(modules)
+    check_imports(imported(kettle, *args), COMMANDS[args])
 
 
 @pytest.mark.parametrize(("words", "needed"), [("duvet ", "click msgspec"), ("duvet show ", READ)])
 def test_completion_imports_only_what_it_needs(words: str, needed: str, kettle: Path) -> None:
     number = str(words.count(" "))
-    modules = imported(kettle, _DUVET_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number)
-    assert packages(modules) == ordered(needed)
-    assert HEAVY.isdisjoint(modules)
+    check_imports(imported(kettle, _DUVET_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=number), needed)
 
 
 def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) -> None:
@@ -125,9 +114,7 @@ def test_the_server_answers_a_handshake_before_it_imports_the_sdk(kettle: Path) 
             command, cwd=kettle, env=environment(), input=hello, check=True, capture_output=True, text=True
         )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "duvet"
-    modules = {module.split(".")[0] for module in json.loads(done.stderr)}
-    assert packages(modules) == READ
-    assert HEAVY.isdisjoint(modules)
+    check_imports({module.split(".")[0] for module in json.loads(done.stderr)}, READ)
 
 
 def test_a_search_by_meaning_imports_numpy_but_no_model_library(kettle: Path) -> None:
@@ -137,12 +124,10 @@ def test_a_search_by_meaning_imports_numpy_but_no_model_library(kettle: Path) ->
     assert (HEAVY - {"numpy"} | {"tokenizers", "wordllama"}).isdisjoint(modules)
 
 
-def test_a_question_imports_a_client_but_no_server(kettle: Path) -> None:
-    modules = imported(kettle, "ask", "water", code=1)
-    assert packages(modules) == READ and HEAVY.isdisjoint(modules)
-    with at_work(Wire()) as wire:
-        wire.plan(openai_says("It boils [1]."))
-        config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
-        modules = imported(make(kettle, {"duvet.config.json": config}), "ask", "water")
+def test_a_question_imports_a_client_but_no_server(kettle: Path, wire: Wire) -> None:
+    check_imports(imported(kettle, "ask", "water", code=1), READ)
+    wire.plan(openai_says("It boils [1]."))
+    config = f'{{"providers": {{"one": {{"baseUrl": "{wire.url}", "defaultModel": "m"}}}}}}'
+    modules = imported(make(kettle, {"duvet.config.json": config}), "ask", "water")
     assert {"httpx2", "anyio", "jinja2"} <= modules
     assert modules.isdisjoint({"mcp", "pydantic", "numpy", "rich", "watchfiles", "yaml", "starlette", "uvicorn"})

@@ -15,11 +15,9 @@ from pathlib import Path
 import pytest
 
 from duvet.store.location import open_store
-from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known, ledger
+from tests.cli.ingesting import STORE, WITHOUT_VECTORS, known
 from tests.cli.running import NOBODY, environment, run
 from tests.unit.knowledge.ingest.made import LEDGER, opened, written
-
-__all__ = ["ledger"]  # a fixture, which tests ask for by name
 
 
 def test_what_is_said(ledger: Path, duvet_command: str) -> None:

@@ -43,7 +43,7 @@ def test_the_list(duvet: Run) -> None:
             "title": title,
             "path": path,
             "created": f"{day}T00:00:00Z",
-            "tags": tags.split(", ") if tags else [],
+            "tags": tags.split(", ") * (tags > ""),
         }
         for slug, day, tags, path, title in rows
     ]
@@ -151,14 +151,7 @@ def test_the_configuration_of_the_service_says_which_files_are_pages(duvet: Run,
     assert "there is no page `two`" in duvet("validate").err
 
 
-UNSET = """\
-providers:
-  model:
-    type: openai
-    apiKey: $DUVET_TEST_UNSET
-pages:
-  - pattern: notes/**/*.md
-"""
+UNSET = "providers: {model: {type: openai, apiKey: $DUVET_TEST_UNSET}}\npages: [{pattern: notes/**/*.md}]\n"
 
 
 def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
@@ -175,11 +168,7 @@ def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -
 
 @pytest.mark.parametrize(
     ("text", "place"),
-    [
-        ("pages: [{patern: x}]\n", "1:10"),
-        ("pages: [\n", "2:1"),
-        (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "9:1"),
-    ],
+    [("pages: [{patern: x}]\n", "1:10"), ("pages: [\n", "2:1"), (f"$schema: x\n{UNSET}twice: 1\ntwice: 2\n", "5:1")],
 )
 @pytest.mark.parametrize("args", ["pages", "pages check", "validate", "report --html page.html"])
 def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run, folder: Path) -> None:

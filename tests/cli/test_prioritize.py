@@ -10,16 +10,9 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.reports.tables import ListFormat
 from tests.cli.made import make
 from tests.cli.running import Done, Run, failed
-from tests.conftest import ROOT
 from tests.unit.queries.made import FILES
 
 SERVING = "[[not-applicable]]\ntarget = 'tea.md#serving'\nreason = 'Nobody comes.'\n"
-
-
-@pytest.fixture
-def gold(snapshot: Snapshot) -> Snapshot:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "prioritize"
-    return snapshot
 
 
 @pytest.mark.parametrize("format", ListFormat)

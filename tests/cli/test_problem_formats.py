@@ -11,7 +11,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.problems import ProblemFormat
-from tests.cli.made import SOURCE, make
+from tests.cli.made import SOURCE, WRONG, make
 from tests.cli.running import Done, Run, files, refuses
 from tests.conftest import ROOT
 
@@ -20,16 +20,6 @@ COMMAND = "::error file=src/a.rs,line=5,col=5,endColumn=26,title=DUV050 quote-no
 ON_GITHUB = {"GITHUB_ACTIONS": "true"}
 FOR_PROGRAMS = [one for one in ProblemFormat if one is not ProblemFormat.TEXT]
 SUFFIXES = {"json": "json", "sarif": "sarif", "github": "github", "junit": "xml"}
-WRONG = """\
-//= spec.md#nowhere
-//# The kettle MUST boil water.
-
-//= spec.md#heating
-//# The kettle MUST sing.
-
-//= type=test
-//# The kettle MUST boil water.
-"""
 STRAY = {"src/a.rs": f"//# stray\n\n{SOURCE}"}
 
 
@@ -160,9 +150,6 @@ def test_two_results_for_standard_output(args: str, kettle: Path, duvet: Run) ->
 
 
 def test_files_of_problems(wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#formats
-    ##% duvet MUST write an error that ends the run in the requested format, and say so when it cannot write the
-    ##% problems.
     done = duvet("-q", "report", "--format", "json", "--output", "src")
     assert (done.code, done.out, done.err.count(TEXT)) == (1, "", 1)
     assert "error: can't write this file: Is a directory (os error 21) [DUV015]\n --> src\n" in done.err

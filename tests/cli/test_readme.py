@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from msgspec import Struct
 from msgspec.structs import fields
 
 from duvet.cli import COMMANDS
@@ -72,15 +73,14 @@ def test_what_is_taken_in_is_configured_as_shown(tmp_path: Path) -> None:
     (tmp_path / "duvet.config.yaml").write_text(service, encoding="utf-8")
     (tmp_path / "subsystems.yaml").write_text(subsystems, encoding="utf-8")
     assert run("duvet mcp --check >checked && duvet -q ingest --dry-run >would", tmp_path) == ""
-    told = yaml.safe_load(service)
-    assert {name: sorted(table) for name, table in told.items()} == {
-        name: sorted(field.encode_name for field in fields(kind))
-        for name, kind in (
-            ("ingest", IngestSection),
-            ("store", StoreSection),
-            ("search", SearchSection),
-            ("uploads", UploadsSection),
-        )
+    kinds: dict[str, type[Struct]] = {
+        "ingest": IngestSection,
+        "store": StoreSection,
+        "search": SearchSection,
+        "uploads": UploadsSection,
+    }
+    assert {name: sorted(table) for name, table in yaml.safe_load(service).items()} == {
+        name: sorted(field.encode_name for field in fields(kind)) for name, kind in kinds.items()
     }
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, files, refuses, runner, start
+from tests.cli.running import Run, files, interrupt, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.knowledge.stored import fill
-from tests.unit.specs.serving import LONGEST
 from tests.unit.tools.made import FILES
 
 LOOK = """\
@@ -187,9 +186,7 @@ def test_a_run(duvet: Run) -> None:
     told = json.loads(duvet(*call, "--recipe", "stale-audit", "--vars", '{"most": 1}').out)
     assert (told["status"], told["recipe"]) == ("success", "stale-audit")
     refuses(duvet, " ".join([*call, "--recipe nothing"]), 1, 'there is no recipe "nothing"')
-
-
-def test_a_run_that_fails(duvet: Run) -> None:
+    # A run that fails.
     done = duvet("recipe", "run", "look", "--var", "only=km-none")
     assert done.code == 1 and "code     tool_failed" in done.out and "cause    invalid_request" in done.out
     told = json.loads(duvet("recipe", "run", "look", "--var", "only=km-none", "--format", "json").out)
@@ -230,10 +227,7 @@ def test_an_interruption(duvet_command: str, project: Path) -> None:
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.code() == 130
     process = start(duvet_command, project, "-v", "recipe", "run", "wait", "--format", "json")
-    assert process.stderr is not None
-    assert any(line == "1/2 wait\n" for line in process.stderr)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=LONGEST)
-    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    code, out, err = interrupt(process, "1/2 wait\n")
+    assert (code, err.splitlines()[-1]) == (130, "interrupted")
     told = json.loads(out)
     assert (told["recipe"], told["error"]["code"], told["steps"][0]["status"]) == ("wait", "cancelled", "success")

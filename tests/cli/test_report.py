@@ -9,19 +9,13 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, make
+from tests.cli.made import CONFIG, SOURCE, SPECIFICATION, SUMMARY, WRONG, make
 from tests.cli.running import Done, Run, failed, files, times
-from tests.conftest import ROOT
 
 PAGE = ".duvet/reports/report.html"
 SPOUT = ".duvet/requirements/spec/pouring.toml"
-WRITTEN = [
-    PAGE,
-    ".duvet/reports/report.json",
-    ".duvet/requirements/spec/heating.toml",
-    SPOUT,
-    ".duvet/snapshot.txt",
-]
+HEATING = ".duvet/requirements/spec/heating.toml"
+WRITTEN = [PAGE, ".duvet/reports/report.json", HEATING, SPOUT, ".duvet/snapshot.txt"]
 PROGRESS = """\
   Extracting requirements
    Extracted requirements from 1 specifications\x20
@@ -43,23 +37,6 @@ PROGRESS = """\
        Wrote .duvet/reports/report.html\x20
      Writing .duvet/snapshot.txt
        Wrote .duvet/snapshot.txt\x20
-"""
-SUMMARY = """\
-                                             needs        in      not
-specification  MUST  SHOULD  MAY  done       tests  progress  started  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0         0        2         0
-
-PASS: 1 of 3 applicable requirements done (33 %), 0 excepted
-"""
-WRONG = """\
-//= spec.md#nowhere
-//# The kettle MUST boil water.
-
-//= spec.md#heating
-//# The kettle MUST sing.
-
-//= type=test
-//# The kettle MUST boil water.
 """
 
 
@@ -116,7 +93,7 @@ def test_what_an_error_keeps_from_being_written(reported: Path, duvet: Run) -> N
         assert problem in page and problem in done.err
 
 
-def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapshot: Snapshot) -> None:
+def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/trace.md#diagnostics
     ##% Once it can read the configuration, duvet MUST report all problems of a run, sorted by path and place.
     more = '[[specification]]\nsource = "gone.md"\n[[source]]\npattern = "a**"\n'
@@ -124,8 +101,7 @@ def test_every_problem_of_every_phase_by_place(kettle: Path, duvet: Run, snapsho
     make(kettle, {"src/a.rs": "//# stray\n\n" + SOURCE.replace("The kettle MUST boil", "The kettle MUST b0il")})
     (kettle / "src/c.rs").write_bytes(b"\xff")
     done = duvet("report")
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "report"
-    snapshot.assert_match(done.err.partition("references \n")[2], "every_problem.txt")
+    gold.assert_match(done.err.partition("references \n")[2], "every_problem.txt")
     assert (done.code, done.out) == (1, "")
 
 
@@ -175,7 +151,7 @@ def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
     before = files(kettle)
     steps = "  Extracting requirements from spec.md\n   Extracted 3 requirements across 2 sections \n"
     assert duvet(*EXTRACT) == Done(0, "", steps)
-    assert changed(kettle, before) == {".duvet/requirements/spec/heating.toml", SPOUT}
+    assert changed(kettle, before) == {HEATING, SPOUT}
     assert duvet("-q", *EXTRACT, "-e", "rs") == Done(0, "", "")
     written = files(kettle / ".duvet/requirements/spec")
     assert written["heating.toml"].startswith(b'target = "spec.md#heating"\n\n# Heating\n')
@@ -195,6 +171,7 @@ def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], rep
     assert (written["heating.toml"], written["pouring.toml"] > 1) == (1, True)
 
 
+FILE_URL = "file URLs are not supported"
 STORED = "put its text into .duvet/specifications/host.example/spec.txt"
 
 
@@ -205,10 +182,7 @@ STORED = "put its text into .duvet/specifications/host.example/spec.txt"
         ("-o out.toml spec.md", failed("single file extraction not supported, got out.toml", hint="name a folder")),
         ("gone.md", failed("No such file or directory (os error 2) [DUV010]", "gone.md")),
         ("src", failed("Is a directory (os error 21) [DUV012]", "src")),
-        (
-            "file:///spec.md",
-            failed('file URLs are not supported: "file:///spec.md" [DUV041]', hint="name the file by its path"),
-        ),
+        ("file:///spec.md", failed(f'{FILE_URL}: "file:///spec.md" [DUV041]', hint="name the file by its path")),
         *(
             (f"{option} {url}", failed(f"could not download {url}: {reason} [DUV045]", hint=STORED))
             for option, url, reason in (
@@ -281,9 +255,11 @@ def test_doubts(reported: Path, duvet: Run) -> None:
     assert ".duvet/snapshot.txt" in changed(reported, before)
 
 
-def doubt(message: str, place: str, line: str, hint: str) -> str:
-    """One warning about a whole line."""
-    return f"warning: {message}\n --> {place}\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
+def doubt(origin: str, hint: str) -> str:
+    """The warning about the requirements of the spout."""
+    line = 'target = "spec.md#pouring"'
+    shown = f" --> {SPOUT}:1\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
+    return f"warning: this file was extracted from {origin} [DUV036]\n{shown}"
 
 
 CLASH = """\
@@ -310,16 +286,9 @@ def stale(reported: Path) -> Path:
     return make(reported, {"spec.md": SPECIFICATION.replace("MAY drip", "may drip")})
 
 
-STALE = doubt(
-    "this file was extracted from an earlier text of the specification; its section asks for nothing any more [DUV036]",
-    f"{SPOUT}:1",
-    'target = "spec.md#pouring"',
-    "`--prune` removes it",
-)
+STALE = doubt("an earlier text of the specification; its section asks for nothing any more", "`--prune` removes it")
 LEFT = doubt(
-    'this file was extracted from "spec.md", which is not in the configuration [DUV036]',
-    f"{SPOUT}:1",
-    'target = "spec.md#pouring"',
+    '"spec.md", which is not in the configuration',
     "`--prune` removes it; a `[[specification]]` would keep it up to date",
 )
 
@@ -356,7 +325,7 @@ def left(reported: Path) -> Path:
     """A project that has another specification now, and one file of the first one, which nobody changed."""
     config = CONFIG.replace("spec.md", "tea.md")
     make(reported, {"tea.md": "# Tea\n\nIt MUST be hot.\n", "src/a.rs": "", ".duvet/config.toml": config})
-    (reported / ".duvet/requirements/spec/heating.toml").unlink()
+    (reported / HEATING).unlink()
     return reported
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.made import CONFIG, SOURCE, make
+from tests.cli.made import CONFIG, HALF, SOURCE, make
 from tests.cli.running import Run, failed, files, runner
 from tests.cli.watched import Watch
 from tests.histories import commit, git, history
@@ -48,7 +48,7 @@ def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, 
 
 
 def test_the_page_follows_the_committed_snapshot(kettle: Path, duvet: Run) -> None:
-    (kettle / "src/a.rs").write_text(SOURCE.partition("\n\n")[0])
+    (kettle / "src/a.rs").write_text(HALF)
     duvet("report")
     history(kettle, {})
     (kettle / "src/a.rs").write_text(SOURCE)
@@ -130,14 +130,8 @@ ELSEWHERE = {
 def test_the_same_page_elsewhere(tmp_path: Path, duvet_command: str, is_committed: bool) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% The same inputs MUST give the same report in every folder, language and time zone, and at any time.
-    here = make(
-        tmp_path / "here/kettle",
-        {
-            **FILES,
-            ".duvet/config.toml": PAGES,
-            "src/é.rs": "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n",
-        },
-    )
+    wait = "//= tea.md#serving\n//# Everybody SHOULD wait.\nfn wait() {}\n"
+    here = make(tmp_path / "here/kettle", {**FILES, ".duvet/config.toml": PAGES, "src/é.rs": wait})
     there = tmp_path / "there/deeper/kettle"
     if is_committed:
         history(here, {".gitignore": ".duvet/cache/\n.duvet/reports/\n"})
@@ -180,15 +174,13 @@ def test_the_page_that_is_written_or_kept(kettle: Path, duvet: Run, browser: Pat
     again = duvet("report", "--open", environ=environ)
     assert "nothing has changed" in again.err
     assert duvet("--no-cache", "report", "--open", environ=environ).code == 0
-    assert shown(browser) == [f"<test>/kettle/{PAGE}"] * 2
-
-
-def test_another_file_and_a_run_that_fails(kettle: Path, duvet: Run, browser: Path) -> None:
-    done = duvet("report", "--html", "a page#1.html", "--open", environ={"BROWSER": str(browser)})
-    assert (done.code, shown(browser)) == (0, ["<test>/kettle/a%20page%231.html"])
+    usual = f"<test>/kettle/{PAGE}"
+    assert shown(browser) == [usual] * 2
+    # Another file, and a run that fails.
+    done = duvet("report", "--html", "a page#1.html", "--open", environ=environ)
+    assert (done.code, shown(browser)[2:]) == (0, ["<test>/kettle/a%20page%231.html"])
     (kettle / "src/a.rs").write_text("//= spec.md#heating\n//# It is cold.\n")
-    done = duvet("report", "--open", environ={"BROWSER": str(browser)})
-    assert (done.code, shown(browser)[1:]) == (1, [f"<test>/kettle/{PAGE}"])
+    assert (duvet("report", "--open", environ=environ).code, shown(browser)[3:]) == (1, [usual])
 
 
 @pytest.mark.parametrize("options", [(), ("--html", "-")])

@@ -16,11 +16,20 @@ from duvet.words import MAX_QUERY_CHARACTERS
 from tests.cli.made import make
 from tests.cli.running import Done, Run, environment, failed
 from tests.cli.terminals import shown
-from tests.conftest import ROOT
 from tests.unit.queries.made import SEARCH_FILES as FILES
 
 PROJECT = FILES
 USAGE = "Usage: duvet search [OPTIONS] QUERY...\nTry 'duvet search --help' for help.\n\nError: "
+NO_WORD = "the query has no word in it\ngive a word, an id, file:line or spec#section\n"
+NOT_FTS5 = """\
+the query is not one of FTS5: fts5: syntax error near ""
+words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without --raw
+"""
+COMMON = """\
+words as common as these don't count: the, of; put them in "…" to find them as a phrase
+nothing found
+"""
+NEAR = "src/server.rs:1, src/server.rs:5, src/server.rs:10"
 SQLITE = """\
 import importlib.util, sys
 class Connection:
@@ -39,12 +48,6 @@ sys.modules["numpy"] = None
 from duvet.cli import run_command_line
 sys.exit(run_command_line(["search", "--semantic", "water"]))
 """
-
-
-@pytest.fixture
-def gold(snapshot: Snapshot) -> Snapshot:
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "search"
-    return snapshot
 
 
 @pytest.mark.parametrize("format", ListFormat)
@@ -82,31 +85,9 @@ def test_some_of_many(duvet: Run) -> None:
 @pytest.mark.parametrize(
     ("args", "done"),
     [
-        (
-            ("the", "of", "The"),
-            Done(
-                1,
-                "",
-                'words as common as these don\'t count: the, of; put them in "…" to find them as a phrase\nnothing found\n',
-            ),
-        ),
-        *(
-            (
-                ("--", query),
-                Done(2, "", f"{USAGE}the query has no word in it\ngive a word, an id, file:line or spec#section\n"),
-            )
-            for query in ("", "*** (", "-- -")
-        ),
-        (
-            ("--raw", "pot AND"),
-            Done(
-                2,
-                "",
-                f'{USAGE}the query is not one of FTS5: fts5: syntax error near ""\n'
-                'words, "phrases", AND, OR, NOT, NEAR(…) and the columns text, title and specification are; or go without'
-                " --raw\n",
-            ),
-        ),
+        (("the", "of", "The"), Done(1, "", COMMON)),
+        *((("--", query), Done(2, "", f"{USAGE}{NO_WORD}")) for query in ("", "*** (", "-- -")),
+        (("--raw", "pot AND"), Done(2, "", f"{USAGE}{NOT_FTS5}")),
         (("pot", "--spec", "retri"), failed('there is no specification "retri"', hint="did you mean retry?")),
     ],
 )
@@ -117,18 +98,15 @@ def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) ->
     assert duvet("search", *args) == done
 
 
-def test_raw_queries_drive_no_terminal_and_have_no_meaning(duvet: Run) -> None:
-    wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
-    assert wrong in duvet("search", "--raw", "\x1b").err
-    done = duvet("search", "--raw", "--semantic", "text: pot")
-    assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
-
-
-def test_a_query_that_is_too_long(duvet: Run) -> None:
+def test_queries_that_are_long_or_raw(duvet: Run) -> None:
     ##= man/spec/search.md#queries
     ##% `duvet search` MUST say how much of a long query it uses, and when Python's sqlite lacks FTS5.
     done = duvet("search", "warm " * MAX_QUERY_CHARACTERS)
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "only the first 2,000 characters of the query count\n")
+    wrong = '\nError: the query is not one of FTS5: fts5: syntax error near "\\u{1b}"\n'
+    assert wrong in duvet("search", "--raw", "\x1b").err
+    done = duvet("search", "--raw", "--semantic", "text: pot")
+    assert (done.code, done.out, "--raw and --semantic can't go together" in done.err) == (2, "", True)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +119,8 @@ def test_a_query_that_is_too_long(duvet: Run) -> None:
 )
 def test_without_fts5(module: str, reason: str, duvet: Run, tmp_path: Path) -> None:
     make(tmp_path, {"modules/sqlite3.py": module})
-    done = failed(
-        f"the sqlite of this Python has no full-text search: {reason}", hint="run duvet with a Python that has FTS5"
-    )
+    message = f"the sqlite of this Python has no full-text search: {reason}"
+    done = failed(message, hint="run duvet with a Python that has FTS5")
     for query in ("pot", "tea.md#serving"):
         assert duvet("search", query, environ={"PYTHONPATH": str(tmp_path / "modules")}) == done
 
@@ -163,10 +140,7 @@ def test_without_the_extra_for_meaning(folder: Path) -> None:
         ("D586E4D0", "; did you mean d587e4d0eaaf?"),
         ("tea.md#bruwing", '; there is no section "bruwing" in tea.md; did you mean brewing?'),
         ("src/sever.rs:3", '; nothing is called "src/sever.rs:3"; did you mean src/server.rs?'),
-        (
-            "src/server.rs:90",
-            "; no annotation belongs to src/server.rs:90; near are src/server.rs:1, src/server.rs:5, src/server.rs:10",
-        ),
+        ("src/server.rs:90", f"; no annotation belongs to src/server.rs:90; near are {NEAR}"),
         ("d587e4d0eaab", '; there is no requirement "d587e4d0eaab"; did you mean d587e4d0eaaf?'),
         ("zzz", ""),
         ("zzz rettry", ""),

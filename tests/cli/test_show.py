@@ -11,10 +11,8 @@ from tests.cli.made import make
 from tests.cli.made_tea import TEA_PROJECT
 from tests.cli.running import Run, failed
 from tests.cli.terminals import shown
-from tests.conftest import ROOT
 
 PROJECT = TEA_PROJECT
-GOLD = ROOT / "tests" / "gold" / "show"
 THINGS = {
     "requirement": "1dd64a53",
     "requirement_uncited": "5bfbf88b",
@@ -32,7 +30,7 @@ ERRORS = "2 errors in the project, so not everything counts; `duvet validate` li
 
 
 @pytest.mark.parametrize("name", THINGS)
-def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -> None:
+def test_everything_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/show.md#details
     ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     ##= man/spec/show.md#details
@@ -40,16 +38,15 @@ def test_everything_in_every_format(name: str, duvet: Run, snapshot: Snapshot) -
     ##% with its place, its problems and the code around it.
     ##= man/spec/trace.md#specifications
     ##% duvet MUST leave the headers and footers of pages out of sections.
-    snapshot.snapshot_dir = GOLD
     assert duvet("show", THINGS[name]) == duvet("show", THINGS[name], "--format=text")
     for format, ending in ENDINGS.items():
         code, out, err = duvet("show", THINGS[name], "--format", format)
         assert (code, err) == (0, ERRORS)
-        snapshot.assert_match(out, f"{name}.{ending}")
+        gold.assert_match(out, f"{name}.{ending}")
 
 
 @pytest.mark.parametrize("format", ENDINGS)
-def test_why_a_requirement_is_not_owed(format: str, duvet: Run, folder: Path, snapshot: Snapshot) -> None:
+def test_why_a_requirement_is_not_owed(format: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     entry = """\
 [[not-applicable]]
 target = "tea.md#pot"
@@ -59,8 +56,7 @@ owner = "Ann"
 expiry = 2999-12-31
 """
     make(folder, {".duvet/config.toml": TEA_PROJECT[".duvet/config.toml"] + entry})
-    snapshot.snapshot_dir = GOLD
-    snapshot.assert_match(duvet("show", "5bfbf88b", "--format", format).out, f"not_owed.{ENDINGS[format]}")
+    gold.assert_match(duvet("show", "5bfbf88b", "--format", format).out, f"not_owed.{ENDINGS[format]}")
 
 
 @pytest.mark.parametrize(("context", "numbers"), [("0", [3, 4]), ("1", [2, 3, 4, 5]), ("1000", [*range(1, 37)])])
@@ -106,7 +102,6 @@ def test_a_file_that_has_gone_bad(
     assert duvet("show", reference) == done._replace(err=ERRORS.replace("2 errors", "1 error") + done.err)
 
 
-def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, snapshot: Snapshot) -> None:
-    snapshot.snapshot_dir = GOLD
+def test_colours_and_width_of_a_terminal(duvet_command: str, folder: Path, gold: Snapshot) -> None:
     written = shown(duvet_command, folder, "--color", "always", "show", "1dd64a53", columns=64)
-    snapshot.assert_match(written, "terminal.txt")
+    gold.assert_match(written, "terminal.txt")

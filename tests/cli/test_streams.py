@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
-import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.cli.made import CONFIG, make
 from tests.cli.made_tea import TEA_PROJECT
-from tests.cli.running import Done, Run, failed, files, runner, shell, start
+from tests.cli.running import Done, Run, failed, files, interrupt, runner, shell, start
 from tests.unit.project.made import FILES as WRONG
 from tests.unit.queries.made import FILES as QUERIES, SEARCH_FILES as SEARCH
 from tests.unit.specs.serving import LONGEST, Held, text
 
 CLOSED = failed("standard output is closed [DUV015]", "-")
 FULL = failed("can't write to standard output: No space left on device (os error 28) [DUV015]", "-")
+INTERRUPTED = Done(130, "", "\ninterrupted\n")
 SNAPSHOT = ".duvet/snapshot.txt"
 COMMANDS: dict[str, dict[str, str]] = {
     "uncited --fail-on must": QUERIES,
@@ -67,18 +65,14 @@ def test_nobody_reads_standard_output(line: str, duvet: Run, unread: int) -> Non
     assert duvet(*line.split(), stdout=unread) == Done(0, "", "")
 
 
-def test_a_verdict_needs_no_reader(kettle: Path, duvet: Run, unread: int) -> None:
-    make(kettle, {"src/a.rs": ""})
+def test_nobody_reads_standard_error_or_the_report(kettle: Path, duvet: Run, unread: int) -> None:
+    for line, code in {"frobnicate": 2, "": 2, "extract": 2, "report": 0}.items():
+        assert duvet(*line.split(), stderr=unread) == Done(code, "", "")
+        assert (kettle / ".duvet/reports/report.json").exists() == (line == "report")
+    (kettle / SNAPSHOT).unlink()
+    assert duvet("report", "--ci", stderr=unread) == Done(1, "", "")
     done = duvet("-q", "report", "--ci", "--json", "-", stdout=unread)
     assert (done.code, done.err.count("error: Could not read report snapshot.")) == (1, 1)
-
-
-@pytest.mark.parametrize(
-    ("line", "code"), [("report", 0), ("report --ci", 1), ("frobnicate", 2), ("", 2), ("extract", 2)]
-)
-def test_nobody_reads_standard_error(line: str, code: int, kettle: Path, duvet: Run, unread: int) -> None:
-    assert duvet(*line.split(), stderr=unread) == Done(code, "", "")
-    assert (kettle / ".duvet/reports/report.json").exists() == line.startswith("report")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
@@ -132,27 +126,12 @@ def test_a_pipe_with_a_reader(reported: Path, duvet: Run) -> None:
         assert reader.communicate(timeout=60)[0] == expected
 
 
-def interrupted(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, out, err
-
-
-@pytest.fixture
-def silent_server() -> Iterator[int]:
-    """The port of a server that takes every call and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
-
-
-def test_an_interruption_while_downloading(silent_server: int, reported: Path, duvet_command: str) -> None:
-    url = f"http://127.0.0.1:{silent_server}/spec"
+def test_an_interruption_while_downloading(held: Held, reported: Path, duvet_command: str) -> None:
+    held.held = None
+    url = f"{held.url}/good/spec"
     before = files(make(reported, {".duvet/config.toml": CONFIG.replace('"spec.md"', f'"{url}"')}))
     process = start(duvet_command, reported, "report", "--allow-http")
-    assert process.stderr is not None
-    lines = [process.stderr.readline() for _ in range(2)]
-    assert lines == ["  Extracting requirements\n", f" Downloading {url}\n"]
-    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert interrupt(process, "  Extracting requirements\n", f" Downloading {url}\n") == INTERRUPTED
     assert files(reported) == before
 
 
@@ -164,14 +143,8 @@ def test_an_interruption_while_downloading_several(held: Held, reported: Path, d
     configured = "[[specification]]\n".join(f'source = "{url}"\n' for url in urls)
     before = files(make(reported, {".duvet/config.toml": CONFIG.replace('source = "spec.md"\n', configured)}))
     process = start(duvet_command, reported, "report", "--allow-http")
-    assert process.stderr is not None
-    assert [process.stderr.readline() for _ in range(5)] == [
-        "  Extracting requirements\n",
-        *(f" Downloading {url}\n" for url in urls),
-        f"  Downloaded {urls[1]} \n",
-    ]
     assert {held.asked.get(timeout=LONGEST) for _ in urls} == {"/good/slow", "/good/quick", "/good/stuck"}
-    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert interrupt(process, *(f" Downloading {url}\n" for url in urls), f"  Downloaded {urls[1]} \n") == INTERRUPTED
     assert files(reported) == {**before, ".duvet/specifications/127.0.0.1/good/quick.txt": text("quick")}
 
 
@@ -183,6 +156,6 @@ def test_an_interruption_while_writing(reported: Path, duvet_command: str) -> No
     process = start(duvet_command, reported, "-q", "report", "--json", "pipe")
     # What comes first is in the pipe, and the rest does not fit.
     assert select.select([reader], [], [], 60)[0] == [reader]
-    assert interrupted(process) == (130, "", "\ninterrupted\n")
+    assert interrupt(process) == INTERRUPTED
     os.close(reader)
     assert files(reported) == before

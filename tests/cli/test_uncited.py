@@ -10,7 +10,6 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.reports.tables import ListFormat
 from tests.cli.made import make
 from tests.cli.running import Done, Run
-from tests.conftest import ROOT
 from tests.unit.queries.made import FILES
 
 COUNT = "5 of 12 requirements uncited\n"
@@ -25,14 +24,13 @@ COUNT = "5 of 12 requirements uncited\n"
         ("todo", ("--todo",), "2 of 12 requirements to do\n"),
     ],
 )
-def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, snapshot: Snapshot) -> None:
+def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, gold: Snapshot) -> None:
     ##= man/spec/queries.md#uncited
     ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
     ##% are not applicable.
     done = tea("uncited", *args, "--format", format)
     assert (done.code, done.err) == (0, said)
-    snapshot.snapshot_dir = ROOT / "tests" / "gold" / "uncited"
-    snapshot.assert_match(done.out, f"{name}.{format}.txt")
+    gold.assert_match(done.out, f"{name}.{format}.txt")
     if format == ListFormat.PLAIN:
         assert tea("uncited", *args) == done
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.cli.made import make
-from tests.cli.running import Run, refuses, runner, start
+from tests.cli.running import Run, interrupt, refuses, runner, start
 from tests.cli.terminals import Terminal
 from tests.unit.llm.wire import Reply, Wire, openai_says
-from tests.unit.specs.serving import LONGEST, at_work
 from tests.unit.tools.made import FILES
 
 CONFIG = """
@@ -45,16 +43,8 @@ BAD = """
 
 
 @pytest.fixture
-def provider() -> Iterator[Wire]:
-    """Who answers for models."""
-    with at_work(Wire()) as server:
-        yield server
-        server.over.set()
-
-
-@pytest.fixture
-def project(tmp_path: Path, provider: Wire) -> Path:
-    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=provider.url)})
+def project(tmp_path: Path, wire: Wire) -> Path:
+    return make(tmp_path / "pot", {**FILES, "duvet.config.yaml": CONFIG.format(url=wire.url)})
 
 
 @pytest.fixture
@@ -62,12 +52,12 @@ def duvet(duvet_command: str, project: Path) -> Run:
     return partial(runner(duvet_command, project), environ={"POT_KEY": "sk-pot-1234"})
 
 
-def test_a_run(duvet: Run, provider: Wire) -> None:
-    provider.plan(openai_says("Lids."))
+def test_a_run(duvet: Run, wire: Wire) -> None:
+    wire.plan(openai_says("Lids."))
     done = duvet("workflow", "run", "audit", "--var", "most=2")
     assert (done.code, done.err) == (0, "")
     assert "open     success" in done.out and done.out.endswith("Outputs\n  summary  Lids.\n  most     2\n")
-    (asked,) = provider.asked
+    (asked,) = wire.asked
     assert asked.headers["authorization"] == "Bearer sk-pot-1234"
     assert asked.body["messages"][-1]["content"] == "In a word: Errors in handling MUST be told."
     run = json.loads(duvet("workflow", "run", "audit", "--json", '{"level": "SHOULD"}', "--format", "json").out)
@@ -75,70 +65,43 @@ def test_a_run(duvet: Run, provider: Wire) -> None:
     assert [(step["id"], step["status"]) for step in run["steps"]] == [("open", "success"), ("summary", "success")]
 
 
-def test_a_step_that_fails(duvet: Run, provider: Wire) -> None:
-    provider.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
+def test_a_step_that_fails(duvet: Run, wire: Wire) -> None:
+    wire.plan(Reply(500, b'{"error": {"message": "sk-pot-1234 is out of order"}}'))
     done = duvet("workflow", "run", "audit")
     assert done.code == 1
-    assert "code     model_failed" in done.out and "sk-pot-1234" not in f"{done.out}{done.err}"
+    assert (
+        "code     model_failed" in done.out
+        and "cause    unavailable" in done.out
+        and "sk-pot-1234" not in f"{done.out}{done.err}"
+    )
     done = duvet("workflow", "run", "audit", "--var", "level=unspecified")
     assert done.code == 1 and "code     assert_failed" in done.out
     assert [line.split()[:2] for line in done.out.splitlines()[2:4]] == [["open", "error"], ["summary", "skipped"]]
 
 
-@pytest.fixture
-def slow(project: Path, provider: Wire) -> Path:
-    """The project, whose model does not answer."""
-    path = project / "duvet.config.yaml"
-    path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
-    provider.plan(Reply(body=b"x", stops_before="headers"))
-    return project
-
-
-def test_an_interruption(slow: Path, duvet_command: str) -> None:
+def test_an_interruption(project: Path, wire: Wire, duvet_command: str) -> None:
     ##= man/spec/workflows.md#steps
     ##% The engine MUST announce each step before it begins, and the end of the run.
-    terminal = Terminal(duvet_command, slow, "workflow", "run", "audit")
+    path = project / "duvet.config.yaml"
+    path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
+    wire.plan(Reply(body=b"x", stops_before="headers"))
+    terminal = Terminal(duvet_command, project, "workflow", "run", "audit")
     terminal.until("1/2 summary")
     terminal.process.send_signal(signal.SIGINT)
     assert (terminal.code(), terminal.shown.lines) == (130, ["0/2 open", "1/2 summary", "", "interrupted", ""])
-    process = start(duvet_command, slow, "-v", "workflow", "run", "audit", "--format", "json")
-    assert process.stderr is not None
-    assert any(line == "1/2 summary\n" for line in process.stderr)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=LONGEST)
+    process = start(duvet_command, project, "-v", "workflow", "run", "audit", "--format", "json")
+    code, out, err = interrupt(process, "1/2 summary\n")
     run = json.loads(out)
-    assert (process.returncode, err.splitlines()[-1]) == (130, "interrupted")
+    assert (code, err.splitlines()[-1]) == (130, "interrupted")
     assert (run["status"], run["error"]["code"]) == ("error", "cancelled")
     opened, summary = run["steps"]
     # It is told of before it begins.
     assert opened["status"] == "success" and summary["status"] in ("error", "skipped")
 
 
-@pytest.mark.parametrize(
-    ("reply", "cause"),
-    [
-        (Reply(401, b"{}"), "unauthorized"),
-        (Reply(429, b"{}", {"retry-after": "1"}), "rate_limited"),
-        (Reply(500, b"oops"), "unavailable"),
-        (Reply(body=b"x", stops_before="headers"), "timeout"),
-        (Reply(body=openai_says("Lids.").body, is_cut=True), "unavailable"),
-        (Reply(body=b"{"), "malformed"),
-        (openai_says(""), "malformed"),
-    ],
-)
-def test_providers_that_fail(duvet: Run, provider: Wire, project: Path, reply: Reply, cause: str) -> None:
-    path = project / "duvet.config.yaml"
-    path.write_text(path.read_text().replace("retries: 0", "retries: 0, timeout: 0.5"))
-    provider.plan(reply)
-    run = json.loads(duvet("workflow", "run", "audit", "--format", "json").out)
-    assert (run["error"]["code"], run["error"]["step"], run["error"]["cause"]) == ("model_failed", "summary", cause)
-    assert len(provider.asked) == 1
-
-
 def test_which_there_are(duvet: Run, project: Path) -> None:
-    assert duvet("workflow").out == (
-        "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
-    )
+    listed = "audit\tlevel most\t2\tLooks for requirements that nothing cites, and sums them up\n"
+    assert duvet("workflow").out == listed
     shown = json.loads(duvet("workflow", "show", "audit").out)
     assert [step["id"] for step in shown["steps"]] == ["open", "summary"]
     make(project, {"duvet.config.yaml": "{}"})

@@ -1,5 +1,5 @@
 """The projects of the command tests, for tests that take long."""
 
-from tests.cli.conftest import duvet, folder, kettle, reported, reported_once, tea, watch
+from tests.cli.conftest import duvet, folder, kettle, ledger, reported, reported_once, tea, watch
 
-__all__ = ["duvet", "folder", "kettle", "reported", "reported_once", "tea", "watch"]
+__all__ = ["duvet", "folder", "kettle", "ledger", "reported", "reported_once", "tea", "watch"]

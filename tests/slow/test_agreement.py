@@ -53,15 +53,18 @@ def owed_less(golden: Golden, duvet_command: str, tmp_path: Path) -> OwedLess:
     return OwedLess(Golden(runner(duvet_command, folder), folder), freed, owed)
 
 
+def summarised(owed: dict[Key, Requirement]) -> tuple[Counter[str], int, str]:
+    """How many requirements have which status, how many are excepted, and the verdict."""
+    found, excepted = Counter(one.status for one in owed.values()), sum(one.excepted for one in owed.values())
+    done, among = found["done"] - excepted, len(owed) - excepted
+    verdict = f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted"
+    return found, excepted, verdict
+
+
 def test_what_is_not_applicable(owed_less: OwedLess) -> None:
     project, freed, owed = owed_less
-    found = Counter(one.status for one in owed.values())
-    excepted = sum(one.excepted for one in owed.values())
-    done, among = found["done"] - excepted, len(owed) - excepted
-    assert project.summary.endswith(
-        f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted, "
-        f"{len(freed)} not applicable\n"
-    )
+    found, _, verdict = summarised(owed)
+    assert project.summary.endswith(f"{verdict}, {len(freed)} not applicable\n")
     assert [entry["requirements"] for entry in project.report["not_applicable"]] == [len(freed)]
     counts = f"{found['not started']} of {len(owed)} requirements uncited; {len(freed)} not applicable\n"
     assert project.duvet("uncited").err == counts
@@ -80,11 +83,8 @@ def test_what_is_not_applicable(owed_less: OwedLess) -> None:
 
 
 def test_the_summary(golden: Golden) -> None:
-    found = Counter(one.status for one in golden.requirements.values())
-    excepted = sum(one.excepted for one in golden.requirements.values())
-    done, among = found["done"] - excepted, len(golden.requirements) - excepted
-    verdict = f"PASS: {done} of {among} applicable requirements done ({100 * done // among} %), {excepted} excepted\n"
-    assert golden.summary.endswith(verdict)
+    found, excepted, verdict = summarised(golden.requirements)
+    assert golden.summary.endswith(f"{verdict}\n")
     *_, numbers = (line for line in golden.summary.splitlines() if line.endswith(f" {excepted}"))
     assert numbers.split()[-4:-1] == [str(found[name]) for name in ("needs tests", "in progress", "not started")]
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.cli.ingesting import WITHOUT_VECTORS, known, ledger, started
-from tests.cli.running import files, run
+from tests.cli.ingesting import WITHOUT_VECTORS, known
+from tests.cli.running import files, run, start
 from tests.histories import ENVIRON, git
 from tests.unit.knowledge.generated import written_tree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, written
@@ -94,13 +94,10 @@ def test_the_lifecycle_report_follows_changes(generated: Tree) -> None:
     assert generated.lifecycle() == {"isolated": {}, "stale": [], "untested": untested, "removed": {}}
 
 
-__all__ = ["ledger"]  # fixtures, which tests ask for by name
-
-
 def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> None:
     run(duvet_command, ledger, "ingest")
     with closing(opened(ledger)) as store, store.writing():
-        waiting = started(duvet_command, ledger)
+        waiting = start(duvet_command, ledger, "ingest")
         assert waiting.stderr is not None
         assert waiting.stderr.readline().strip() == "Waiting for another run to end"
     _, err = waiting.communicate(timeout=LONGEST)
@@ -109,7 +106,7 @@ def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> Non
 
 def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: str) -> None:
     folder = written_tree(written(tmp_path, WITHOUT_VECTORS), 300)
-    both = [started(duvet_command, folder) for _ in range(2)]
+    both = [start(duvet_command, folder, "ingest") for _ in range(2)]
     for one in both:
         one.communicate(timeout=LONGEST)
     assert [one.returncode for one in both] == [0, 0]
@@ -120,7 +117,7 @@ def test_two_runs_at_once_index_what_one_would(tmp_path: Path, duvet_command: st
 
 def start_reading(command: str, folder: Path) -> subprocess.Popen[str]:
     """Start a run; return when it reads the files."""
-    process = started(command, folder)
+    process = start(command, folder, "ingest")
     assert process.stderr is not None
     for line in process.stderr:
         if "Reading files" in line:

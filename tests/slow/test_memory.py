@@ -15,20 +15,12 @@ from duvet.console.command import TerminalSettings
 from duvet.console.problems import ProblemOutput
 from duvet.console.report_result import ReportRequest
 from duvet.project.changes import ChangeWatcher
-from tests.cli.made import KETTLE, SOURCE, make
+from tests.cli.made import KETTLE, NOTHING_GIVEN, SOURCE, make
 from tests.unit.watching.edits import save_by_rename
 
 RUNS = 30
 GRACE = 16_000
 """Bytes by which tables of names may still grow; ten pages or ten readings are far more."""
-WHERE = {
-    "config_path": None,
-    "offline": True,
-    "allow_http": False,
-    "source_patterns": (),
-    "spec_patterns": (),
-    "spec_path": None,
-}
 
 
 @pytest.mark.parametrize("cache", [True, False], ids=["cache", "no cache"])
@@ -41,7 +33,7 @@ def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.M
     tracemalloc.start()
     with click.Context(cli, obj=TerminalSettings({}, quiet=True, cache=cache)), ChangeWatcher() as changes:
         for count in range(RUNS):
-            project, _ = run_watched_report(WHERE, ReportRequest(html="page.html"), ProblemOutput())
+            project, _ = run_watched_report(NOTHING_GIVEN, ReportRequest(html="page.html"), ProblemOutput())
             changes.follow(project)
             save_by_rename("src/a.rs", f"{SOURCE}// {count:02}\n")(tmp_path)
             assert changes.wait() == ("src/a.rs",)

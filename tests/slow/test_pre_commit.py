@@ -46,13 +46,8 @@ def committed(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def called(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    home = folder.parent / "pre-commit"
-    environ = {
-        **ENVIRON,
-        "PRE_COMMIT_HOME": str(home),
-        "PATH": f"{BIN}{os.pathsep}{ENVIRON['PATH']}",
-        "LANG": "C.UTF-8",
-    }
+    own = {"PRE_COMMIT_HOME": str(folder.parent / "pre-commit"), "PATH": f"{BIN}{os.pathsep}{ENVIRON['PATH']}"}
+    environ = {**ENVIRON, **own, "LANG": "C.UTF-8"}
     return subprocess.run(
         command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, check=False,

@@ -7,58 +7,39 @@ from bisect import bisect_right
 import pytest
 from hypothesis import given, strategies as st
 
+from duvet import text as texts
 from duvet.errors import UnreadableError
 from duvet.model import Place
-from duvet.text import (
-    WHITESPACE,
-    byte_length,
-    decode_utf8,
-    find_line_index,
-    find_place,
-    format_count,
-    line_starts,
-    normalise,
-    normalise_with_map,
-    path_key,
-    path_parts,
-    quote_text,
-    remove_spacing,
-    shorten_text,
-    trim,
-)
 
 RANKS = {"/": 0, ".": 1, "..": 2}
 PATHS = st.lists(st.sampled_from(["/", "a", "b-", "b", ".", "..", ".c", "a.b"]), max_size=6).map("/".join)
 
 
-@pytest.mark.parametrize(
-    ("path", "parts"),
-    [
-        ("a/b.rs", ["a", "b.rs"]),
-        ("/a//b/", ["/", "a", "b"]),
-        ("./a/./b", [".", "a", "b"]),
-        ("../a/../b", ["..", "a", "..", "b"]),
-        (".", ["."]),
-        ("/", ["/"]),
-        ("", []),
-    ],
-)
-def test_path_parts(path: str, parts: list[str]) -> None:
-    assert path_parts(path) == parts
+def test_path_parts() -> None:
+    paths = {
+        "a/b.rs": "a b.rs",
+        "/a//b/": "/ a b",
+        "./a/./b": ". a b",
+        "../a/../b": ".. a .. b",
+        ".": ".",
+        "/": "/",
+        "": "",
+    }
+    assert {path: " ".join(texts.path_parts(path)) for path in paths} == paths
 
 
 def test_paths_sort_part_by_part() -> None:
     paths = ["/z", "./z", "../z", "src/a/b.rs", "src/a-b.rs", "src/a.rs"]
-    assert sorted(paths[1::2] + paths[::2], key=path_key) == paths
+    assert sorted(paths[1::2] + paths[::2], key=texts.path_key) == paths
 
 
-@given(PATHS.map(path_parts), PATHS.map(path_parts))
+@given(PATHS.map(texts.path_parts), PATHS.map(texts.path_parts))
 def test_the_key_orders_as_the_parts_do(one: list[str], two: list[str]) -> None:
     def by_parts(parts: list[str]) -> list[tuple[int, str]]:
         return [(RANKS.get(part, 3), part) for part in parts]
 
     def by_key(parts: list[str]) -> str:
-        return path_key("/".join(parts).replace("//", "/", 1))
+        return texts.path_key("/".join(parts).replace("//", "/", 1))
 
     assert (by_parts(one) < by_parts(two)) == (by_key(one) < by_key(two))
 
@@ -67,54 +48,50 @@ def test_white_space_is_that_of_unicode() -> None:
     # Python strips these four as well; they are no white space in Unicode.
     others = "\x1c\x1d\x1e\x1f"
     every = "".join(char for char in map(chr, range(0x110000)) if char.isspace() and char not in others)
-    assert sorted(WHITESPACE) == sorted(every)
-    assert trim("\u2028 \x1ca b\u3000\n") == "\x1ca b"
+    assert sorted(texts.WHITESPACE) == sorted(every)
+    assert texts.trim("\u2028 \x1ca b\u3000\n") == "\x1ca b"
 
 
 def test_text_has_to_be_utf8() -> None:
-    assert decode_utf8("é\n日".encode(), "a") == "é\n日"
+    assert texts.decode_utf8("é\n日".encode(), "a") == "é\n日"
     for data, message in [
         (b"a\n\n\xff", "a:3: invalid utf-8 sequence of 1 bytes from index 3"),
         (b"\xe6\x97", "a:1: incomplete utf-8 byte sequence from index 0"),
     ]:
         with pytest.raises(UnreadableError) as caught:
-            decode_utf8(data, "a")
+            texts.decode_utf8(data, "a")
         assert (str(caught.value), caught.value.hint) == (message, "save the file as UTF-8")
 
 
 @given(st.text(st.sampled_from("aé\n\r")))
 def test_lines(text: str) -> None:
-    starts = line_starts(text)
+    starts = texts.line_starts(text)
     assert [text[start:].partition("\n")[0] for start in starts] == text.split("\n")
-    assert [find_line_index(starts, at) for at in range(len(text))] == [
+    assert [texts.find_line_index(starts, at) for at in range(len(text))] == [
         text.count("\n", 0, at) for at in range(len(text))
     ]
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "place"),
-    [
-        (0, 2, Place(1, 1, 2)),
-        (4, 5, Place(2, 2, 1)),
-        (4, 99, Place(2, 2, 1)),
-        (1, 4, Place(1, 2, 1)),
-        (5, 5, Place(2, 3, 1)),
-        (6, 6, Place(3, 1, 1)),
-    ],
-)
-def test_places(start: int, end: int, place: Place) -> None:
-    assert find_place("éé\naé\n", start, end) == place
+def test_places() -> None:
+    places = {
+        (0, 2): (1, 1, 2),
+        (4, 5): (2, 2, 1),
+        (4, 99): (2, 2, 1),
+        (1, 4): (1, 2, 1),
+        (5, 5): (2, 3, 1),
+        (6, 6): (3, 1, 1),
+    }
+    assert {ends: texts.find_place("éé\naé\n", *ends) for ends in places} == {
+        ends: Place(*place) for ends, place in places.items()
+    }
 
 
 def test_words_for_people() -> None:
-    assert [byte_length(text) for text in ("", "ab", "é日🩸")] == [0, 2, 9]
-    assert [format_count(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
-    assert quote_text('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
-    assert [shorten_text(text, 7) for text in ("one two", "one two three", "x" * 9)] == [
-        "one two",
-        "one …",
-        "xxxxxxx …",
-    ]
+    assert [texts.byte_length(text) for text in ("", "ab", "é日🩸")] == [0, 2, 9]
+    assert [texts.format_count(count, "error") for count in (0, 1, 2)] == ["0 errors", "1 error", "2 errors"]
+    assert texts.quote_text('a"\\\n\t\r\0\x07é\u2028') == r'"a\"\\\n\t\r\0\u{7}é\u{2028}"'
+    shortened = {"one two": "one two", "one two three": "one …", "x" * 9: "xxxxxxx …"}
+    assert {text: texts.shorten_text(text, 7) for text in shortened} == shortened
 
 
 TEXTS = st.text(st.sampled_from("aZ9é日 .,-_\t\n\u00a0\u2028\u2014\x1c\u0301")) | st.text()
@@ -128,12 +105,12 @@ def plain_normalise(text: str) -> str:
         if char.isalnum():
             out += [waiting, char]
             waiting = ""
-        elif char not in WHITESPACE:
-            out.append(waiting.strip(WHITESPACE))
+        elif char not in texts.WHITESPACE:
+            out.append(waiting.strip(texts.WHITESPACE))
             waiting = char
         elif out and not waiting:
             waiting = char
-    return "".join(out) + waiting.strip(WHITESPACE)
+    return "".join(out) + waiting.strip(texts.WHITESPACE)
 
 
 @pytest.mark.parametrize(
@@ -156,32 +133,32 @@ def plain_normalise(text: str) -> str:
     ],
 )
 def test_separators(text: str, normal: str) -> None:
-    assert normalise(text) == normal
-    assert normalise_with_map(text)[0] == normal
+    assert texts.normalise(text) == normal
+    assert texts.normalise_with_map(text)[0] == normal
 
 
 def test_map_of_stretches() -> None:
-    assert normalise_with_map(" It  is. (\n so )") == ("It is.(so)", [0, 3, 6, 7, 9], [1, 5, 9, 12, 15])
+    assert texts.normalise_with_map(" It  is. (\n so )") == ("It is.(so)", [0, 3, 6, 7, 9], [1, 5, 9, 12, 15])
 
 
 @given(TEXTS)
 def test_equals_the_plain_rules_and_is_idempotent(text: str) -> None:
-    assert normalise(text) == plain_normalise(text) == normalise(normalise(text))
+    assert texts.normalise(text) == plain_normalise(text) == texts.normalise(texts.normalise(text))
 
 
 @given(st.lists(st.sampled_from(["a", "é", ".", "("]), min_size=1), st.data())
 def test_texts_that_are_equal_when_normalised_are_equal_unspaced(chars: list[str], data: st.DataObject) -> None:
     spaces = st.sampled_from(["", " ", "\n", " \t", "\u00a0", "\u2028 ", "\x1c"])
     one, other = ("".join(char + data.draw(spaces) for char in chars) for _ in range(2))
-    assert remove_spacing(one) == remove_spacing(other) or normalise(one) != normalise(other)
+    assert texts.remove_spacing(one) == texts.remove_spacing(other) or texts.normalise(one) != texts.normalise(other)
 
 
 @given(TEXTS)
 def test_each_character_maps_back_to_itself(text: str) -> None:
-    normal, offsets, originals = normalise_with_map(text)
+    normal, offsets, originals = texts.normalise_with_map(text)
     places = [bisect_right(offsets, at) - 1 for at in range(len(normal))]
     back = [originals[place] + at - offsets[place] for at, place in enumerate(places)]
-    assert normal == normalise(text)
+    assert normal == texts.normalise(text)
     assert "".join(text[at] for at in back) == normal
     assert back == sorted(set(back))
     assert offsets == sorted(set(offsets)) and originals == sorted(set(originals))

@@ -12,18 +12,10 @@ import pytest
 from duvet.console.application import make_application
 from duvet.console.command import TerminalSettings
 from duvet.server.application import Application
-from tests.cli.made import make
+from tests.cli.made import NOTHING_GIVEN, make
 from tests.unit.tools.made import FILES
 
 CONFIG = "duvet.config.json"
-_NOTHING_GIVEN = {
-    "config_path": None,
-    "offline": False,
-    "allow_http": (),
-    "source_patterns": (),
-    "spec_patterns": (),
-    "spec_path": None,
-}
 pytestmark = pytest.mark.anyio
 
 
@@ -32,7 +24,7 @@ def assembly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Applic
     make(tmp_path, {**FILES, CONFIG: _of_size(1)})
     monkeypatch.chdir(tmp_path)
     with click.Context(click.Command("mcp"), obj=TerminalSettings({})):
-        yield make_application(_NOTHING_GIVEN, mode="stdio")
+        yield make_application(NOTHING_GIVEN, mode="stdio")
 
 
 def _of_size(size: int) -> str:

@@ -45,9 +45,8 @@ def page(folder: Path, options: Options = Options(), *, wrong: bool = False) -> 
     project = Project(str(folder), options)
     finished = project.finished()
     snapshot = None if wrong else render_bytes(lambda out: render_snapshot(finished, out))
-    with click.Context(
-        click.Command("report"), obj=TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
-    ):
+    settings = TerminalSettings({"PATH": os.environ["PATH"], "GIT_DIR": "/nowhere"})
+    with click.Context(click.Command("report"), obj=settings):
         return make_report_data(project, finished, (), snapshot)
 
 
@@ -72,9 +71,8 @@ def test_all_wishes(tmp_path: Path) -> None:
 
 
 def test_without_a_configuration(tmp_path: Path) -> None:
-    folder = make(
-        tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"}
-    )
+    source = "/*\n *= spec.md#pouring\n *# The spout MAY drip.\n */\nx;\n"
+    folder = make(tmp_path, {"spec.md": KETTLE["spec.md"], "x.c": source})
     found = page(folder, Options(sources=(parse_legacy_pattern("(*=,*#)*.c"),)))
     assert found.comments == (CommentStyle(label="*.c", meta="*=", content="*#", first="/*", last="*/"),)
     assert (found.snippets, found.config_path) == ({0: "x;"}, "")
@@ -106,13 +104,8 @@ def test_since_the_commit(tmp_path: Path) -> None:
     assert (found.since, found.commit) == (SnapshotDiff(), name)
     (folder / "src/a.rs").write_text(KETTLE["src/a.rs"].partition("\n\n")[0])
     (folder / ".duvet/snapshot.txt").write_bytes(b"whatever is written today")
-    change = SnapshotChange(
-        specification="spec.md",
-        section="heating",
-        text="The kettle MUST boil water.",
-        before="implementation, test",
-        after="implementation",
-    )
+    where = {"specification": "spec.md", "section": "heating", "text": "The kettle MUST boil water."}
+    change = SnapshotChange(**where, before="implementation, test", after="implementation")
     assert page(folder).since == SnapshotDiff(lost=(change,))
     assert page(folder, wrong=True).since is None
     git(folder, "rm", "--quiet", "--cached", ".duvet/snapshot.txt")

@@ -17,16 +17,7 @@ from duvet.tree.files import DiskTree
 from duvet.tree.recorder import TreeRecord, make_file_stamp
 from tests.cli.made import CONFIG, KETTLE, SOURCE, make
 from tests.unit.project.conftest import Follow, Following
-from tests.unit.watching.edits import (
-    Edit,
-    append,
-    create,
-    delete,
-    link,
-    move,
-    save_by_rename,
-    save_with_backup,
-)
+from tests.unit.watching.edits import Edit, append, create, delete, link, move, save_by_rename, save_with_backup
 
 CHANGED = {
     "a file is edited": (append("src/a.rs"), {"src/a.rs"}),
@@ -52,12 +43,6 @@ CHANGED = {
 @pytest.mark.parametrize("at_work", [False, True], ids=["between runs", "while a run is at work"])
 @pytest.mark.parametrize(("edit", "changed"), CHANGED.values(), ids=CHANGED)
 def test_changes(edit: Edit, changed: set[str], at_work: bool, kettle: Path, follow: Follow) -> None:
-    ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST report again when a file that it read changes, moves or disappears, or when patterns
-    ##% match other files, until it is interrupted.
-    ##= man/spec/watch.md#noticing-changes
-    ##% `duvet report --watch` MUST notice changes that are made during a run, and ignore its own and those without an
-    ##% effect.
     following = follow()
     project = following.project() if at_work else None
     edit(kettle)

@@ -28,7 +28,6 @@ def fix_all(folder: Path) -> tuple[Project, FixResult]:
 
 
 def fix(folder: Path) -> tuple[Problem, ...]:
-    """Mend all and write it."""
     return write_fixes(*fix_all(folder))
 
 
@@ -92,25 +91,18 @@ def test_a_file_that_changed_meanwhile_is_left_alone(folder: Path) -> None:
     assert files(folder) == before
 
 
+AND, SERVING = "and MUST NOT be washed with soap.", "'tea.md#serving'"
+
+
 @pytest.mark.parametrize(
     ("before", "old", "new"),
     [
         ('quote = "The pot MUST be washed with water"', "washed", "rinsed"),
         ("quote = 'The pot MUST be washed with water' # so", "washed", "rinsed"),
-        (
-            "quote = '''\nThe pot MUST be\n  washed with water,\nand MUST NOT be washed with soap.\n'''",
-            "washed",
-            "rinsed",
-        ),
-        (
-            'quote = """The pot MUST be washed\r\n with water,\r\n and MUST NOT be washed with soap."""',
-            *("washed", "rinsed"),
-        ),
+        (f"quote = '''\nThe pot MUST be\n  washed with water,\n{AND}\n'''", "washed", "rinsed"),
+        (f'quote = """The pot MUST be washed\r\n with water,\r\n {AND}"""', "washed", "rinsed"),
         ("quote = '''\n\nThe pot MUST be\nwith water,\n\nand MUST NOT be washed\n'''", " be\n", " be rinsed\n"),
-        (
-            "target = 'tea.md#serving'\nquote = 'The pot MUST be rinsed with water'",
-            *("'tea.md#serving'", '"tea.md#cleaning"'),
-        ),
+        (f"target = {SERVING}\nquote = 'The pot MUST be rinsed with water'", SERVING, '"tea.md#cleaning"'),
     ],
 )
 def test_requirement_files(before: str, old: str, new: str, folder: Path) -> None:

@@ -9,25 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
+import duvet
 import duvet.project.project
-from duvet import (
-    DiskTree,
-    Finished,
-    Kind,
-    Level,
-    MemoryTree,
-    Options,
-    Place,
-    Problem,
-    ProblemsError,
-    Progress,
-    Project,
-    Severity,
-    SourceRule,
-    Status,
-    Tree,
-    UnreadableError,
-)
+from duvet import Kind, MemoryTree, Options, Project, UnreadableError
 from duvet.errors import DuvetError
 from duvet.specs.requirement_files import read_requirement_file
 from tests.cli.made import CONFIG as KETTLE_CONFIG, KETTLE, SOURCE, SPECIFICATION, make
@@ -52,9 +36,9 @@ def test_a_whole_project(kind: str, tmp_path: Path) -> None:
         ("src/a.rs", 1, Kind.CITATION, warm, "https://host/abc"),
     ]
     assert [(one.section.id, one.level, one.text, one.status) for one in project.requirements] == [
-        ("tea", Level.MUST, warm, Status.DONE),
-        ("tea", Level.MAY, blue, Status.DONE),
-        ("cup", Level.SHOULD, "A cup SHOULD be ☕.", Status.NOT_STARTED),
+        ("tea", duvet.Level.MUST, warm, duvet.Status.DONE),
+        ("tea", duvet.Level.MAY, blue, duvet.Status.DONE),
+        ("cup", duvet.Level.SHOULD, "A cup SHOULD be ☕.", duvet.Status.NOT_STARTED),
     ]
     assert (trace.problems, [match is None for match in trace.match_of]) == ((), [False] * 7)
     # The example in the documentation runs, too.
@@ -137,14 +121,14 @@ def test_a_trace_with_problems_is_still_a_trace() -> None:
     project = in_memory({**FILES, "src/b.rs": wrong, "src/c.rs": b"\xff", "more/b.toml": b"[[spec]]\n"})
     trace = project.trace
     assert [(one.code, one.path, one.place.line, one.severity) for one in trace.problems] == [
-        ("DUV032", "more/b.toml", 1, Severity.ERROR),
-        ("DUV032", "more/b.toml", 1, Severity.ERROR),
-        ("DUV050", "src/b.rs", 2, Severity.ERROR),
-        ("DUV043", "src/b.rs", 4, Severity.ERROR),
-        ("DUV023", "src/b.rs", 6, Severity.ERROR),
-        ("DUV025", "src/b.rs", 6, Severity.ERROR),
-        ("DUV027", "src/b.rs", 10, Severity.WARNING),
-        ("DUV011", "src/c.rs", 1, Severity.ERROR),
+        ("DUV032", "more/b.toml", 1, duvet.Severity.ERROR),
+        ("DUV032", "more/b.toml", 1, duvet.Severity.ERROR),
+        ("DUV050", "src/b.rs", 2, duvet.Severity.ERROR),
+        ("DUV043", "src/b.rs", 4, duvet.Severity.ERROR),
+        ("DUV023", "src/b.rs", 6, duvet.Severity.ERROR),
+        ("DUV025", "src/b.rs", 6, duvet.Severity.ERROR),
+        ("DUV027", "src/b.rs", 10, duvet.Severity.WARNING),
+        ("DUV011", "src/c.rs", 1, duvet.Severity.ERROR),
     ]
     unmatched = [one for one, match in zip(trace.annotations, trace.match_of, strict=True) if match is None]
     assert [(one.path, one.line) for one in unmatched] == [("src/b.rs", 1), ("src/b.rs", 4)]
@@ -155,8 +139,8 @@ def test_patterns_that_mean_nothing_are_told_at_their_places() -> None:
     config = CONFIG.replace(b"lib/*.rs", b"lib/***").replace(b"more/**/*", b"more/[")
     problems = in_memory({**FILES, ".duvet/config.toml": config}).trace.problems
     assert [(one.code, one.path, one.place) for one in problems] == [
-        ("DUV006", ".duvet/config.toml", Place(4, 24, 9)),
-        ("DUV006", ".duvet/config.toml", Place(8, 11, 13)),
+        ("DUV006", ".duvet/config.toml", duvet.Place(4, 24, 9)),
+        ("DUV006", ".duvet/config.toml", duvet.Place(8, 11, 13)),
     ]
 
 
@@ -172,7 +156,7 @@ def test_requirement_files_that_cant_be_read(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported_step_by_step() -> None:
-    class Steps(Progress):
+    class Steps(duvet.Progress):
         def end(self, outcome: str) -> None:
             steps.append(outcome)
 
@@ -218,14 +202,14 @@ def test_the_root_of_all_no_configuration_and_links_that_are_given() -> None:
     assert (project.root, project.downloads, project.trace.problems) == ("/", "/p/specifications", ())
     project = in_memory({"a.rs": b"//= tea.md#tea\n"})
     assert (project.config, project.trace.annotations, project.requirements) == (None, (), ())
-    assert project.finished() == Finished(project.trace, (), project.root)
+    assert project.finished() == duvet.Finished(project.trace, (), project.root)
     project = in_memory(FILES)
     links = [(one.blob_link, one.issue_link) for one in (project.finished(), project.finished("b", ""))]
     assert links == [("https://html", "https://issues"), ("b", "")]
 
 
 def test_patterns_beside_the_configuration() -> None:
-    options = Options(sources=(SourceRule(("other/*.c",), "*=", "*#"),), requirements=("r/*.toml", "r/a.*"))
+    options = Options(sources=(duvet.SourceRule(("other/*.c",), "*=", "*#"),), requirements=("r/*.toml", "r/a.*"))
     files = {
         "tea.md": TEA,
         "other/a.c": b" *= tea.md#tea\n",
@@ -244,7 +228,7 @@ def test_patterns_beside_the_configuration() -> None:
 def test_a_wrong_configuration_is_raised_with_all_that_is_wrong() -> None:
     project = in_memory({".duvet/config.toml": b"'$schema' = 'x'\ncolour = 1\n"})
     for ask in (lambda: project.trace, lambda: project.requirements, project.finished, lambda: project.downloads):
-        with pytest.raises(ProblemsError) as caught:
+        with pytest.raises(duvet.ProblemsError) as caught:
             ask()
         assert [(one.code, one.place.line) for one in caught.value.problems] == [("DUV005", 1), ("DUV002", 2)]
 
@@ -258,7 +242,7 @@ def test_a_wrong_configuration_is_raised_with_all_that_is_wrong() -> None:
     ],
 )
 def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: str) -> None:
-    trees: list[Tree | None] = [None, MemoryTree(FILES)]
+    trees: list[duvet.Tree | None] = [None, MemoryTree(FILES)]
     for tree in trees:
         project = Project(str(written(tmp_path)), Options(config_path=named), tree=tree)
         with pytest.raises(UnreadableError) as caught:
@@ -282,7 +266,7 @@ def test_a_named_folder_stays_when_the_process_goes_elsewhere(tmp_path: Path, mo
     project = Project("a")
     monkeypatch.chdir("/")
     assert project.config is not None
-    tree = DiskTree(str(tmp_path))
+    tree = duvet.DiskTree(str(tmp_path))
     assert Project(tree=tree).disk is tree
 
 
@@ -315,10 +299,10 @@ class Vanishing(MemoryTree):
         return super().read(path)
 
 
-def problems_of(path: str, times: int) -> tuple[Problem, ...]:
+def problems_of(path: str, times: int) -> tuple[duvet.Problem, ...]:
     try:
         return Project(tree=Vanishing(path, times)).trace.problems
-    except ProblemsError as error:
+    except duvet.ProblemsError as error:
         return error.problems
 
 

@@ -174,13 +174,12 @@ def test_what_is_wrong_with_the_tree_is_no_matter_of_a_file(tmp_path: Path) -> N
     assert "src/loop" in [one.path for one in findings.of(findings.files).problems]
 
 
-CHOSEN_FILES = {"src/a.rs": "", "src/deep/b.rs": "", "other/c.rs": "", "README.md": ""}
 INPUTS = ("src/a.rs", "src/deep/b.rs", "other/c.rs", ".duvet/requirements/a.toml")
 
 
 @pytest.fixture
 def chosen_root(tmp_path: Path) -> Path:
-    return make(tmp_path / "root", CHOSEN_FILES)
+    return make(tmp_path / "root", dict.fromkeys(("src/a.rs", "src/deep/b.rs", "other/c.rs", "README.md"), ""))
 
 
 def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
@@ -200,9 +199,6 @@ def chosen(chosen_root: Path, *names: str) -> ChosenInputs:
     ],
 )
 def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
     (chosen_root.parent / "link").symlink_to(chosen_root)
     absolute = (str(chosen_root / name),) if "\\" not in name else ()
     assert chosen(chosen_root, name, *absolute) == ChosenInputs(paths)
@@ -213,8 +209,6 @@ def test_names_of_files_and_folders(name: str, paths: tuple[str, ...], chosen_ro
 
 
 def test_names_that_are_no_inputs(chosen_root: Path) -> None:
-    ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     (chosen_root / "empty").mkdir()
     found = chosen(chosen_root, "README.md", "other", "gone.rs", "empty", "README.md", "a\0b", "s")
     hint = "paths begin in the working directory"
@@ -225,11 +219,7 @@ def test_names_that_are_no_inputs(chosen_root: Path) -> None:
 
 
 WORDS = "The|pot|MUST|be|warm.|warm|-|*|é|日本|\u2028|\t|'''|*/|\\|\""
-
-
 TEXT = st.lists(st.sampled_from([*WORDS.split("|"), "|", "a" * 40]), max_size=30).map(" ".join)
-
-
 HEADINGS = st.sampled_from(["# Tea", "## Pot", "## Lid", "### Lid", ""])
 SPECIFICATIONS = st.lists(st.tuples(HEADINGS, TEXT), max_size=5).map(
     lambda found: "\n\n".join(f"{heading}\n\n{text}" for heading, text in found)
