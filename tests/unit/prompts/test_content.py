@@ -245,12 +245,7 @@ def test_each_comment_style_is_shown_once() -> None:
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
     ##% around them, and show the comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
-    rules = [
-        SourceRule(("src/*.rs", "bin/*.rs")),
-        tests,
-        SourceRule(("lib/*.rs",)),
-        SourceRule(("c/*.c",), "*=", "*#"),
-    ]
+    rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (
         CitationComment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
         CitationComment("`tests/*.rs`", "", PLAIN),

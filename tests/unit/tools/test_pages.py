@@ -90,12 +90,7 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
 
 @pytest.mark.parametrize(
     ("more", "rows"),
-    [
-        ({}, "abcdefghij"),
-        ({"limit": 12}, "abcdefghijkl"),
-        ({"limit": 3}, "abc"),
-        ({"page_size": 0}, "".join(LETTERS)),
-    ],
+    [({}, "abcdefghij"), ({"limit": 12}, "abcdefghijkl"), ({"limit": 3}, "abc"), ({"page_size": 0}, "".join(LETTERS))],
 )
 def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
     ##= man/spec/mcp.md#tools

@@ -204,7 +204,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
 
 def test_too_many_steps_and_too_large_values_are_reported() -> None:
     assert faults(*(search(f"s{number}") for number in range(101))) == [
-        ("steps", "there are 101 steps; 100 is the most", "let one workflow call another"),
+        ("steps", "there are 101 steps; 100 is the most", "let one workflow call another")
     ]
     deep = nested(99)
     found = faults(

@@ -210,12 +210,7 @@ async def test_a_model_is_asked() -> None:
     found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
     assert world.asked == [
         ModelStepRequest(
-            model="summarize",
-            prompt='Sum up {"n":7}',
-            system='{"n":7}',
-            max_tokens=7,
-            temperature=0.5,
-            time_limit=20,
+            model="summarize", prompt='Sum up {"n":7}', system='{"n":7}', max_tokens=7, temperature=0.5, time_limit=20
         )
     ]
     assert world.calls == [("echo", {"n": 7}, 600)]

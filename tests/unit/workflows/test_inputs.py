@@ -79,11 +79,7 @@ def test_a_section_becomes_a_workflow() -> None:
                 tool="search",
                 params={"query": "${vars.query}"},
                 expect={"total": 1},
-                asserts=(
-                    Check(path="a", equals=None),
-                    Check(path="b", not_equals=1),
-                    Check(path="c", exists=False),
-                ),
+                asserts=(Check(path="a", equals=None), Check(path="b", not_equals=1), Check(path="c", exists=False)),
                 capture=(Capture("first", "result[0]"),),
                 time_limit=9,
             ),

@@ -114,12 +114,7 @@ NO_TARGET = "only requirements and titles of sections can be cited"
     ("asked", "code", "message", "hint"),
     [
         ({"line": 1000}, INVALID, "there is no such line", "the file has 36 lines"),
-        (
-            {"line": 4},
-            INVALID,
-            "this line belongs to the annotation at src/pot.rs:3",
-            "put it above line 3 or line 5",
-        ),
+        ({"line": 4}, INVALID, "this line belongs to the annotation at src/pot.rs:3", "put it above line 3 or line 5"),
         ({"file": "src/none.rs", "line": 1}, INVALID, UNWRITTEN, "leave line out, or write the file first"),
         ({"type": "exception"}, INVALID, "an exception needs a reason", "say in reason why it does not apply"),
         (

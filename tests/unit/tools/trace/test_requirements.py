@@ -219,10 +219,7 @@ def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() ->
     found, step = answer(TEA, "get_requirement", reference="1dd64a535306")
     in_pot, in_cup = (f"/specifications/tea/sections/{name}/requirements/1dd64a535306" for name in ("pot", "cup"))
     assert (found["full_path"], found["status"]) == (in_cup, "not started")
-    assert found["places"] == (
-        {"full_path": in_pot, "status": "done"},
-        {"full_path": in_cup, "status": "not started"},
-    )
+    assert found["places"] == ({"full_path": in_pot, "status": "done"}, {"full_path": in_cup, "status": "not started"})
     assert {kind: [one["id"] for one in cited] for kind, cited in found["citations"].items()} == {
         "citation": ["src/pot.rs:3"],
         "test": ["tests/test_pot.py:2"],

@@ -116,22 +116,14 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
             invalid("Specification not found: https://example.org/a is no specification of this project"),
             FIND,
         ),
-        (
-            "//= tea.md#pott",
-            invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"),
-            NAME,
-        ),
+        ("//= tea.md#pott", invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"), NAME),
         ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section"), SEARCH),
         (
             "//= tea.md#pot\n//# The pot MUST be cold.",
             invalid(LOST, nearest="The pot MUST be warm."),
             "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
         ),
-        (
-            "//= tea.md#pot\n//# A cup MUST NOT leak.",
-            invalid(LOST, nearest="tea.md#cup"),
-            "these words stand in #cup",
-        ),
+        ("//= tea.md#pot\n//# A cup MUST NOT leak.", invalid(LOST, nearest="tea.md#cup"), "these words stand in #cup"),
         (
             "//= tea.md#cup\n//# A cup MUST NOT leak.\n//= tea.md#pot\n//# A cup MUST NOT leak.",
             invalid(f"{LOST} (line 3)", nearest="tea.md#cup"),

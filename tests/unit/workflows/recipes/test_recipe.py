@@ -213,11 +213,7 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
         ),
         [
             (2, 'steps[0].params.value: "${steps.b.result}": that step is not done then', "move the step up"),
-            (
-                3,
-                'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result',
-                "",
-            ),
+            (3, 'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result', ""),
             (
                 3,
                 'steps[1].params.value.notEquals: "${result}" is for what is expected and captured',
