@@ -79,7 +79,6 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##= type=test
     ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]

@@ -27,7 +27,6 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
     ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
@@ -176,10 +175,8 @@ DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fi
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     if hint == DESCRIBED:
         name = message.partition(" ")[0].rstrip(":")

@@ -168,7 +168,6 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
     ##% be read, the folder of the project or the text of exceptions.
     wire.plan(reply)
@@ -230,7 +229,6 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
 @pytest.mark.parametrize("name", TROUBLE)
 def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
     reply, message, hint = TROUBLE[name]
@@ -249,7 +247,6 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##= type=test
 ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
 ##% `server.toolTimeout` or, for changes, 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
@@ -308,7 +305,6 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
@@ -329,7 +325,6 @@ def test_each_scope_has_its_token(reader: str | None, admin: str | None, tokens:
 
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
     ##% tools without the admin's token.
     wire.plan(says(FOUND))

@@ -89,7 +89,6 @@ BAD = {
 
 def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
     ##% name of a tool, say so, and serve the others.
     for name, (code, _) in BAD.items():

@@ -51,7 +51,6 @@ def raising(error: Exception) -> Callable[[Any], Any]:
 
 async def test_steps_run_in_their_order_and_are_recorded() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     clock = Clock()
 
@@ -169,7 +168,6 @@ WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
 @pytest.mark.parametrize(("step", "expected"), WRONG_STEPS, ids=range(len(WRONG_STEPS)))
 async def test_a_step_fails_with_code_message_hint_and_cause(step: Step, expected: tuple[str, str, str, str]) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
     ##% code, the message and the hint of that failure.
     gone = DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
@@ -195,7 +193,6 @@ async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
 
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The warnings of tools and models MUST be warnings of the run.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
@@ -239,7 +236,6 @@ async def test_warnings_of_a_call_of_an_earlier_round_are_repeated() -> None:
 
 async def test_each_step_and_the_end_are_announced() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST announce each step before it begins, and the end of the run.
     heard: list[tuple[int, int, str]] = []
 
@@ -269,7 +265,6 @@ async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
 )
 async def test_a_path_begins_at_a_name_or_at_the_result_of_its_step(path: str) -> None:
     ##= man/spec/workflows.md#references
-    ##= type=test
     ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
     before = tool("before", params={"status": "ok"})
     found = await ran(before, asking(Check(path=path, equals="ok")))
@@ -311,7 +306,6 @@ CHECKS = [
 @pytest.mark.parametrize(("check", "message"), CHECKS, ids=range(len(CHECKS)))
 async def test_a_check_compares_as_json(check: Check, message: str) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
     ##% `assert_failed`, the path and both values.
     found = await ran(asking(check), variables={"v": text("w")})
@@ -332,7 +326,6 @@ CUT = "cut, for a record has 200,000 bytes at most:"
 
 async def test_the_largest_results_of_a_record_are_cut() -> None:
     ##= man/spec/workflows.md#limits
-    ##= type=test
     ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
@@ -398,7 +391,6 @@ async def test_a_step_and_a_workflow_have_time_limits(
     limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
 ) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
     clock = Clock()
     world = taking(4, clock)
@@ -436,7 +428,6 @@ async def test_a_tool_that_hangs_is_cancelled() -> None:
 @pytest.mark.parametrize("ignores", [False, True])
 async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     at_work, door = anyio.Event(), anyio.Event()
 

@@ -138,7 +138,6 @@ DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": 
 
 def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
-    ##= type=test
     ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
     ##% mistyped ones by name before the first step.
     record = make_input_record(flow())

@@ -33,7 +33,6 @@ def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object)
 
 def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer as
     ##% `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
     found = kept.value(INGEST)
@@ -111,7 +110,6 @@ def test_a_run_reports_its_progress(kept: Asking) -> None:
 
 def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave
     ##% the index unchanged.
     before = kept.value(INGEST)
@@ -168,7 +166,6 @@ def votes(known: Asking) -> list[Any]:
 
 def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
     assert refused(known, FEEDBACK, **{**VOTE, "vote": 2})[0] == "invalid_request"
@@ -200,7 +197,6 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.
     def search() -> dict[str, Any]:
@@ -242,7 +238,6 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
 
 def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     name = f"km-backup-{STAMP}.tgz"
@@ -308,7 +303,6 @@ def test_a_backup_is_called_tgz_or_tar_gz(known: Asking, destination: str) -> No
 
 def test_backups_are_not_indexed(known: Asking) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     before = known.value(INGEST)["run"]["artifact_counts"]
     known.value(BACKUP, destination="kept")
@@ -399,7 +393,6 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
 
 def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
     ##% under a name that duvet has chosen.
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
@@ -433,7 +426,6 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
 
 def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
     def warning(destination: str) -> str:
@@ -470,7 +462,6 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
     ##% vendored or duvet's own.
     inside = kept.folder / "docs"

@@ -21,7 +21,6 @@ COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
@@ -70,7 +69,6 @@ def many(folder: Path) -> Asking:
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
     ##% for more, and say so.
     known = many(tmp_path)
@@ -107,7 +105,6 @@ FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False
 
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
     runs = Asking(
@@ -152,7 +149,6 @@ def test_every_tool_has_a_description_and_details(known: Asking) -> None:
 
 def test_the_details_are_the_arguments_and_the_scope(known: Asking) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {

@@ -141,7 +141,6 @@ def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
 
 def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     assert searched.value(SEARCH, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
@@ -190,7 +189,6 @@ def chunk(ordinal: int, **more: object) -> dict[str, Any]:
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
     ##% first, and say how many more there are.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
@@ -247,7 +245,6 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
     answer = known.answer(NODE, asked)
@@ -256,7 +253,6 @@ def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) ->
 
 def test_a_chunk_is_a_node(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     assert known.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
         "status": "ok",
@@ -291,7 +287,6 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_is_found_by_each_of_its_names(known: Asking, name: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
     ##% specifications, sections and requirements by their full path.
     assert known.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
@@ -323,7 +318,6 @@ NOWHERE = [
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
 def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
     ##% the node of the same path if there is one.
     told = known.refusal(NODE, node_id=name)
@@ -336,7 +330,6 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 
 def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
     ##% by page.
     found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
@@ -413,7 +406,6 @@ def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
 
 def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
     results = known.value(TERM, term="KETTLE", limit=10)["results"]
     assert [tuple(one.values()) for one in results] == [

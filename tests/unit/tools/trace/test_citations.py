@@ -55,7 +55,6 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
     text = f"a\n//= docs/pot.md#lid\n//= colour=black\n//# The lid\nb\n\nc\n{more}"
     context = context_of({**FILES, "src/main.rs": text})
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
     ##% cannot be read.
     (row,) = value(context, "list_invalid_citations")
@@ -70,7 +69,6 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
 @pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
 def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `get_citation_context` MUST NOT show lines of a file without citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
@@ -129,7 +127,6 @@ def test_a_suggestion_is_written_as_its_file_writes_comments(
     asked: dict[str, object], comment: str, path: str, step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
     ##% a file that cannot have one.
     found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})

@@ -166,7 +166,6 @@ def test_a_dump_of_octets_is_cut_earlier_than_words() -> None:
 )
 def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
     ##% unknown URL with an `error` and the nearest names.
     assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
@@ -177,7 +176,6 @@ def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -
         "search_requirements": {"query": "coffee"},
     }.items():
         ##= man/spec/queries.md#filters
-        ##= type=test
         ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
         assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
     if "/specifications/" not in url:

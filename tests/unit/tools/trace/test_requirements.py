@@ -65,7 +65,6 @@ def test_list_invalid_citations(context: ProjectSnapshot) -> None:
 
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
     assert value(context, "get_prioritized_requirements") == [
         {"full_path": path, "level": level, "status": status, "todo_count": todos}
@@ -106,7 +105,6 @@ def test_the_second_block_of_a_search_says_what_was_found_how(
     context: ProjectSnapshot, query: str, texts: list[str], words: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
     ##% step or a note.
     assert texts_found(context, query) == (texts, words)
@@ -164,7 +162,6 @@ def test_the_status_of_several_places_is_the_worst_and_a_path_means_one(
     context: ProjectSnapshot, identifier: str, expected: object
 ) -> None:
     ##= man/spec/show.md#details
-    ##= type=test
     ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     assert answer(context, "get_requirement_status", req_identifier=identifier) == expected
 

@@ -135,7 +135,6 @@ def test_an_invalid_citation_gets_one_of_four_errors_and_the_next_step(
     citation: str, expected: object, step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
     assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
@@ -198,7 +197,6 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
 def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
     ##= man/spec/trace.md#targets-and-quotes
-    ##= type=test
     ##% duvet SHOULD warn about two spellings of one specification.
     assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
     assert verdict(f"//= {URL}#section-2", context) == VALID
@@ -226,7 +224,6 @@ def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
         (entry.format(""), invalid("URL not found: missing target"), no_target),
     ):
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
         ##% as an entry of a requirement file, and with code around them.
         assert answer(TEA, "validate_citation", citation=text) == (expected, step)
@@ -360,7 +357,6 @@ def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> No
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% Tools MUST NOT download anything in order to read.
         assert verdict(f"//= {url}#section-1", elsewhere) == invalid(
             f"Specification not found: {url} is no specification of this project"

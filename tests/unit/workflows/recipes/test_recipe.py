@@ -88,7 +88,6 @@ def read(text: str) -> Workflow:
 
 def test_a_recipe_becomes_a_workflow() -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
     ##% `timeout_seconds` differ.
     assert read(WHOLE) == WORKFLOW
@@ -133,7 +132,6 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
     ##% expands to more than 100,000 values or 4 Mi characters.
     text, line, message = HOSTILE[name]
@@ -264,7 +262,6 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_recipe_with_faults_is_not_run(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
     ##% recipe that calls it.
     text, wanted = FAULTS[name]
@@ -368,7 +365,6 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(

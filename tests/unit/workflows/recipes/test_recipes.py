@@ -79,7 +79,6 @@ WORDS = '1 of [{"number":0},{"number":1}]'
 
 def test_recipes_are_read_from_two_folders_of_the_project(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% For each run, duvet MUST read the recipes in `recipes` and `.duvet/recipes`, except through links out of the
     ##% project, and prefer them to its own recipes of the same name.
     ours = {name: f"duvet:{name}.yaml" for name in SHIPPED}
@@ -128,7 +127,6 @@ STEPS = [
 
 def test_a_run_answers_status_outputs_and_steps(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
     ##% step, and record the run like a workflow's.
     kitchen.write("brew", FILLED)
@@ -168,7 +166,6 @@ FAILURES: dict[str, tuple[str, str, str, str]] = {
 @pytest.mark.parametrize("step", FAILURES)
 def test_a_run_that_fails_answers_the_code_and_all_steps(kitchen: Kitchen, step: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
     ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
     code, message, hint, cause = FAILURES[step]
@@ -202,7 +199,6 @@ def test_an_unknown_recipe_is_refused_with_the_available_names(kitchen: Kitchen)
 
 def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     kitchen.write("brew", steps("{ id: a, tool: pot-fill }"))
     kitchen.write("look", STEP)
@@ -237,7 +233,6 @@ WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
 
 def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
     ##% the file is null.
     kitchen.write("brew", FILLED.replace("equals: null", "exists: true"))
@@ -376,7 +371,6 @@ def test_subsystem_freshness(filled: Kitchen) -> None:
 @pytest.mark.parametrize("is_written", [True, False])
 def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
     ##= man/spec/workflows.md#limits
-    ##= type=test
     ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
     ##% than five deep.
     way, message = CIRCLES[name]
