@@ -81,6 +81,9 @@ def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ]
 
 
+COMMON = 'Words as common as these don\'t count: the; put them in "…" to find them as a phrase.'
+
+
 def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
     rows, words = answer(context, "search_requirements", query=query, **wanted)
     return [row["text"] for row in rows], words
@@ -90,11 +93,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
     ("query", "texts", "words"),
     [
         ("hot tea", ["Coffee MUST be hot."] * 2, "Nothing has all words; these have some."),
-        (
-            "the",
-            [],
-            'Words as common as these don\'t count: the; put them in "…" to find them as a phrase. Nothing found.',
-        ),
+        ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
         ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
@@ -136,10 +135,8 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
 
 NOTHING = "Nothing implements it: suggest_citation writes the comment for the code that will."
 DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
-NEEDS_TESTS = (
-    {"status": "needs tests"},
-    'It is implemented; cite it in a test, with suggest_citation and the type "test".',
-)
+CITE_IT = 'It is implemented; cite it in a test, with suggest_citation and the type "test".'
+NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
 PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "not started"})
 
@@ -166,6 +163,8 @@ def test_the_status_of_several_places_is_the_worst_and_a_path_means_one(
     assert answer(context, "get_requirement_status", req_identifier=identifier) == expected
 
 
+REASON = "//= reason=Our cups are drawn on paper."
+EXCEPTED = ("//= tea.md#cup", "//= type=exception", REASON, "//# A cup MUST NOT leak.")
 CUP = {
     "identifier": "2c79658776d2",
     "id": "2c79658776d24d5cab51b05446c1c5afe7af9c4150b85147d135e9350628bfc5",
@@ -188,19 +187,9 @@ CUP = {
         "exception": [
             {
                 "id": "src/pot.rs:14",
-                "comment_text": "//= tea.md#cup\n//= type=exception\n//= reason=Our cups are drawn on paper.\n"
-                "//# A cup MUST NOT leak.",
+                "comment_text": "\n".join(EXCEPTED),
                 "reason": "Our cups are drawn on paper.",
-                "context_lines": (
-                    "}",
-                    "",
-                    "//= tea.md#cup",
-                    "//= type=exception",
-                    "//= reason=Our cups are drawn on paper.",
-                    "//# A cup MUST NOT leak.",
-                    "",
-                    "//= tea.md#cup",
-                ),
+                "context_lines": ("}", "", *EXCEPTED, "", "//= tea.md#cup"),
             }
         ]
     },
