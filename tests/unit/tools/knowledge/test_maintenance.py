@@ -437,7 +437,7 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
         (kept.folder / name).write_text("secret")
     (kept.folder / ".gitignore").write_text("secrets/\n")
     kept.turn_to(store=StoreSection(path="var/s.db"))
-    for name, target in {"out.md": source, "key.md": "../secrets/key.md", "plain.md": "../id_rsa"}.items():
+    for name, target in {"out.md": str(source), "key.md": "../secrets/key.md", "plain.md": "../id_rsa"}.items():
         (inside / name).symlink_to(target)
     elsewhere = [str(source), "../notes/design.md", "/etc/passwd", "/nowhere"]
     hidden = [".env", "docs/.git/config", "secrets/key.md", "docs/plain.md", "docs/key.md", "docs/out.md"]
