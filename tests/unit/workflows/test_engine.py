@@ -16,24 +16,11 @@ from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
-from duvet.workflows.workflow import (
-    Capture,
-    Check,
-    FailureCode,
-    ModelStep,
-    Step,
-    StepRun,
-    ToolStep,
-    Variable,
-    Workflow,
-    WorkflowFailure,
-    WorkflowRun,
-)
+from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
 from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
-LONGEST = 10
-"""What takes more seconds hangs."""
+LONGEST = 10  # what takes more seconds hangs
 RESULT = {"status": "ok", "n": 1, "none": None, "flag": True, "items": [{"id": "a.b", "k.l": []}], "result": "inner"}
 
 
@@ -105,48 +92,33 @@ async def test_names_of_any_kind() -> None:
 async def test_after_a_failure_steps_are_skipped() -> None:
     world = World({"echo": echo, "failing": raising(ToolError(ErrorCode.NOT_FOUND, "no cup", "did you mean mug?"))})
     found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
-    assert states(found) == [
-        ("a", "success", ""),
-        ("b", "error", "failing: no cup"),
-        ("c", "skipped", ""),
-        ("d", "skipped", ""),
-    ]
+    failed, skipped = ("b", "error", "failing: no cup"), [("c", "skipped", ""), ("d", "skipped", "")]
+    assert states(found) == [("a", "success", ""), failed, *skipped]
     assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
-    code = FailureCode.TOOL_FAILED
-    hint = "did you mean mug?"
-    assert found.error == WorkflowFailure(code=code, step="b", message="failing: no cup", hint=hint, cause="not_found")
+    assert why(found) == ("tool_failed", "b", "failing: no cup", "did you mean mug?", "not_found")
 
 
 ASK = ModelStep(id="s", model="a/b", prompt="?")
 NO_JSON = "the answer is no JSON: Encoding objects of type object is unsupported"
 KNOWS = "a model knows maxTokens and temperature"
 PATH = 'write it as in result.items[0]["a.b"]'
+WRONG_PARAMS: list[tuple[dict[str, Any], str]] = [
+    ({"maxTokens": 0}, "Expected int >= 1 - at $.maxTokens"),
+    ({"temperature": "hot"}, "Expected float | null, got str - at $.temperature"),
+    ({"topP": 1}, "Object contains unknown field topP"),
+]
+NOWHERE = "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x"
+NO_ITEM = "capture[1].path: items[3].id: there is no result.items[3]"
 WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     (tool("s", "gone"), ("tool_failed", "gone: a.md:3: the file is gone", "bring it back", "upstream_error")),
     (tool("s", "odd"), ("tool_failed", f"odd: {NO_JSON}", "", "upstream_error")),
     (tool("s", "huge"), ("tool_failed", "huge: the answer has more than 16,000,000 bytes", "", "upstream_error")),
     (ASK, ("model_failed", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"maxTokens": 0}),
-        ("invalid_request", "params: Expected int >= 1 - at $.maxTokens", KNOWS, ""),
+    *(
+        (ModelStep(id="s", model="a", prompt="?", params=params), ("invalid_request", f"params: {message}", KNOWS, ""))
+        for params, message in WRONG_PARAMS
     ),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"temperature": "hot"}),
-        ("invalid_request", "params: Expected float | null, got str - at $.temperature", KNOWS, ""),
-    ),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"topP": 1}),
-        ("invalid_request", "params: Object contains unknown field topP", KNOWS, ""),
-    ),
-    (
-        tool("s", params={"q": ["${steps.before.result.x}"]}),
-        (
-            "invalid_request",
-            "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x",
-            "there are status",
-            "",
-        ),
-    ),
+    (tool("s", params={"q": ["${steps.before.result.x}"]}), ("invalid_request", NOWHERE, "there are status", "")),
     (
         tool("s", params=RESULT, expect={"result.status": "ok", "n": 1, "items": []}),
         ("assert_failed", 'items is [{"id":"a.b","k.l":[]}]; it was to be []', "", ""),
@@ -154,12 +126,7 @@ WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: "a b" is no path', PATH, "")),
     (
         tool("s", params=RESULT, capture=[Capture("x", "n"), Capture("y", "items[3].id")]),
-        (
-            "assert_failed",
-            "capture[1].path: items[3].id: there is no result.items[3]",
-            "result.items is a list of 1",
-            "",
-        ),
+        ("assert_failed", NO_ITEM, "result.items is a list of 1", ""),
     ),
     (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: "a b" is no path', PATH, "")),
 ]

@@ -8,19 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duvet.workflows.references import (
-    MAX_EXPANDED_BYTES,
-    UnresolvedError,
-    are_equal_values,
-    copy_plain_value,
-    escape_references,
-    expand_references,
-    format_path,
-    format_value,
-    parse_path,
-    preview_value,
-    split_references,
-)
+from duvet.workflows import references
+from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, parse_path
 
 SCOPE: dict[str, Any] = {
     "vars": {"n": 3, "text": "tea", "none": None, "yes": True, "ref": "${vars.n}", "a.b": {"c-d": [1, {"é": 2}]}},
@@ -92,6 +81,7 @@ def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
+SECOND, FAR = "steps.one-two.result.result[1]", "${vars[9999999999]}"
 VARS = "there are n, text, none, yes, ref, a.b"
 WRONG = [
     ("${vars.m}", "${vars.m}: there is no vars.m", VARS),
@@ -100,25 +90,9 @@ WRONG = [
     ("${vars[0]}", "${vars[0]}: there is no vars[0]", VARS),
     ("${vars.text[0]}", "${vars.text[0]}: there is no vars.text[0]", 'vars.text is "tea"'),
     ("${captures.x}", "${captures.x}: there is no captures.x", "captures is empty"),
-    (
-        "${steps.one-two.result.result[1]}",
-        "${steps.one-two.result.result[1]}: there is no steps.one-two.result.result[1]",
-        "steps.one-two.result.result is a list of 1",
-    ),
-    *(
-        (written, f'"{written}" is no reference', HOW)
-        for written in (
-            *(
-                "${}",
-                "${vars.n",
-                "${ vars.n }",
-                "${vars..n}",
-                "${vars.${vars.n}}",
-                "${vars[-1]}",
-                "${vars[9999999999]}",
-            ),
-        )
-    ),
+    (f"${{{SECOND}}}", f"${{{SECOND}}}: there is no {SECOND}", "steps.one-two.result.result is a list of 1"),
+    *((written, f'"{written}" is no reference', HOW) for written in ("${}", "${vars.n", "${ vars.n }", "${vars..n}")),
+    *((written, f'"{written}" is no reference', HOW) for written in ("${vars.${vars.n}}", "${vars[-1]}", FAR)),
     ('${vars["\\x"]}', '"[\\"\\\\x\\"]" holds no JSON string', 'write it as in result.items[0]["a.b"]'),
     ("${vars.\x1b}", "${vars.\x1b}: there is no vars.\x1b", VARS),
 ]
@@ -147,7 +121,7 @@ def test_many_available_names_are_shortened() -> None:
         ("${vars.x}" * 100_000, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
         (["${vars.x}"] * 100_000, "params.q[9]: with ${vars.x} it has more than 1,000,000 bytes"),
         ({"a": ["${vars.x}" * 10]}, "params.q.a[0]: with ${vars.x} it has more than 1,000,000 bytes"),
-        ("x" * MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
+        ("x" * references.MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
     ],
     ids=range(5),
 )
@@ -159,7 +133,8 @@ def test_a_bomb_is_not_put_together(written: object, message: str) -> None:
 
 @given(st.text())
 def test_escaped_text_stands_for_itself(text: str) -> None:
-    assert "".join(str(piece) for piece in split_references(escape_references(text))) == text
+    pieces = references.split_references(references.escape_references(text))
+    assert "".join(map(str, pieces)) == text
 
 
 @given(st.text("${}[].\"'\\vars1 x") | st.text())
@@ -174,7 +149,7 @@ def test_any_text_is_expanded_or_refused(text: str) -> None:
 def test_a_path_is_read_as_it_is_spelled(more: list[str | int]) -> None:
     # Half a character can't be written.
     path = ("result", *(key.encode(errors="replace").decode() if isinstance(key, str) else key for key in more))
-    assert parse_path(format_path(path)) == path
+    assert parse_path(references.format_path(path)) == path
 
 
 @given(JSON)
@@ -246,17 +221,13 @@ def test_values_up_to_the_limit_are_copied() -> None:
     ],
 )
 def test_values_are_equal_as_in_json(one: object, other: object, are: bool) -> None:
-    assert are_equal_values(one, other) is are_equal_values(other, one) is are
+    are_equal = references.are_equal_values
+    assert are_equal(one, other) is are_equal(other, one) is are
 
 
 def test_values_are_formatted_and_previewed() -> None:
-    assert (format_value("a"), format_value(1.5), format_value(None), format_value(["a"])) == (
-        "a",
-        "1.5",
-        "null",
-        '["a"]',
-    )
-    assert preview_value("x" * 100_000) == f'"{"x" * 79}…'
+    assert [references.format_value(value) for value in ("a", 1.5, None, ["a"])] == ["a", "1.5", "null", '["a"]']
+    assert references.preview_value("x" * 100_000) == f'"{"x" * 79}…'
 
 
 TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
