@@ -106,7 +106,4 @@ def _cost(shared: Path, folder: Path, command: str, size: Size, runs: int, clock
     settle(report, folder)
     same = least(report, folder, runs)
     shutil.rmtree(folder)
-    return {
-        State.COLD: Figure(cold.cpu / unit, cold.memory),
-        State.SAME: Figure(same.cpu / unit, same.memory),
-    }
+    return {State.COLD: Figure(cold.cpu / unit, cold.memory), State.SAME: Figure(same.cpu / unit, same.memory)}

@@ -8,10 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-QUIET = [
-    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-]
+QUIET = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 if __name__ == "__main__":
     child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=QUIET)

@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.bench import budgets
-from tests.bench.budgets import (
-    Budget,
-)
+from tests.bench.budgets import Budget
 from tests.bench.calibration import Clock
 from tests.bench.clients import CLIENTS, Server, call_tool, load, talking, talking_http
 from tests.bench.figures import Figure, p99, seconds_of, show_figures

@@ -63,7 +63,6 @@ def both(request: pytest.FixtureRequest, duvet_command: str, tmp_path_factory: p
 
 def test_uncited_requirements_and_search_results_are_those_of_the_commands(both: Both) -> None:
     ##= man/spec/trace.md#coverage
-    ##= type=test
     ##% All commands, reports and tools MUST take their numbers from the same computation.
     uncited = partial(every, both.context, "list_uncited_requirements")
     assert uncited() == both.brief("uncited")
@@ -117,7 +116,6 @@ def test_invalid_citations_are_those_of_the_report_and_invalid_one_by_one(both: 
     places = {(one["path"], one["line"]) for one in told}
     passing = {(one["path"], one["line"]) for one in problems if one["code"] == "DUV090"} - places
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
     ##% cannot be read.
     assert passing & {(row["file_path"], row["line_number"]) for row in found} == set()
@@ -191,7 +189,6 @@ def test_answers_are_small_and_conform_to_the_schemas(both: Both) -> None:
             more = {"next_cursor": found.page.next_cursor} if found.page.next_cursor else {}
             content = {"result": content, "total": found.page.total, **more}
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
         ##% `total` and `next_cursor`.
         Draft202012Validator(schema).validate(json.loads(json.dumps(content)))

@@ -12,7 +12,6 @@ from tests.unit.tools.installed import GOOD, duvet, install_made, install_tutori
 
 def test_a_pack_that_is_installed_is_served(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% The pack `trace` and installed packs MUST be on by default, and `introspect` and `knowledge` MUST be off by
     ##% default.
     install_tutorial(site, tmp_path)
@@ -50,7 +49,6 @@ def test_agents_are_told_of_what_is_installed(duvet_command: str, project: Path,
 
 def test_what_is_wanted_of_a_pack(duvet_command: str, project: Path, site: Path, tmp_path: Path) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% The server MUST leave out disabled tools and, in a `read-only` pack, the tools that write, on every interface.
     install_tutorial(site, tmp_path)
     wanted: dict[str, Any] = {"kettle": {"mode": "read-only", "tools": {"owed": False}, "settings": {"watts": 1000}}}

@@ -79,7 +79,6 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##= type=test
     ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
@@ -245,12 +244,7 @@ def test_each_comment_style_is_shown_once() -> None:
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
     ##% around them, and show the comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
-    rules = [
-        SourceRule(("src/*.rs", "bin/*.rs")),
-        tests,
-        SourceRule(("lib/*.rs",)),
-        SourceRule(("c/*.c",), "*=", "*#"),
-    ]
+    rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (
         CitationComment("`src/*.rs`, `bin/*.rs`, `lib/*.rs`", PLAIN, typed("test")),
         CitationComment("`tests/*.rs`", "", PLAIN),

@@ -18,7 +18,7 @@ from duvet.tools.tool import EnabledPack, ErrorCode, Scope, ToolError
 from tests.unit.tools.made import FILES, Fixed, ask, call, context_of, refusal, value
 
 UNCITED, SEARCH, SECTION = "list_uncited_requirements", "search_requirements", "get_section"
-BOTH, CONTEXT = "validate_citations", "get_citation_context"
+BOTH, CONTEXT, SUGGEST = "validate_citations", "get_citation_context", "suggest_citation"
 NODE, TERM, AROUND = "km-graph-node", "km-graph-search", "km-graph-subsystem"
 FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 
@@ -26,55 +26,49 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
     ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
-    assert (raised.value.code, raised.value.message, raised.value.hint) == (
-        ErrorCode.FORBIDDEN,
-        "list_uncited_requirements needs the scope maintainer",
-        "call it with a token that has it",
-    )
+    told = "list_uncited_requirements needs the scope maintainer", "call it with a token that has it"
+    assert (raised.value.code, raised.value.message, raised.value.hint) == (ErrorCode.FORBIDDEN, *told)
     with pytest.raises(ToolError):
         call(Registry().require(UNCITED), context, {}, frozenset())
     assert call(tool, context, {}).page
 
 
-def nested(levels: int, *within: object) -> object:
-    value: object = [*within]
-    for _ in range(levels - 1):
-        value = [value]
-    return value
+def nested(levels: int, within: str = "") -> object:
+    return json.decode("[" * levels + within + "]" * levels)
 
 
 NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "64 levels are enough for anybody"
-VOTE = {"request_id": "r", "chunk_id": "c"}
+IN_PARTS = "store it in parts, or as a file with km-upload"
+TYPES = "give one of implementation, test, exception, todo, implication"
+WAYS = "give one of outgoing, incoming, all, none"
+ALL = "there are limit, cursor, spec, level"
+VOTE, CITED = {"request_id": "r", "chunk_id": "c"}, {"requirement": "a", "file": "b"}
+NO_SLUG = 'search_requirements has no argument "slug"'
+KM_ARGUMENTS = "there are query, limit, include_graph, filters, sort_by_vector"
 LONG = "x" * (MAX_ARGUMENT_LENGTH + 1)
 DESCRIBED = "the description of the argument"
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     # Missing, null and blank.
     (SEARCH, {}, "query is missing", DESCRIBED),
     (SEARCH, {"query": None}, "query is missing", DESCRIBED),
-    (NODE, {}, "node_id is missing", DESCRIBED),
-    (NODE, {"node_id": " "}, "node_id is missing", DESCRIBED),
-    (TERM, {}, "term is missing", DESCRIBED),
-    (TERM, {"term": " "}, "term is missing", DESCRIBED),
+    *((NODE, given, "node_id is missing", DESCRIBED) for given in ({}, {"node_id": " "})),
+    *((TERM, given, "term is missing", DESCRIBED) for given in ({}, {"term": " "})),
     (AROUND, {"name": " "}, "name is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "request_id": " "}, "request_id is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "request_id": None}, "request_id is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": ""}, "chunk_id is missing", DESCRIBED),
-    (STORE, {"content": ""}, "content is missing", DESCRIBED),
-    (STORE, {"content": " \n\t"}, "content is missing", DESCRIBED),
-    (STORE, {"content": None}, "content is missing", DESCRIBED),
-    (SEARCH, {"query": " "}, "the query has no word in it", NO_WORD),
-    (SEARCH, {"query": "\0"}, "the query has no word in it", NO_WORD),
+    *((STORE, {"content": blank}, "content is missing", DESCRIBED) for blank in ("", " \n\t", None)),
+    *((SEARCH, {"query": blank}, "the query has no word in it", NO_WORD) for blank in (" ", "\0")),
     (BOTH, {"citations": []}, "citations: expected array of length >= 1", DESCRIBED),
     # Of another type.
     (SEARCH, {"query": 1}, "query: expected str, got int", DESCRIBED),
     (SEARCH, {"query": {}}, "query: expected str, got object", DESCRIBED),
-    (SEARCH, {"query": nested(64, 1)}, "query: expected str, got array", DESCRIBED),
+    (SEARCH, {"query": nested(64, "1")}, "query: expected str, got array", DESCRIBED),
     (UNCITED, {"limit": "5"}, "limit: expected int, got str", ""),
     (UNCITED, {"limit": True}, "limit: expected int, got bool", ""),
     (UNCITED, {"spec": ["a"]}, "spec: expected str, got array", DESCRIBED),
@@ -93,8 +87,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (STORE, {"content": "a", "metadata": []}, "metadata: expected object, got array", DESCRIBED),
     # Too little or too much.
     (UNCITED, {"limit": 0}, "limit: expected int >= 1", ""),
-    (UNCITED, {"limit": 10_001}, "limit: expected int <= 10000", ""),
-    (UNCITED, {"limit": 10**30}, "limit: expected int <= 10000", ""),
+    *((UNCITED, {"limit": limit}, "limit: expected int <= 10000", "") for limit in (10_001, 10**30)),
     (CONTEXT, {"citation_id": "a:1", "context_lines": -1}, "context_lines: expected int >= 0", DESCRIBED),
     (SECTION, {"reference": "a", "offset": -1}, "offset: expected int >= 0", DESCRIBED),
     (SECTION, {"reference": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
@@ -102,7 +95,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     ("validate_citation", {"citation": "a" * 10_001}, "citation: expected str of length <= 10000", DESCRIBED),
     (BOTH, {"citations": ["a" * 10_001]}, "citations: expected str of length <= 10000", DESCRIBED),
     (BOTH, {"citations": ["a"] * 51}, "citations: expected array of length <= 50", DESCRIBED),
-    ("suggest_citation", {"requirement": "a", "file": "b", "line": 0}, "line: expected int >= 1", DESCRIBED),
+    (SUGGEST, {**CITED, "line": 0}, "line: expected int >= 1", DESCRIBED),
     (NODE, {"node_id": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
     (TERM, {"term": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
     (AROUND, {"name": "a", "limit": 0}, "limit: expected int >= 1", DESCRIBED),
@@ -113,61 +106,29 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has more than 500 characters", DESCRIBED),
     (FEEDBACK, {**VOTE, "context": {"a": "x" * 20_000}}, "context has more than 16,384 bytes", "say it in fewer words"),
     (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
-    (
-        STORE,
-        {"content": "é" * 250_001},
-        "content has more than 500,000 bytes",
-        "store it in parts, or as a file with km-upload",
-    ),
+    (STORE, {"content": "é" * 250_001}, "content has more than 500,000 bytes", IN_PARTS),
     (SEARCH, {"query": LONG}, "query has more than 20,000 characters", ""),
     (NODE, {"node_id": LONG}, "node_id has more than 20,000 characters", ""),
     (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
-    (SEARCH, {"query": nested(65)}, "query is nested too deeply", SHALLOW),
-    (SEARCH, {"query": nested(950)}, "query is nested too deeply", SHALLOW),
+    *((SEARCH, {"query": nested(levels)}, "query is nested too deeply", SHALLOW) for levels in (65, 950)),
     # Not among the choices, and not a text.
     (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MUST, SHOULD, MAY, unspecified"),
-    (
-        "suggest_citation",
-        {"requirement": "a", "file": "b", "type": "spec"},
-        "type: invalid enum value 'spec'",
-        "give one of implementation, test, exception, todo, implication",
-    ),
-    (
-        NODE,
-        {"node_id": "a", "relationships": "some"},
-        "relationships: invalid enum value 'some'",
-        "give one of outgoing, incoming, all, none",
-    ),
+    (SUGGEST, {**CITED, "type": "spec"}, "type: invalid enum value 'spec'", TYPES),
+    (NODE, {"node_id": "a", "relationships": "some"}, "relationships: invalid enum value 'some'", WAYS),
     (SEARCH, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (STORE, {"content": "\ud800"}, "content has half a character in it", "send it as UTF-8"),
     # Unknown.
     (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
-    (
-        SEARCH,
-        {"limit": "5", "slug": "x"},
-        "query is missing",
-        'search_requirements has no argument "slug": there are limit, cursor, spec, level, query, status',
-    ),
+    (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, query, status"),
     (UNCITED, {"limits": 5}, 'list_uncited_requirements has no argument "limits"', "did you mean limit?"),
-    (
-        UNCITED,
-        {"\0\ud800": 5},
-        'list_uncited_requirements has no argument "\\0\\u{d800}"',
-        "there are limit, cursor, spec, level",
-    ),
+    (UNCITED, {"\0\ud800": 5}, 'list_uncited_requirements has no argument "\\0\\u{d800}"', ALL),
     (FEEDBACK, {**VOTE, "votes": 1}, 'km-feedback-submit has no argument "votes"', "did you mean vote or note?"),
     # `km-search` has its own messages.
-    (KM, {}, "Field 'query' is required", "give words to look for"),
-    (KM, {"query": " "}, "Field 'query' is required", "give words to look for"),
+    *((KM, given, "Field 'query' is required", "give words to look for") for given in ({}, {"query": " "})),
     (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
     (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),
-    (
-        KM,
-        {"query": "a", "words": 1},
-        "Unknown field 'words'",
-        "there are query, limit, include_graph, filters, sort_by_vector",
-    ),
+    (KM, {"query": "a", "words": 1}, "Unknown field 'words'", KM_ARGUMENTS),
 ]
 DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fixed(context_of(FILES)))
 
@@ -175,10 +136,8 @@ DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fi
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     if hint == DESCRIBED:
         name = message.partition(" ")[0].rstrip(":")
@@ -202,14 +161,8 @@ TEXTS = [
     *["\0", "a\0b", "\x1b[31m", "\n\r\t", "é" * 20_000, "a" * 20_000, "../" * 500, "%2e%2e%2f", "#", "://", "'\"", "*"],
     *["/specifications/" + "x" * 9_000, "rfc" + "0" * 5_000, "file:///etc/passwd", "a:" + "9" * 5_000, "ffff"],
 ]
-STRINGS = {
-    SEARCH: "query",
-    "get_requirement_status": "req_identifier",
-    CONTEXT: "citation_id",
-    "resolve_spec_id": "url",
-    UNCITED: "spec",
-    "coverage_summary": "spec",
-}
+STRINGS = {SEARCH: "query", "get_requirement_status": "req_identifier", CONTEXT: "citation_id"}
+STRINGS |= {"resolve_spec_id": "url", UNCITED: "spec", "coverage_summary": "spec"}
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))

@@ -72,7 +72,6 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
 )
 def test_an_error_is_described_with_what_to_do(error: DuvetError, code: str, message: str, hint: str) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
     ##% restart.
     found = make_tool_error(error)
@@ -132,7 +131,6 @@ def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
 
 def test_a_call_that_fails_makes_no_folder(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     told, failed = log_calls(tmp_path, replace(CHANGE, code="upstream_error", holder=""))
     assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
@@ -151,7 +149,6 @@ def test_a_log_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#audit
-    ##= type=test
     ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
     ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
     from fcntl import LOCK_EX, LOCK_UN, flock
@@ -173,7 +170,6 @@ async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> Non
 
 def test_only_plain_arguments_are_logged() -> None:
     ##= man/spec/gateway.md#audit
-    ##= type=test
     ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     given = {"note": "secret", "vote": 1.5, "profile": "x" * 5000, "dry_run": True, "paths": ["a"], "none": None}
     found = select_plain_arguments(given, ["vote", "profile", "dry_run", "paths", "none", "other"])

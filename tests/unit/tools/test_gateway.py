@@ -28,10 +28,8 @@ from tests.unit.tools.made import FILES, Fixed, context_of
 @pytest.fixture
 def wire() -> Iterator[Wire]:
     with at_work(Wire()) as wire:
-        try:
-            yield wire
-        finally:
-            wire.over.set()
+        yield wire
+        wire.over.set()
 
 
 READER, ADMIN = "reader-0123456789", "admin-0123456789"
@@ -73,8 +71,8 @@ class Forwarding:
 
         return anyio.run(call)
 
-    def value(self, tool: str, /, face: str = "mcp", **given: Any) -> Any:
-        return plain(self.answer(tool, face, **given).value)
+    def value(self, tool: str, /, **given: Any) -> Any:
+        return plain(self.answer(tool, **given).value)
 
     def refusal(self, tool: str, /, **given: Any) -> tuple[str, str, str]:
         """Why a call fails: code, message and hint."""
@@ -101,31 +99,13 @@ def refuses(status: int, code: str, message: str, hint: str = "", **headers: str
     return Reply(status, json.encode(told), {name.replace("_", "-"): text for name, text in headers.items()})
 
 
-WRONG = {
-    "not_a_url": "nowhere",
-    "another_scheme": "ftp://example.org",
-    "no_host": "https://",
-    "user_and_password": "https://user:geheim@example.org",
-    "user": "https://geheim@example.org",
-    "query": "https://example.org/?token=geheim",
-    "empty_query": "https://example.org/?",
-    "fragment": "https://example.org/#geheim",
-    "blank": "https://example.org/geheim x",
-    "line": "https://example.org/\ngeheim",
-    "backslash": "https://example.org\\@geheim",
-    "port": "https://example.org:99999/geheim",
-    "brackets": "https://[geheim/",
-    "not_ascii": "https://exämple.org/geheim",
-    "clear_text": "http://geheim.example.org",
-    "all_addresses": "http://0.0.0.0:80/geheim",
-}
-
-
-def test_tokens_are_not_in_the_representation() -> None:
-    found = parse_gateway("https://example.org:444/team", "secret-1", "secret-2")
-    assert "secret" not in repr(found)
-    assert (found.authority, found.is_local) == ("example.org:444", False)
-    assert found.tokens == ("KM_READER_TOKEN", "KM_ADMIN_TOKEN")
+WRONG = [
+    *("nowhere", "ftp://example.org", "https://", "https://user:geheim@example.org", "https://geheim@example.org"),
+    *("https://example.org/?token=geheim", "https://example.org/?", "https://example.org/#geheim"),
+    *("https://example.org/geheim x", "https://example.org/\ngeheim", "https://example.org\\@geheim"),
+    *("https://example.org:99999/geheim", "https://[geheim/", "https://exämple.org/geheim"),
+    *("http://geheim.example.org", "http://0.0.0.0:80/geheim"),
+]
 
 
 def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
@@ -139,6 +119,8 @@ def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
     assert not wire.asked
 
 
+WHICH_TOKEN = "is KM_READER_TOKEN what that server wants to be shown?"
+NESTED = {"code": "forbidden", "message": "no", "hint": "allow"}
 ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(404, "not_found", "Node 'x' not found", "look"), ("not_found", "Node 'x' not found", "look")),
     (refuses(400, "invalid_identifier", "Bad identifier"), ("invalid_identifier", "Bad identifier", "")),
@@ -152,14 +134,8 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(400, "not_found", "x" * 990 + ADMIN), ("not_found", "x" * 990 + "***", "")),
     (refuses(400, "not_found", "x" * 998 + READER), ("not_found", "x" * 998 + "*…", "")),
     (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),
-    (
-        refuses(401, "unauthorized", "This token is not known", "x"),
-        ("unauthorized", "This token is not known", "is KM_READER_TOKEN what that server wants to be shown?"),
-    ),
-    (
-        Reply(421, json.encode({"status": "error", "error": {"code": "forbidden", "message": "no", "hint": "allow"}})),
-        ("forbidden", "no", "allow"),
-    ),
+    (refuses(401, "unauthorized", "Not known", "x"), ("unauthorized", "Not known", WHICH_TOKEN)),
+    (Reply(421, json.encode({"status": "error", "error": NESTED})), ("forbidden", "no", "allow")),
 ]
 
 
@@ -168,7 +144,6 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
     ##% be read, the folder of the project or the text of exceptions.
     wire.plan(reply)
@@ -185,6 +160,8 @@ def test_without_a_token_none_is_sent(wire: Wire) -> None:
 
 ABOUT_IT = "is KM_GATEWAY_URL right, and the server up?"
 NO_ANSWER = "the gateway answers something else than km-graph-search does", "is it a duvet server, and of this version?"
+REDIRECTS = "the gateway redirects elsewhere"
+NOT_FOLLOWED = "it is not followed: set KM_GATEWAY_URL to where the server is"
 STATUS = "the gateway answers with the status {}"
 TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
@@ -198,21 +175,15 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "null": (says(None), *NO_ANSWER),
     "deep": (Reply(body=b'{"status": "ok", "result": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"), *NO_ANSWER),
     "not UTF-8": (Reply(body=b'{"status": "ok", "result": "\xff"}'), *NO_ANSWER),
-    "404": (Reply(404, b"geheim"), STATUS.format(404), ABOUT_IT),
-    "500": (Reply(500, b"geheim"), STATUS.format(500), ABOUT_IT),
-    "401 of a proxy": (Reply(401, b"geheim"), STATUS.format(401), ABOUT_IT),
+    **{str(code): (Reply(code, b"geheim"), STATUS.format(code), ABOUT_IT) for code in (401, 404, 500)},
     "no error of ours": (
         Reply(400, b'{"status": "error", "error": {"message": "geheim"}}'),
         STATUS.format(400),
         ABOUT_IT,
     ),
     **{
-        f"redirect {status}": (
-            Reply(status, b"", {"location": "/geheim"}),
-            f"the gateway redirects elsewhere ({status})",
-            "it is not followed: set KM_GATEWAY_URL to where the server is",
-        )
-        for status in (301, 302, 303, 307, 308)
+        f"redirect {code}": (Reply(code, b"", {"location": "/geheim"}), f"{REDIRECTS} ({code})", NOT_FOLLOWED)
+        for code in (301, 302, 303, 307, 308)
     },
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
@@ -230,7 +201,6 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
 @pytest.mark.parametrize("name", TROUBLE)
 def test_anything_but_an_answer_of_the_tool_is_an_upstream_error(wire: Wire, name: str) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
     reply, message, hint = TROUBLE[name]
@@ -249,7 +219,6 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##= type=test
 ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
 ##% `server.toolTimeout` or, for changes, 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
@@ -280,15 +249,12 @@ def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
 
 
 def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
-    subprocess.run(
-        [*made, "-keyout", str(key), "-out", str(certificate), "-addext", "subjectAltName=DNS:localhost"],
-        check=True,
-        capture_output=True,
-    )
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-keyout", key, "-out", certificate, "-addext", "subjectAltName=DNS:localhost"]
+    subprocess.run(made, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     wire.socket = context.wrap_socket(wire.socket, server_side=True)
@@ -298,7 +264,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     assert not wire.asked
 
 
-@pytest.mark.parametrize("url", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("url", WRONG, ids=range(len(WRONG)))
 def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_gateway(url, None, None)
@@ -308,7 +274,6 @@ def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
 
 def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
@@ -327,9 +292,14 @@ def test_each_scope_has_its_token(reader: str | None, admin: str | None, tokens:
     assert [one and one.reveal() for one in found] == tokens
 
 
+def test_tokens_are_not_in_the_representation() -> None:
+    found = parse_gateway("https://example.org:444/team", "secret-1", "secret-2")
+    assert (found.authority, found.is_local, "secret" in repr(found)) == ("example.org:444", False, False)
+    assert found.tokens == ("KM_READER_TOKEN", "KM_ADMIN_TOKEN")
+
+
 def test_a_call_is_forwarded_with_a_token_and_its_face(wire: Wire) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
     ##% tools without the admin's token.
     wire.plan(says(FOUND))

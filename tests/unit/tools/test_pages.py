@@ -40,7 +40,6 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
     ##% question.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
@@ -89,16 +88,10 @@ def test_a_cursor_that_was_made_up_is_refused(cursor: str) -> None:
 
 @pytest.mark.parametrize(
     ("more", "rows"),
-    [
-        ({}, "abcdefghij"),
-        ({"limit": 12}, "abcdefghijkl"),
-        ({"limit": 3}, "abc"),
-        ({"page_size": 0}, "".join(LETTERS)),
-    ],
+    [({}, "abcdefghij"), ({"limit": 12}, "abcdefghijkl"), ({"limit": 3}, "abc"), ({"page_size": 0}, "".join(LETTERS))],
 )
 def test_a_list_has_a_page_unless_more_is_asked_for(more: dict[str, int], rows: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The server MUST limit lists, texts and the details of a requirement to about 4,000 tokens unless `limit` asks
     ##% for more, and say how to get the rest.
     found, page = part(LETTERS, replace(ASKED, **more))
@@ -144,7 +137,6 @@ def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnsw
 
 def test_a_page_that_was_removed_is_not_found(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
     ##% argument.
     call, context = desk_of(tmp_path, {"docs/a.md": "tea", "docs/b.md": "tea [[a]]"})
@@ -184,7 +176,6 @@ def test_agents_get_long_pages_in_parts(
     tmp_path: Path, face: str, asked: dict[str, int], shown: str, rest: int | None
 ) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
     ##% and say where the rest begins.
     call, _ = desk_of(tmp_path, {"docs/a.md": TEXT})

@@ -33,7 +33,6 @@ async def _cancel(guests: Guesthouse, stuck: Stuck, calls: int) -> None:
 
 async def test_cancelled_calls_are_not_waited_for_and_their_number_is_limited(context: ProjectSnapshot) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% The server MUST refuse further calls of a pack while many of its calls are past their time limit.
     stuck = Stuck()
     guests = Guesthouse(context, [*GUESTS, tool("stuck", stuck)])
@@ -120,7 +119,6 @@ HIDDEN = ("{} failed", "the log of the server says why")
 
 
 ##= man/spec/service.md#packs
-##= type=test
 ##% When a tool of an installed pack raises an exception, exceeds its time limit, or answers too much or with another
 ##% type than declared, the server MUST answer with an error without the exception's text, and go on.
 @pytest.mark.parametrize(

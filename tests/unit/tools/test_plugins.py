@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,47 +13,33 @@ import pytest
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from duvet.tools.plugins import (
-    MAX_PACK_TOOLS,
-    PluginPacks,
-    UnloadedPack,
-    find_entry_point_stamps,
-    find_pack_flaw,
-    find_plugins,
-    find_tools_flaw,
-    load_plugins,
-)
+from duvet.tools import plugins
+from duvet.tools.plugins import PluginPacks, UnloadedPack, find_plugins, find_tools_flaw, load_plugins
 from duvet.tools.tool import ArgumentShortcut, Pack, QueryTool, Scope
 from tests.unit.tools.guests import GUESTS, Said, tool
 from tests.unit.tools.installed import GOOD, duvet, install_made
 
 
-def test_entry_points_are_stamped_with_size_and_time(site: Path) -> None:
+def test_entry_points_and_archives_are_stamped_with_size_and_time(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamps = plugins.find_entry_point_stamps
     path = [str(site), str(site.parent / "missing"), str(site)]
-    assert find_entry_point_stamps(path) == ()
+    assert stamps(path) == ()
     install_made(site, "warm", "")
     (site / "bare-1.dist-info").mkdir()
     file = site / "warm_pack-1.dist-info" / "entry_points.txt"
     os.utime(file, ns=(5, 5))
-    assert find_entry_point_stamps(path) == (f"{file} {file.stat().st_size} 5",)
+    assert stamps(path) == (f"{file} {file.stat().st_size} 5",)
     file.write_text("[duvet.tool_packs]\n")
     os.utime(file, ns=(6, 6))
-    assert find_entry_point_stamps(path) == (f"{file} 19 6",)
-
-
-def test_an_archive_has_one_stamp(tmp_path: Path) -> None:
-    archive = tmp_path / "packs.zip"
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("x-1.dist-info/entry_points.txt", "")
+    assert stamps(path) == (f"{file} 19 6",)
+    archive = site.parent / "packs.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        zipped.writestr("x-1.dist-info/entry_points.txt", "")
     os.utime(archive, ns=(5, 5))
-    assert find_entry_point_stamps([str(archive)]) == (f"{archive} {archive.stat().st_size} 5",)
-
-
-def test_the_working_directory_is_a_folder_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install_made(tmp_path, "warm", "")
-    monkeypatch.chdir(tmp_path)
-    (mark,) = find_entry_point_stamps([""])
-    assert mark.startswith("./warm_pack-1.dist-info/entry_points.txt ")
+    assert stamps([str(archive)]) == (f"{archive} {archive.stat().st_size} 5",)
+    # The working directory is a folder too.
+    monkeypatch.chdir(site)
+    assert stamps([""]) == ("./warm_pack-1.dist-info/entry_points.txt 19 6",)
 
 
 NO_NAME = "like [A-Za-z0-9_.-]{1,64}"
@@ -89,7 +74,6 @@ BAD = {
 
 def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: Path, site: Path) -> None:
     ##= man/spec/service.md#packs
-    ##= type=test
     ##% The server MUST leave out an installed pack that cannot be loaded, takes too long, is malformed or repeats the
     ##% name of a tool, say so, and serve the others.
     for name, (code, _) in BAD.items():
@@ -236,12 +220,12 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
 
 def test_tools_are_a_list_of_limited_length() -> None:
     assert find_tools_flaw(None) == find_tools_flaw(iter(GUESTS)) == "its tools are no list"
-    assert find_tools_flaw(GUESTS * 50) == f"it has more than {MAX_PACK_TOOLS} tools"
+    assert find_tools_flaw(GUESTS * 50) == f"it has more than {plugins.MAX_PACK_TOOLS} tools"
     assert find_tools_flaw([5]) == "not everything in it is a duvet.tools.tool.Tool"
 
 
 def test_usual_packs_and_tools_have_no_flaw() -> None:
-    assert find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
+    assert plugins.find_pack_flaw(Pack("kettle-2.x", GUESTS, "Kettles", "1")) == ""
     more: dict[str, Any] = {"labels": ["a"], "aliases": ("b.c",), "time_limit": 5}
     lists = tool("lists", print, Scope.MAINTAINER, **more)
     force_setattr(lists, "output", tuple[Optional, ...])
@@ -249,27 +233,16 @@ def test_usual_packs_and_tools_have_no_flaw() -> None:
     assert find_tools_flaw([*GUESTS, lists, asks]) == ""
 
 
-def flaw_of_pack(field: str, value: Any) -> str:
-    pack = Pack("x", ())
-    force_setattr(pack, field, value)
-    return find_pack_flaw(pack)
+FLAWS = [
+    (is_pack, name, *one) for is_pack in (True, False) for name, all in (TOOLS, PACKS)[is_pack].items() for one in all
+]
 
 
-def flaw_of_tool(field: str, value: Any) -> str:
-    one = tool("x", print)
-    force_setattr(one, field, value)
-    return find_tools_flaw([one])
-
-
-@pytest.mark.parametrize(
-    ("find_flaw", "field", "value", "flaw"),
-    [
-        *((flaw_of_pack, name, *one) for name, all in PACKS.items() for one in all),
-        *((flaw_of_tool, name, *one) for name, all in TOOLS.items() for one in all),
-    ],
-)
-def test_a_flaw_in_any_field_is_named(find_flaw: Callable[[str, Any], str], field: str, value: Any, flaw: str) -> None:
-    assert flaw in find_flaw(field, value)
+@pytest.mark.parametrize(("is_pack", "field", "value", "flaw"), FLAWS)
+def test_a_flaw_in_any_field_is_named(is_pack: bool, field: str, value: Any, flaw: str) -> None:
+    pack, one = Pack("x", ()), tool("x", print)
+    force_setattr(pack if is_pack else one, field, value)
+    assert flaw in (plugins.find_pack_flaw(pack) if is_pack else find_tools_flaw([one]))
 
 
 def test_records_that_json_does_not_have_raise() -> None:

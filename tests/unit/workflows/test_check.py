@@ -39,7 +39,6 @@ def test_nothing_is_wrong() -> None:
 
 def test_everything_that_is_wrong_is_listed() -> None:
     ##= man/spec/workflows.md#checks
-    ##= type=test
     ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
     found = faults(
         search("a", params={"quer": "${vars.x}"}),
@@ -48,75 +47,39 @@ def test_everything_that_is_wrong_is_listed() -> None:
         outputs={"o": "${steps.b.result}"},
     )
     assert [path for path, _, _ in found] == [
-        "variables.n.default",
-        "steps[1].id",
-        "steps[0].params.quer",
-        "steps[0].params",
-        "steps[0].params.quer",
-        "steps[1].tool",
-        'steps[1].expect["a b"]',
-        'steps[1].expect["a b"]',
-        "outputs.o",
+        *("variables.n.default", "steps[1].id", "steps[0].params.quer", "steps[0].params", "steps[0].params.quer"),
+        *("steps[1].tool", 'steps[1].expect["a b"]', 'steps[1].expect["a b"]', "outputs.o"),
     ]
 
 
+FLOWS, ARGUMENTS = "did you mean workflow.other or workflow.w?", "there are query, most, level, paths"
+BOTH = tool("s", "workflow.other", params={"of-what": "", "of_what": ""})
+NO_QUERY = '"${vars.qery}": there is no vars.qery'
+EXPECTED, RESULT = '"${result.x}" is for what is expected and captured', "${steps.ID.result} is the result of a step"
+COMPARED = search(asserts=[Check(path="vars.x", equals="${vars.query}")])
+WRITE = 'write it as in result.items[0]["a.b"]'
 UNKNOWN: list[tuple[Step, str, str, str]] = [
     (tool("s", "serch"), "tool", 'there is no tool "serch"', "did you mean search?"),
     (tool("s", "zzz"), "tool", 'there is no tool "zzz"', ""),
-    (
-        tool("s", "workflow.othr"),
-        "tool",
-        'there is no tool "workflow.othr"',
-        "did you mean workflow.other or workflow.w?",
-    ),
+    (tool("s", "workflow.othr"), "tool", 'there is no tool "workflow.othr"', FLOWS),
     (waiting("serch", Check(path="a", exists=True)), "wait.tool", 'there is no tool "serch"', "did you mean search?"),
     (search(params={"query": "a", "mots": 1}), "params.mots", 'search has no argument "mots"', "did you mean most?"),
-    (
-        search(params={"query": "a", "x": 1}),
-        "params.x",
-        'search has no argument "x"',
-        "there are query, most, level, paths",
-    ),
-    (
-        tool("s", "workflow.other", params={"of-what": "", "of_what": ""}),
-        "params.of_what",
-        'workflow.other has no argument "of_what"',
-        "did you mean of-what?",
-    ),
+    (search(params={"query": "a", "x": 1}), "params.x", 'search has no argument "x"', ARGUMENTS),
+    (BOTH, "params.of_what", 'workflow.other has no argument "of_what"', "did you mean of-what?"),
     (ask(model="sumarize"), "model", 'there is no model "sumarize"', "did you mean summarize?"),
     (ask(model="local/big"), "model", 'there is no model "local/big"', "did you mean local/tiny?"),
     (ask(model="x"), "model", 'there is no model "x"', "name a provider, or a task of routing"),
     (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "there are maxTokens, temperature"),
     (ask(params={"maxTokens": 0}), "params.maxTokens", "expected int >= 1", ""),
     (ask(params={"temperature": "hot"}), "params.temperature", "expected float, got str", ""),
-    (
-        search(params={"query": "${vars.qery}"}),
-        "params.query",
-        '"${vars.qery}": there is no vars.qery',
-        "did you mean query?",
-    ),
+    (search(params={"query": "${vars.qery}"}), "params.query", NO_QUERY, "did you mean query?"),
     (ask(prompt="a ${steps.b.result}"), "prompt", '"${steps.b.result}": there is no steps.b', ""),
     (ask(system="${captures.b}"), "system", '"${captures.b}": there is no captures.b', ""),
     (ask(prompt="${captures.x}" * 5_000), "prompt", '"${captures.x}": there is no captures.x', ""),
     (ask(prompt="${env.x}"), "prompt", '"${env.x}" begins with none of vars, steps, captures, result', ""),
-    (
-        ask(prompt="${result.x}"),
-        "prompt",
-        '"${result.x}" is for what is expected and captured',
-        "${steps.ID.result} is the result of a step",
-    ),
-    (
-        search(asserts=[Check(path="vars.x", equals="${vars.query}")]),
-        "assert[0].path",
-        '"vars.x": there is no vars.x',
-        "there are query",
-    ),
-    (
-        search(capture=[Capture("c", "a..b")]),
-        "capture[0].path",
-        '"a..b" is no path',
-        'write it as in result.items[0]["a.b"]',
-    ),
+    (ask(prompt="${result.x}"), "prompt", EXPECTED, RESULT),
+    (COMPARED, "assert[0].path", '"vars.x": there is no vars.x', "there are query"),
+    (search(capture=[Capture("c", "a..b")]), "capture[0].path", '"a..b" is no path', WRITE),
     (tool("s", "workflow.w"), "tool", "w calls itself: w > w", ""),
 ]
 
@@ -124,7 +87,6 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
 def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
-    ##= type=test
     ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
     ##% tools that write.
     assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
@@ -158,17 +120,13 @@ def test_a_reference_to_a_later_step_is_reported() -> None:
         outputs={"x": "${captures.c} ${steps.a.reslt}"},
     )
     later, captured = "that step is not done then", "it is captured later"
+    up = "move the step up"
     assert found == [
-        *(
-            (path, f'"{name}": {message}', "move the step up")
-            for path, name, message in (
-                ("steps[0].params.query", "${steps.a.result}", later),
-                ("steps[0].params.query", "${steps.b.result}", later),
-                ("steps[0].params.query", "${captures.c}", captured),
-                ("steps[1].params.query", "${captures.c}", captured),
-                ("steps[1].capture[0].path", "captures.c", captured),
-            )
-        ),
+        ("steps[0].params.query", f'"${{steps.a.result}}": {later}', up),
+        ("steps[0].params.query", f'"${{steps.b.result}}": {later}', up),
+        ("steps[0].params.query", f'"${{captures.c}}": {captured}', up),
+        ("steps[1].params.query", f'"${{captures.c}}": {captured}', up),
+        ("steps[1].capture[0].path", f'"captures.c": {captured}', up),
         ("outputs.x", '"${steps.a.reslt}": a step has result and status', ""),
     ]
 
@@ -204,7 +162,7 @@ def test_workflows_that_call_themselves_are_reported() -> None:
 
 def test_too_many_steps_and_too_large_values_are_reported() -> None:
     assert faults(*(search(f"s{number}") for number in range(101))) == [
-        ("steps", "there are 101 steps; 100 is the most", "let one workflow call another"),
+        ("steps", "there are 101 steps; 100 is the most", "let one workflow call another")
     ]
     deep = nested(99)
     found = faults(

@@ -16,24 +16,11 @@ from duvet.tools.call_context import CallJournal, CallState
 from duvet.tools.tool import ErrorCode, ToolError
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.steps import MAX_RECORD_BYTES, ModelStepAnswer, ModelStepRequest, StepResult, WorkflowClock
-from duvet.workflows.workflow import (
-    Capture,
-    Check,
-    FailureCode,
-    ModelStep,
-    Step,
-    StepRun,
-    ToolStep,
-    Variable,
-    Workflow,
-    WorkflowFailure,
-    WorkflowRun,
-)
+from duvet.workflows.workflow import Capture, Check, ModelStep, Step, StepRun, ToolStep, Variable, Workflow, WorkflowRun
 from tests.unit.workflows.made import BEGIN, Clock, World, echo, ran, states, text, tool, why, workflow
 
 pytestmark = pytest.mark.anyio
-LONGEST = 10
-"""What takes more seconds hangs."""
+LONGEST = 10  # what takes more seconds hangs
 RESULT = {"status": "ok", "n": 1, "none": None, "flag": True, "items": [{"id": "a.b", "k.l": []}], "result": "inner"}
 
 
@@ -51,7 +38,6 @@ def raising(error: Exception) -> Callable[[Any], Any]:
 
 async def test_steps_run_in_their_order_and_are_recorded() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
     clock = Clock()
 
@@ -106,48 +92,33 @@ async def test_names_of_any_kind() -> None:
 async def test_after_a_failure_steps_are_skipped() -> None:
     world = World({"echo": echo, "failing": raising(ToolError(ErrorCode.NOT_FOUND, "no cup", "did you mean mug?"))})
     found = await ran(tool("a"), tool("b", "failing"), tool("c"), tool("d"), world=world, outputs={"x": 1})
-    assert states(found) == [
-        ("a", "success", ""),
-        ("b", "error", "failing: no cup"),
-        ("c", "skipped", ""),
-        ("d", "skipped", ""),
-    ]
+    failed, skipped = ("b", "error", "failing: no cup"), [("c", "skipped", ""), ("d", "skipped", "")]
+    assert states(found) == [("a", "success", ""), failed, *skipped]
     assert (found.status, found.outputs, len(world.calls)) == ("error", {}, 2)
-    code = FailureCode.TOOL_FAILED
-    hint = "did you mean mug?"
-    assert found.error == WorkflowFailure(code=code, step="b", message="failing: no cup", hint=hint, cause="not_found")
+    assert why(found) == ("tool_failed", "b", "failing: no cup", "did you mean mug?", "not_found")
 
 
 ASK = ModelStep(id="s", model="a/b", prompt="?")
 NO_JSON = "the answer is no JSON: Encoding objects of type object is unsupported"
 KNOWS = "a model knows maxTokens and temperature"
 PATH = 'write it as in result.items[0]["a.b"]'
+WRONG_PARAMS: list[tuple[dict[str, Any], str]] = [
+    ({"maxTokens": 0}, "Expected int >= 1 - at $.maxTokens"),
+    ({"temperature": "hot"}, "Expected float | null, got str - at $.temperature"),
+    ({"topP": 1}, "Object contains unknown field topP"),
+]
+NOWHERE = "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x"
+NO_ITEM = "capture[1].path: items[3].id: there is no result.items[3]"
 WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     (tool("s", "gone"), ("tool_failed", "gone: a.md:3: the file is gone", "bring it back", "upstream_error")),
     (tool("s", "odd"), ("tool_failed", f"odd: {NO_JSON}", "", "upstream_error")),
     (tool("s", "huge"), ("tool_failed", "huge: the answer has more than 16,000,000 bytes", "", "upstream_error")),
     (ASK, ("model_failed", "a/b: the key is wrong", "set OPENAI_API_KEY", "unauthorized")),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"maxTokens": 0}),
-        ("invalid_request", "params: Expected int >= 1 - at $.maxTokens", KNOWS, ""),
+    *(
+        (ModelStep(id="s", model="a", prompt="?", params=params), ("invalid_request", f"params: {message}", KNOWS, ""))
+        for params, message in WRONG_PARAMS
     ),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"temperature": "hot"}),
-        ("invalid_request", "params: Expected float | null, got str - at $.temperature", KNOWS, ""),
-    ),
-    (
-        ModelStep(id="s", model="a", prompt="?", params={"topP": 1}),
-        ("invalid_request", "params: Object contains unknown field topP", KNOWS, ""),
-    ),
-    (
-        tool("s", params={"q": ["${steps.before.result.x}"]}),
-        (
-            "invalid_request",
-            "params.q[0]: ${steps.before.result.x}: there is no steps.before.result.x",
-            "there are status",
-            "",
-        ),
-    ),
+    (tool("s", params={"q": ["${steps.before.result.x}"]}), ("invalid_request", NOWHERE, "there are status", "")),
     (
         tool("s", params=RESULT, expect={"result.status": "ok", "n": 1, "items": []}),
         ("assert_failed", 'items is [{"id":"a.b","k.l":[]}]; it was to be []', "", ""),
@@ -155,12 +126,7 @@ WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
     (tool("s", expect={"a b": 1}), ("invalid_request", 'expect["a b"]: "a b" is no path', PATH, "")),
     (
         tool("s", params=RESULT, capture=[Capture("x", "n"), Capture("y", "items[3].id")]),
-        (
-            "assert_failed",
-            "capture[1].path: items[3].id: there is no result.items[3]",
-            "result.items is a list of 1",
-            "",
-        ),
+        ("assert_failed", NO_ITEM, "result.items is a list of 1", ""),
     ),
     (tool("s", capture=[Capture("x", "a b")]), ("assert_failed", 'capture[0].path: "a b" is no path', PATH, "")),
 ]
@@ -169,7 +135,6 @@ WRONG_STEPS: list[tuple[Step, tuple[str, str, str, str]]] = [
 @pytest.mark.parametrize(("step", "expected"), WRONG_STEPS, ids=range(len(WRONG_STEPS)))
 async def test_a_step_fails_with_code_message_hint_and_cause(step: Step, expected: tuple[str, str, str, str]) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A step MUST fail with `tool_failed` or `model_failed` when its tool, workflow or model fails, and pass on the
     ##% code, the message and the hint of that failure.
     gone = DuvetError("the file is gone", path="a.md", line=3, hint="bring it back")
@@ -195,7 +160,6 @@ async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
 
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The warnings of tools and models MUST be warnings of the run.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
@@ -210,12 +174,7 @@ async def test_a_model_is_asked() -> None:
     found = await ran(tool("find", params={"n": 7}), step, world=world, outputs={"text": "${steps.ask.result.text}"})
     assert world.asked == [
         ModelStepRequest(
-            model="summarize",
-            prompt='Sum up {"n":7}',
-            system='{"n":7}',
-            max_tokens=7,
-            temperature=0.5,
-            time_limit=20,
+            model="summarize", prompt='Sum up {"n":7}', system='{"n":7}', max_tokens=7, temperature=0.5, time_limit=20
         )
     ]
     assert world.calls == [("echo", {"n": 7}, 600)]
@@ -244,7 +203,6 @@ async def test_warnings_of_a_call_of_an_earlier_round_are_repeated() -> None:
 
 async def test_each_step_and_the_end_are_announced() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% The engine MUST announce each step before it begins, and the end of the run.
     heard: list[tuple[int, int, str]] = []
 
@@ -274,7 +232,6 @@ async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
 )
 async def test_a_path_begins_at_a_name_or_at_the_result_of_its_step(path: str) -> None:
     ##= man/spec/workflows.md#references
-    ##= type=test
     ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
     before = tool("before", params={"status": "ok"})
     found = await ran(before, asking(Check(path=path, equals="ok")))
@@ -316,7 +273,6 @@ CHECKS = [
 @pytest.mark.parametrize(("check", "message"), CHECKS, ids=range(len(CHECKS)))
 async def test_a_check_compares_as_json(check: Check, message: str) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A check MUST compare values as JSON, distinguish null from a missing value, and fail its step with
     ##% `assert_failed`, the path and both values.
     found = await ran(asking(check), variables={"v": text("w")})
@@ -337,7 +293,6 @@ CUT = "cut, for a record has 200,000 bytes at most:"
 
 async def test_the_largest_results_of_a_record_are_cut() -> None:
     ##= man/spec/workflows.md#limits
-    ##= type=test
     ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
@@ -403,7 +358,6 @@ async def test_a_step_and_a_workflow_have_time_limits(
     limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
 ) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
     clock = Clock()
     world = taking(4, clock)
@@ -441,7 +395,6 @@ async def test_a_tool_that_hangs_is_cancelled() -> None:
 @pytest.mark.parametrize("ignores", [False, True])
 async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     at_work, door = anyio.Event(), anyio.Event()
 

@@ -9,32 +9,19 @@ import jsonschema  # type: ignore[import-untyped]
 import msgspec
 import pytest
 from msgspec import UNSET, json, to_builtins
+from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
-from duvet.tools.arguments import output_schema
-from duvet.tools.context import ProjectSnapshot
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
 from duvet.tools.knowledge.search import search_everything
-from duvet.tools.tool import EnabledPack, ErrorCode, Tool, ToolAnswer, ToolError
+from duvet.tools.schemas import output_schema
+from duvet.tools.tool import EnabledPack, ErrorCode, ToolError
+from duvet.workflows import workflow as workflows
 from duvet.workflows.engine import run_workflow
 from duvet.workflows.pack import make_workflow_tools
-from duvet.workflows.workflow import (
-    Capture,
-    Check,
-    ModelStep,
-    ToolStep,
-    Variable,
-    WaitStep,
-    Workflow,
-    WorkflowRun,
-    find_called_workflow,
-    make_configured_workflow,
-    make_input_record,
-    tool_alias,
-    tool_name,
-)
-from tests.unit.workflows.made import World, echo, states, tool, why, workflow
+from duvet.workflows.workflow import Capture, Check, ModelStep, ToolStep, Variable, Workflow, make_input_record
+from tests.unit.workflows.made import World, echo, made_tool, states, tool, waiting, why, workflow
 
 WHOLE = """
 {
@@ -67,7 +54,7 @@ WHOLE = """
 
 def test_a_section_becomes_a_workflow() -> None:
     section = msgspec.json.decode(WHOLE, type=WorkflowSection)
-    assert make_configured_workflow("sum", section) == Workflow(
+    assert workflows.make_configured_workflow("sum", section) == Workflow(
         name="sum",
         description="Finds and sums up.",
         variables={"query": Variable(Kind.STRING, "What"), "most": Variable(Kind.INTEGER, "", 5)},
@@ -78,41 +65,30 @@ def test_a_section_becomes_a_workflow() -> None:
                 tool="search",
                 params={"query": "${vars.query}"},
                 expect={"total": 1},
-                asserts=(
-                    Check(path="a", equals=None),
-                    Check(path="b", not_equals=1),
-                    Check(path="c", exists=False),
-                ),
+                asserts=(Check(path="a", equals=None), Check(path="b", not_equals=1), Check(path="c", exists=False)),
                 capture=(Capture("first", "result[0]"),),
                 time_limit=9,
             ),
             ModelStep(id="ask", model="summarize", prompt="Sum up", system="Be brief", params={"maxTokens": 9}),
-            WaitStep(
-                id="wait", tool="look", params={"a": 1}, until=Check(path="ok", equals=True), interval=2, time_limit=60
-            ),
-            WaitStep(id="again", tool="look", until=Check(path="ok", exists=True), interval=5, time_limit=300),
+            waiting("look", Check(path="ok", equals=True), "wait", params={"a": 1}, interval=2, time_limit=60),
+            waiting("look", Check(path="ok", exists=True), "again", interval=5, time_limit=300),
         ),
         outputs={"text": "${steps.ask.result.text}"},
         time_limit=100,
     )
 
 
-OK = {"path": "a", "exists": True}
+OK, BOTH = {"path": "a", "exists": True}, {"path": "b", "equals": 1, "exists": False}
+WAIT = {"tool": "a", "until": OK}
 MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({}, "one of `tool`, `model`, `wait` has to be here"),
-    (
-        {"tool": "a", "model": "b", "wait": {"tool": "c", "until": OK}},
-        "only one of `tool`, `model`, `wait` can be here",
-    ),
+    ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` can be here"),
     ({"tool": "a", "prompt": "b"}, "this is for a step with a `model`"),
-    ({"wait": {"tool": "a", "until": OK}, "system": "b"}, "this is for a step with a `model`"),
+    ({"wait": WAIT, "system": "b"}, "this is for a step with a `model`"),
     ({"model": "a"}, "missing field `prompt`"),
-    ({"wait": {"tool": "a", "until": OK}, "params": {"b": 1}}, "the arguments of the tool stand in `wait`"),
+    ({"wait": WAIT, "params": {"b": 1}}, "the arguments of the tool stand in `wait`"),
     ({"wait": {"tool": "a", "until": {"path": "b"}}}, "one of `equals`, `notEquals`, `exists` has to be here"),
-    (
-        {"tool": "a", "assert": [OK, {"path": "b", "equals": 1, "exists": False}]},
-        "only one of `equals`, `notEquals`, `exists` can be here",
-    ),
+    ({"tool": "a", "assert": [OK, BOTH]}, "only one of `equals`, `notEquals`, `exists` can be here"),
 ]
 pytestmark = pytest.mark.anyio
 VARIABLES = {
@@ -141,7 +117,6 @@ DEFAULTS = {"most": 5, "share": 0.5, "deep": False, "of-kinds": ["a"], "class": 
 
 def test_variables_are_typed_arguments() -> None:
     ##= man/spec/workflows.md#variables
-    ##= type=test
     ##% The tool of a workflow MUST take the workflow's variables as typed arguments, and refuse missing, unknown and
     ##% mistyped ones by name before the first step.
     record = make_input_record(flow())
@@ -204,8 +179,9 @@ async def test_a_default_has_the_type_of_its_variable() -> None:
 
 
 def test_a_workflow_is_the_tool_of_its_name() -> None:
-    assert (tool_name("a-b"), tool_alias("a-b")) == ("workflow.a-b", "workflow_a-b")
-    assert [find_called_workflow(name) for name in ("workflow.a", "workflow_a", "workflows", "a")] == ["a", "a", "", ""]
+    assert (workflows.tool_name("a-b"), workflows.tool_alias("a-b")) == ("workflow.a-b", "workflow_a-b")
+    names = ("workflow.a", "workflow_a", "workflows", "a")
+    assert [workflows.find_called_workflow(name) for name in names] == ["a", "a", "", ""]
 
 
 FLOW = workflow(
@@ -215,31 +191,16 @@ FLOW = workflow(
 )
 
 
-def nothing(context: ProjectSnapshot, asked: object) -> ToolAnswer:
-    raise AssertionError(asked)
-
-
-def as_tool(flow: Workflow) -> Tool:
-    return Tool(
-        name=tool_name(flow.name),
-        title=flow.name,
-        description=flow.description,
-        input=make_input_record(flow),
-        output=WorkflowRun,
-        handler=nothing,
-    )
-
-
 def refuse(arguments: Mapping[str, Any]) -> Any:
     raise ToolError(ErrorCode.NOT_FOUND, "nothing there", "look elsewhere")
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("given", [{"spec-id": "rfc1"}, {"spec-id": "rfc2"}, {}])
 @pytest.mark.parametrize("answer", [echo, refuse])
 async def test_the_record_of_a_run_conforms_to_the_schema(given: dict[str, Any], answer: Any) -> None:
     found = await run_workflow(FLOW, given, World({"echo": answer}))
-    jsonschema.validate(to_builtins(found), output_schema(as_tool(FLOW)))
+    as_tool = replace(made_tool("w"), output=workflows.WorkflowRun)
+    jsonschema.validate(to_builtins(found), output_schema(as_tool))
 
 
 FLOWS = {

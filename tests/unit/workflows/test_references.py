@@ -7,19 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from duvet.workflows.references import (
-    MAX_EXPANDED_BYTES,
-    UnresolvedError,
-    are_equal_values,
-    copy_plain_value,
-    escape_references,
-    expand_references,
-    format_path,
-    format_value,
-    parse_path,
-    preview_value,
-    split_references,
-)
+from duvet.workflows import references
+from duvet.workflows.references import UnresolvedError, copy_plain_value, expand_references, parse_path
 
 SCOPE: dict[str, Any] = {
     "vars": {"n": 3, "text": "tea", "none": None, "yes": True, "ref": "${vars.n}", "a.b": {"c-d": [1, {"é": 2}]}},
@@ -65,7 +54,6 @@ HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars:
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##= type=test
     ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
     ##% they are and other values as JSON.
     found = expand_references(written, SCOPE, ("params",))
@@ -88,11 +76,11 @@ def test_references_are_filled_in(written: object, value: object) -> None:
 )
 def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
-    ##= type=test
     ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
+SECOND, FAR = "steps.one-two.result.result[1]", "${vars[9999999999]}"
 VARS = "there are n, text, none, yes, ref, a.b"
 WRONG = [
     ("${vars.m}", "${vars.m}: there is no vars.m", VARS),
@@ -101,25 +89,9 @@ WRONG = [
     ("${vars[0]}", "${vars[0]}: there is no vars[0]", VARS),
     ("${vars.text[0]}", "${vars.text[0]}: there is no vars.text[0]", 'vars.text is "tea"'),
     ("${captures.x}", "${captures.x}: there is no captures.x", "captures is empty"),
-    (
-        "${steps.one-two.result.result[1]}",
-        "${steps.one-two.result.result[1]}: there is no steps.one-two.result.result[1]",
-        "steps.one-two.result.result is a list of 1",
-    ),
-    *(
-        (written, f'"{written}" is no reference', HOW)
-        for written in (
-            *(
-                "${}",
-                "${vars.n",
-                "${ vars.n }",
-                "${vars..n}",
-                "${vars.${vars.n}}",
-                "${vars[-1]}",
-                "${vars[9999999999]}",
-            ),
-        )
-    ),
+    (f"${{{SECOND}}}", f"${{{SECOND}}}: there is no {SECOND}", "steps.one-two.result.result is a list of 1"),
+    *((written, f'"{written}" is no reference', HOW) for written in ("${}", "${vars.n", "${ vars.n }", "${vars..n}")),
+    *((written, f'"{written}" is no reference', HOW) for written in ("${vars.${vars.n}}", "${vars[-1]}", FAR)),
     ('${vars["\\x"]}', '"[\\"\\\\x\\"]" holds no JSON string', 'write it as in result.items[0]["a.b"]'),
     ("${vars.\x1b}", "${vars.\x1b}: there is no vars.\x1b", VARS),
 ]
@@ -128,7 +100,6 @@ WRONG = [
 @pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
 def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
-    ##= type=test
     ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
     ##% available.
     with pytest.raises(UnresolvedError) as raised:
@@ -149,7 +120,7 @@ def test_many_available_names_are_shortened() -> None:
         ("${vars.x}" * 100_000, "params.q: with ${vars.x} it has more than 1,000,000 bytes"),
         (["${vars.x}"] * 100_000, "params.q[9]: with ${vars.x} it has more than 1,000,000 bytes"),
         ({"a": ["${vars.x}" * 10]}, "params.q.a[0]: with ${vars.x} it has more than 1,000,000 bytes"),
-        ("x" * MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
+        ("x" * references.MAX_EXPANDED_BYTES, "params.q has more than 1,000,000 bytes"),
     ],
     ids=range(5),
 )
@@ -161,7 +132,8 @@ def test_a_bomb_is_not_put_together(written: object, message: str) -> None:
 
 @given(st.text())
 def test_escaped_text_stands_for_itself(text: str) -> None:
-    assert "".join(str(piece) for piece in split_references(escape_references(text))) == text
+    pieces = references.split_references(references.escape_references(text))
+    assert "".join(map(str, pieces)) == text
 
 
 @given(st.text("${}[].\"'\\vars1 x") | st.text())
@@ -176,7 +148,7 @@ def test_any_text_is_expanded_or_refused(text: str) -> None:
 def test_a_path_is_read_as_it_is_spelled(more: list[str | int]) -> None:
     # Half a character can't be written.
     path = ("result", *(key.encode(errors="replace").decode() if isinstance(key, str) else key for key in more))
-    assert parse_path(format_path(path)) == path
+    assert parse_path(references.format_path(path)) == path
 
 
 @given(JSON)
@@ -248,17 +220,13 @@ def test_values_up_to_the_limit_are_copied() -> None:
     ],
 )
 def test_values_are_equal_as_in_json(one: object, other: object, are: bool) -> None:
-    assert are_equal_values(one, other) is are_equal_values(other, one) is are
+    are_equal = references.are_equal_values
+    assert are_equal(one, other) is are_equal(other, one) is are
 
 
 def test_values_are_formatted_and_previewed() -> None:
-    assert (format_value("a"), format_value(1.5), format_value(None), format_value(["a"])) == (
-        "a",
-        "1.5",
-        "null",
-        '["a"]',
-    )
-    assert preview_value("x" * 100_000) == f'"{"x" * 79}…'
+    assert [references.format_value(value) for value in ("a", 1.5, None, ["a"])] == ["a", "1.5", "null", '["a"]']
+    assert references.preview_value("x" * 100_000) == f'"{"x" * 79}…'
 
 
 TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
@@ -284,7 +252,6 @@ TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##= type=test
     ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
     ##% MB, and results above 16 MB or 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:

@@ -51,7 +51,6 @@ WANTED = 'status is "no"; it was to be "ok"'
 
 async def test_a_wait_ends_when_the_result_is_as_wanted() -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is as
     ##% expected, another error occurs or its time is over.
     found, world, clock = await waited(NO, {}, OK, params={"x": "1"})
@@ -127,12 +126,11 @@ async def test_a_last_call_that_is_cut_off_is_a_timeout(limit: float, time_limit
     answers = iter([NO, {"status": "not yet"}])
 
     def look(arguments: Mapping[str, Any]) -> Any:
-        found = next(answers, None)
-        if found is None:
-            # As a tool does that knows its time limit.
-            clock.seconds = 30
-            raise ToolError(code, "it took too long")
-        return found
+        for answer in answers:
+            return answer
+        # As a tool does that knows its time limit.
+        clock.seconds = 30
+        raise ToolError(code, "it took too long")
 
     found = await ran(waiting(limit=limit), world=World({"look": look}), clock=clock, time_limit=time_limit)
     message = 'not as wanted after 2 calls: status is "not yet"; it was to be "ok"'

@@ -17,19 +17,13 @@ from msgspec.structs import replace
 from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings
-from duvet.tools.arguments import output_schema
+from duvet.tools import tool as tools
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import KNOWLEDGE as PACK, Registry
-from duvet.tools.tool import (
-    KNOWLEDGE_SERVICE,
-    UPKEEP_SERVICE,
-    EnabledPack,
-    Scope,
-    ToolAnswer,
-    ToolError,
-    make_structured_content,
-)
+from duvet.tools.packs import KNOWLEDGE as PACK
+from duvet.tools.packs import Registry
+from duvet.tools.schemas import output_schema
+from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
 from tests.unit.knowledge.stored import CLOCK, NOW, STORE, fill, opener, plain
 from tests.unit.tools.made import FILES, Fixed, context_of
 
@@ -62,10 +56,9 @@ class Asking:
         self.upkeep = Maintenance(
             lambda: self.knowledge.rules(), lambda: self.uploads, opener(folder), lambda: CLOCK, patience=0.1
         )
-        facts = ServerFacts(
-            name="", version="", mode="", packs=(), tools=0, clock=lambda: datetime.fromtimestamp(NOW, UTC)
-        )
-        own = {KNOWLEDGE_SERVICE: self.knowledge, UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
+        now = datetime.fromtimestamp(NOW, UTC)
+        facts = ServerFacts(name="", version="", mode="", packs=(), tools=0, clock=lambda: now)
+        own = {tools.KNOWLEDGE_SERVICE: self.knowledge, tools.UPKEEP_SERVICE: self.upkeep, FACTS_SERVICE: facts}
         environment = ToolEnvironment(services={**own, **services})
         self.desk = ToolDispatcher(Registry(packs), Fixed(context_of(FILES)), environment)
 
@@ -80,7 +73,7 @@ class Asking:
         """The answer of the tool, which conforms to its schema."""
         caller = Caller(face=face, scopes=frozenset(scopes), **more)
         found = anyio.run(self.desk.call, tool, arguments or {}, caller)
-        validate(plain(make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
+        validate(plain(tools.make_structured_content(found)), output_schema(self.desk.registry.require(tool)))
         return found
 
     def turn_to(self, **more: Any) -> None:

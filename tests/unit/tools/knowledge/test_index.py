@@ -16,12 +16,11 @@ import pytest
 from anyio import to_thread
 from msgspec.structs import replace
 
-from duvet.knowledge.index import Knowledge, OpenStore
+from duvet.knowledge.index import OpenStore
 from duvet.store.location import open_store
 from duvet.tools.call_context import Caller
 from duvet.tools.dispatcher import ToolDispatcher
 from duvet.tools.packs import Registry
-from duvet.tools.tool import KNOWLEDGE_SERVICE
 from tests.unit.knowledge.stored import RUN, STORE, fill
 from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -72,9 +71,8 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        code, message, hint = known.refusal(tool, **arguments)
-        assert (code, message) == ("upstream_error", "nothing was taken in of this project yet")
-        assert hint == "take in what is in it first; then ask again"
+        told = "nothing was taken in of this project yet", "take in what is in it first; then ask again"
+        assert known.refusal(tool, **arguments) == ("upstream_error", *told)
         assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
     assert list(tmp_path.iterdir()) == []
     fill(tmp_path)
@@ -129,20 +127,15 @@ def test_one_question_sees_one_run(known: Asking) -> None:
 
 
 def test_without_the_service_the_tools_are_an_upstream_error(known: Asking) -> None:
-    desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
-    other = Asking(known.folder)
-    other.desk = desk
-    assert other.refusal("km-coverage-summary")[0] == "upstream_error"
-    assert KNOWLEDGE_SERVICE not in desk.environment.services
+    known.desk = ToolDispatcher(Registry(known.desk.registry.every_pack), Fixed(context_of(FILES)))
+    assert known.refusal("km-coverage-summary")[0] == "upstream_error"
 
 
 def test_changed_settings_apply_to_the_next_question(known: Asking, tmp_path: Path) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
-    elsewhere = fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")])
-    other = Asking(elsewhere)
+    other = Asking(fill(tmp_path / "elsewhere", [replace(RUN, run_id="r9")]))
     known.knowledge.use_settings(other.knowledge.rules)
     assert known.value(STATUS)["run_id"] == "r9"
-    assert isinstance(known.knowledge, Knowledge)
 
 
 def test_one_thread_at_a_time_asks_the_index(known: Asking) -> None:
@@ -177,7 +170,6 @@ def test_one_thread_at_a_time_asks_the_index(known: Asking) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(tmp_path: Path, fault: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% When the index is missing, locked, damaged or of another version, these tools MUST answer `upstream_error` with
     ##% a remedy, and recover without a restart.
     known = Asking(fill(tmp_path / "project"))

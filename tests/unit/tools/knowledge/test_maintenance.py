@@ -21,7 +21,7 @@ from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope, ToolError
 from tests.unit.knowledge.ingest.made import PLAIN
 from tests.unit.knowledge.stored import CLOCK, STAMP, fill, plain
-from tests.unit.tools.knowledge.made import Asking
+from tests.unit.tools.knowledge.made import STATUS, Asking
 
 INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
 UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"
@@ -33,22 +33,14 @@ def refused(asking: Asking, tool: str, holder: str = "", /, **arguments: object)
 
 def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% `km-ingest-trigger` MUST index the project under the given `profile`, `ingest.profile` or `manual`, answer as
     ##% `km-ingest-status` does, and refuse `paths` as `unsupported_operation`.
     found = kept.value(INGEST)
     assert sum(found["artifact_counts"].values()) == 7
-    differing = ("run_id", "started_at", "duration_seconds", "artifact_counts")
-    row = {
-        **{name: found[name] for name in differing},
-        "profile": "manual",
-        "success": True,
-        "chunk_count": 7,
-        "changed": 7,
-        "removed": 0,
-    }
+    row = {name: found[name] for name in ("run_id", "started_at", "duration_seconds", "artifact_counts")}
+    row |= {"profile": "manual", "success": True, "chunk_count": 7, "changed": 7, "removed": 0}
     assert found == {"status": "success", **row, "dry_run": False, "run": row}
-    assert kept.value("km-ingest-status") == {"status": "ok", **row, "run": row}
+    assert kept.value(STATUS) == {"status": "ok", **row, "run": row}
     assert kept.value(INGEST, profile="nightly.2", use_dummy_embeddings=True)["run"]["profile"] == "nightly.2"
     assert kept.value(SEARCH, query="balance")["metadata"]["result_count"] > 0
     told = ("unsupported_operation", "Single paths can't be taken in on their own")
@@ -66,52 +58,37 @@ def test_the_profile_of_a_run_is_given_or_configured_or_manual(kept: Asking) -> 
 def test_a_dry_run_changes_nothing(kept: Asking) -> None:
     found = kept.value(INGEST, dry_run=True)
     assert (found["status"], found["dry_run"], found["changed"]) == ("success", True, 7)
-    assert not kept.file.exists() and kept.value("km-ingest-status") == {"status": "not_found"}
+    assert not kept.file.exists() and kept.value(STATUS) == {"status": "not_found"}
 
 
 @pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
 def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
-    code, _, hint = kept.refusal(INGEST, profile=profile)
-    assert (code, hint) == ("invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`")
+    assert kept.refusal(INGEST, profile=profile)[::2] == (
+        "invalid_request",
+        "take up to 64 letters, digits, `.`, `-` and `_`",
+    )
 
 
-def test_a_run_that_fails_is_recorded_and_the_index_stays(kept: Asking) -> None:
+def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(kept: Asking) -> None:
     kept.value(INGEST)
     (kept.folder / "subsystems.yaml").write_text("Tea: [\n")
     found = kept.answer(INGEST)
     value = plain(found.value)
     assert (value["status"], value["success"], value["run"]["success"]) == ("failure", False, False)
     assert "subsystems.yaml" in value["error"] and "as it was" in found.next_step
-    assert kept.value("km-ingest-status")["run_id"] == value["run_id"]
+    assert kept.value(STATUS)["run_id"] == value["run_id"]
     assert kept.value("km-coverage-summary")["run"]["run_id"] != value["run_id"]
     # A dry run is not recorded, so its failure is an error.
     code, message = refused(kept, INGEST, dry_run=True)
     assert code == "upstream_error" and "subsystems.yaml" in message
-
-
-def test_a_damaged_store_is_an_upstream_error(kept: Asking) -> None:
-    kept.file.parent.mkdir()
     kept.file.write_bytes(b"no store" * 999)
     code, message = refused(kept, INGEST)
     assert code == "upstream_error" and message.startswith("store.db: it is damaged")
     assert str(kept.folder) not in message
 
 
-def test_a_run_reports_its_progress(kept: Asking) -> None:
-    told: list[tuple[float, float | None, str]] = []
-
-    async def progress(done: float, total: float | None, message: str) -> None:
-        told.append((done, total, message))
-
-    kept.answer(INGEST, progress=progress)
-    steps = [message for _, _, message in told if ":" not in message]
-    assert [step for step in steps if step.startswith(("Looking", "Reading"))] == ["Looking for files", "Reading files"]
-    assert [done for done, _, _ in told] == sorted({done for done, _, _ in told})
-
-
 def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave
     ##% the index unchanged.
     before = kept.value(INGEST)
@@ -147,18 +124,13 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
     assert answers == [] and kept.value("km-coverage-summary")["run"]["run_id"] == before["run_id"]
     found = [one["chunk"]["artifact_path"] for one in kept.value(SEARCH, query="new")["results"]]
     assert "docs/new.md" not in found
-    last = kept.value("km-ingest-status")
+    last = kept.value(STATUS)
     assert (last["success"], last["error"]) == (False, "CancelledError")
     assert kept.value(INGEST)["changed"] == 1
 
 
-VOTE: dict[str, Any] = {
-    "request_id": "uuid",
-    "chunk_id": "docs/tea.md::0",
-    "vote": 1,
-    "note": "useful",
-    "context": {"task": "demo"},
-}
+RATED: dict[str, Any] = {"request_id": "uuid", "chunk_id": "docs/tea.md::0"}
+VOTE = {**RATED, "vote": 1, "note": "useful", "context": {"task": "demo"}}
 VOTED = {**VOTE, "vote": 1.0, "timestamp": CLOCK.isoformat(timespec="milliseconds"), "source": "mcp.manual"}
 
 
@@ -168,21 +140,19 @@ def votes(known: Asking) -> list[Any]:
 
 def test_a_vote_is_stored_with_its_note_and_context(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
     assert refused(known, FEEDBACK, **{**VOTE, "vote": 2})[0] == "invalid_request"
     assert not (known.file.parent / "feedback.jsonl").exists()
     assert known.value(FEEDBACK, **VOTE) == {"status": "ok", **VOTED}
-    less = {"request_id": "uuid", "chunk_id": "docs/tea.md::0", "vote": 0}
     nothing = {"vote": 0.0, "note": None, "context": None}
-    assert known.value(FEEDBACK, **less) == {"status": "ok", **VOTED, **nothing}
+    assert known.value(FEEDBACK, **RATED, vote=0) == {"status": "ok", **VOTED, **nothing}
     assert votes(known) == [VOTED, {**VOTED, **nothing}]
 
 
 @pytest.mark.parametrize("less", [{}, {"note": " "}, {"context": {}}, {"vote": None, "note": "", "context": None}])
 def test_empty_feedback_is_stored_with_a_warning(known: Asking, less: dict[str, Any]) -> None:
-    answer = known.answer(FEEDBACK, {"request_id": "r", "chunk_id": "docs/tea.md::0", **less})
+    answer = known.answer(FEEDBACK, {**RATED, **less})
     assert answer.warning == "That says nothing of the result: a vote from -1 to 1 or a note would."
     assert len(votes(known)) == 1
 
@@ -200,7 +170,6 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
     ##% count.
     def search() -> dict[str, Any]:
@@ -242,7 +211,6 @@ def test_only_callers_who_can_vote_are_asked_for_feedback(known: Asking) -> None
 
 def test_a_backup_is_written_to_a_new_file(known: Asking) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% `km-backup-trigger` MUST write only to a new `.tgz` or `.tar.gz` file in the project or in the configured
     ##% folder.
     name = f"km-backup-{STAMP}.tgz"
@@ -308,7 +276,6 @@ def test_a_backup_is_called_tgz_or_tar_gz(known: Asking, destination: str) -> No
 
 def test_backups_are_not_indexed(known: Asking) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     before = known.value(INGEST)["run"]["artifact_counts"]
     known.value(BACKUP, destination="kept")
@@ -342,9 +309,7 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "km-graph-node": {"node_id": "Code:src/kettle/boil.py", "relationships": "all"},
     "km-graph-subsystem": {"name": "Kettle", "depth": 5},
     "km-graph-search": {"term": "kettle"},
-    "km-coverage-summary": {"history": 5},
-    "km-lifecycle-report": {"history": 5},
-    "km-ingest-status": {"history": 5},
+    **{tool: {"history": 5} for tool in ("km-coverage-summary", "km-lifecycle-report", STATUS)},
 }
 
 
@@ -359,13 +324,13 @@ def answers(known: Asking) -> dict[str, Any]:
 
 def test_a_restored_index_answers_as_before(known: Asking) -> None:
     before = answers(known)
-    archive = known.value(BACKUP)["archive"]
+    archive = str(known.folder / known.value(BACKUP)["archive"])
     known.value(INGEST, use_dummy_embeddings=True)
-    assert known.value("km-ingest-status", history=5) != before["km-ingest-status"]
-    restore_backup(known.upkeep.places, str(known.folder / archive), CLOCK)
+    assert known.value(STATUS, history=5) != before[STATUS]
+    restore_backup(known.upkeep.places, archive, CLOCK)
     assert answers(known) == before
     known.file.unlink()
-    restore_backup(known.upkeep.places, str(known.folder / archive), datetime.now(CLOCK.tzinfo))
+    restore_backup(known.upkeep.places, archive, datetime.now(CLOCK.tzinfo))
     assert answers(known) == before
 
 
@@ -378,14 +343,8 @@ def source(tmp_path: Path) -> Path:
 
 
 def stored(kept: Asking, relative: str, *, overwritten: bool = False) -> dict[str, object]:
-    return {
-        "status": "success",
-        "stored_path": str(kept.folder / relative),
-        "relative_path": relative,
-        "overwritten": overwritten,
-        "ingest_triggered": False,
-        "ingest_run": None,
-    }
+    place = {"stored_path": str(kept.folder / relative), "relative_path": relative}
+    return {"status": "success", **place, "overwritten": overwritten, "ingest_triggered": False, "ingest_run": None}
 
 
 def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None:
@@ -399,7 +358,6 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
 
 def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
     ##% under a name that duvet has chosen.
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
@@ -433,7 +391,6 @@ def test_an_upload_is_indexed_where_that_is_asked_or_configured(kept: Asking, so
 
 def test_an_upload_that_the_index_leaves_out_has_a_warning(kept: Asking, source: Path, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
     def warning(destination: str) -> str:
@@ -470,7 +427,6 @@ def test_only_regular_files_of_limited_size_are_uploaded(kept: Asking, source: P
 
 def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, source: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
     ##% vendored or duvet's own.
     inside = kept.folder / "docs"
@@ -481,13 +437,7 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
         (kept.folder / name).write_text("secret")
     (kept.folder / ".gitignore").write_text("secrets/\n")
     kept.turn_to(store=StoreSection(path="var/s.db"))
-    links: dict[str, str | Path] = {
-        "out.md": source,
-        "gone.md": inside / "nothing",
-        "key.md": "../secrets/key.md",
-        "plain.md": "../id_rsa",
-    }
-    for name, target in links.items():
+    for name, target in {"out.md": str(source), "key.md": "../secrets/key.md", "plain.md": "../id_rsa"}.items():
         (inside / name).symlink_to(target)
     elsewhere = [str(source), "../notes/design.md", "/etc/passwd", "/nowhere"]
     hidden = [".env", "docs/.git/config", "secrets/key.md", "docs/plain.md", "docs/key.md", "docs/out.md"]
@@ -501,16 +451,9 @@ def test_callers_over_http_upload_only_plain_files_of_the_project(kept: Asking, 
         assert (kept.folder / "x.md").read_text() == (inside / "spec.md").read_text()
 
 
-EVERYTHING: dict[str, Any] = {
-    "content": "## Body\nDetails\n",
-    "title": "Release Notes",
-    "destination": "docs/uploads/",
-    "subsystem": "Deployment",
-    "tags": ["release", "notes"],
-    "metadata": {"author": "agent"},
-    "overwrite": False,
-    "ingest": True,
-}
+TEXT: dict[str, Any] = {"content": "## Body\nDetails\n", "title": "Release Notes", "destination": "docs/uploads/"}
+HEAD = {"subsystem": "Deployment", "tags": ["release", "notes"], "metadata": {"author": "agent"}}
+EVERYTHING = {**TEXT, **HEAD, "overwrite": False, "ingest": True}
 
 
 def test_a_text_is_stored_with_its_front_matter_and_indexed(kept: Asking) -> None:
@@ -559,23 +502,12 @@ def test_a_name_that_duvet_has_chosen_never_overwrites(kept: Asking) -> None:
     assert [kept.value(STORE, content="a", destination="x.md")["overwritten"] for _ in range(2)] == [False, True]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"content": ""},
-        {"destination": "../x.md"},
-        {"destination": ".git/hooks/pre-commit.sh"},
-        {"destination": ".duvet/knowledge/store.db"},
-        {"destination": "duvet.config.yaml"},
-    ],
-)
-def test_a_refused_text_leaves_nothing(kept: Asking, wrong: dict[str, Any]) -> None:
+def test_a_refused_text_leaves_nothing(kept: Asking) -> None:
     before = sorted(kept.folder.rglob("*"))
-    assert refused(kept, STORE, **{**EVERYTHING, **wrong})[0] == "invalid_request"
-    assert sorted(kept.folder.rglob("*")) == before
-
-
-def test_a_text_has_a_configured_size(kept: Asking) -> None:
+    for path in ("../x.md", ".git/hooks/pre-commit.sh", ".duvet/knowledge/store.db", "duvet.config.yaml"):
+        assert refused(kept, STORE, **{**EVERYTHING, "destination": path})[0] == "invalid_request"
     kept.uploads = UploadRule(max_bytes=10)
-    assert refused(kept, STORE, content="x" * 11)[0] == "invalid_request"
+    for content in ("", "x" * 11):
+        assert refused(kept, STORE, content=content)[0] == "invalid_request"
+    assert sorted(kept.folder.rglob("*")) == before
     assert kept.value(STORE, content="x" * 9)["status"] == "success"

@@ -21,7 +21,6 @@ COVERAGE, REPORT = "km-coverage-summary", "km-lifecycle-report"
 
 def test_earlier_reports_are_kept(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% Each run MUST record the results of these reports: the last 5 of coverage and the last 10 of the lifecycle.
     runs = [replace(RUN, run_id=f"r{number}") for number in range(12)]
     known = Asking(fill(tmp_path, runs))
@@ -70,7 +69,6 @@ def many(folder: Path) -> Asking:
 
 def test_agents_get_short_lists(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
     ##% for more, and say so.
     known = many(tmp_path)
@@ -90,29 +88,18 @@ def test_agents_get_short_lists(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-LAST = {
-    "run_id": "r1",
-    "profile": "local",
-    "started_at": NOW - 60,
-    "duration_seconds": 1.5,
-    "success": True,
-    "artifact_counts": {"code": 4, "doc": 3, "test": 1},
-    "chunk_count": 7,
-    "changed": 8,
-    "removed": 2,
-    "repo_head": "c1",
-}
+WHEN = {"run_id": "r1", "profile": "local", "started_at": NOW - 60, "duration_seconds": 1.5, "success": True}
+COUNTS = {"artifact_counts": {"code": 4, "doc": 3, "test": 1}, "chunk_count": 7, "changed": 8, "removed": 2}
+LAST = {**WHEN, **COUNTS, "repo_head": "c1"}
 FAILED = IngestRun(run_id="r3", profile="nightly", started_at=NOW, success=False, error="no room is left")
 
 
 def test_the_status_is_that_of_the_last_run_of_a_profile(known: Asking, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-ingest-status` MUST return the outcome of the last run, or the last with a given `profile`, or `not_found`.
     assert known.value(STATUS) == {"status": "ok", **LAST, "run": LAST}
-    runs = Asking(
-        fill(tmp_path / "runs", [RUN, replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30), FAILED])
-    )
+    demo = replace(RUN, run_id="r2", profile="demo", started_at=NOW - 30)
+    runs = Asking(fill(tmp_path / "runs", [RUN, demo, FAILED]))
     assert runs.value(STATUS, profile="local") == {"status": "ok", **LAST, "run": LAST}
     assert runs.value(STATUS, profile="demo")["run_id"] == "r2"
     last = runs.value(STATUS)
@@ -134,25 +121,18 @@ def test_without_an_index_there_is_no_status(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-GRAPH, CHANGES = (
-    ["graph-node", "graph-subsystem", "graph-search"],
-    ["ingest-trigger", "feedback-submit", "backup-trigger"],
-)
-REPORTS = ["coverage-summary", "lifecycle-report", "ingest-status"]
-NAMES = [f"km-{name}" for name in ("help", "search", *GRAPH, *REPORTS, *CHANGES, "recipe-run", "upload", "storetext")]
+READING = "help search graph-node graph-subsystem graph-search coverage-summary lifecycle-report ingest-status"
+CHANGING = "ingest-trigger feedback-submit backup-trigger recipe-run upload storetext"
+NAMES = [f"km-{name}" for name in f"{READING} {CHANGING}".split()]
 
 
-def test_every_tool_has_a_description_and_details(known: Asking) -> None:
+def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking) -> None:
     found = known.value("km-help")
     assert found == {"status": "ok", "tools": found["tools"]}
     assert list(found["tools"]) == NAMES
     for usage in found["tools"].values():
         assert usage.keys() == {"description", "details"} and usage["description"] and usage["details"]
-
-
-def test_the_details_are_the_arguments_and_the_scope(known: Asking) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% `km-help` MUST describe the enabled tools and no others, as they are, and with `include_spec` as one document.
     found = known.value("km-help", tool="km-graph-search")
     assert found == {
@@ -168,11 +148,8 @@ def test_the_details_are_the_arguments_and_the_scope(known: Asking) -> None:
     choice = known.value("km-help", tool="km-graph-node")["usage"]["details"].splitlines()[1]
     assert choice.startswith("relationships (outgoing, incoming, all or none; default outgoing): ")
     own = known.value("km-help", tool="km-help")["usage"]["details"].splitlines()
-    assert [line.partition(":")[0] for line in own] == [
-        "tool (string; optional)",
-        "include_spec (boolean; default false)",
-        "Scope",
-    ]
+    parts = ["tool (string; optional)", "include_spec (boolean; default false)", "Scope"]
+    assert [line.partition(":")[0] for line in own] == parts
     search = known.value("km-help", tool="km-search")["usage"]["details"]
     assert "\nlimit (integer; default 10; at least 1; at most 25): Results\n" in search
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search

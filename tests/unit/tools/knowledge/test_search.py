@@ -19,43 +19,17 @@ from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
 from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
-from tests.unit.knowledge.stored import (
-    BOIL,
-    EDGES,
-    ID,
-    KETTLE,
-    MUST_BOIL,
-    MUST_POUR,
-    NODES,
-    OLD,
-    POUR,
-    SPEC,
-    STORE,
-    fill,
-    plain,
-    requirement,
-)
+from duvet.tools.schemas import input_schema
+from tests.unit.knowledge import stored
+from tests.unit.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
 from tests.unit.store.made import edge, symbol, taken
 from tests.unit.tools.knowledge.made import Asking, asking, ids
 
+PATH = "src/kettle/boil.py"
 SEARCH, NODE, AROUND, TERM = "km-search", "km-graph-node", "km-graph-subsystem", "km-graph-search"
-EVERYTHING: dict[str, Any] = {
-    "query": "boil",
-    "limit": 10,
-    "include_graph": True,
-    "filters": {
-        "subsystems": ["KETTLE"],
-        "artifact_types": ["doc", "code"],
-        "namespaces": [],
-        "tags": [],
-        "symbols": ["Boil"],
-        "symbol_kinds": ["function"],
-        "symbol_languages": ["python"],
-        "updated_after": "2024-01-01T00:00:00Z",
-        "max_age_days": 30_000,
-    },
-    "sort_by_vector": False,
-}
+LISTS: dict[str, Any] = {"subsystems": ["KETTLE"], "artifact_types": ["doc", "code"], "namespaces": [], "tags": []}
+SYMBOLS = {"symbols": ["Boil"], "symbol_kinds": ["function"], "symbol_languages": ["python"]}
+FILTERS = {**LISTS, **SYMBOLS, "updated_after": "2024-01-01T00:00:00Z", "max_age_days": 30_000}
 
 
 @pytest.fixture
@@ -66,9 +40,10 @@ def searched(tmp_path: Path) -> Iterator[Asking]:
 
 
 def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tmp_path: Path) -> None:
-    found = searched.value(SEARCH, **EVERYTHING)
+    found = searched.value(SEARCH, query="boil", limit=10, include_graph=True, filters=FILTERS, sort_by_vector=False)
     metadata = found.pop("metadata")
     first, *others = found.pop("results")
+    uri = f"vscode://file/{tmp_path}/{PATH}:1"
     assert (found, others) == ({"status": "ok", "query": "boil"}, [])
     assert first["chunk"] == {
         "chunk_id": "src/kettle/boil.py::0",
@@ -82,34 +57,15 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
         "score": first["chunk"]["score"],
         "subsystem_criticality": "high",
         "coverage_ratio": 1.0,
-        "git_timestamp": OLD,
-        "symbols": [
-            {
-                "id": "src/kettle/boil.py::boil",
-                "name": "boil",
-                "qualified_name": "boil",
-                "kind": "function",
-                "language": "python",
-                "line_start": 1,
-                "line_end": 2,
-                "editor_uri": f"vscode://file/{tmp_path}/src/kettle/boil.py:1",
-            }
-        ],
+        "git_timestamp": stored.OLD,
+        "symbols": [{"id": f"{PATH}::boil", **plain(symbol("boil", "function", 1, 2)), "editor_uri": uri}],
     }
     context = first["graph_context"]
     assert context["primary_node"]["id"] == "SourceFile:src/kettle/boil.py"
     related = ["DesignDoc:docs/kettle.md", "TestCase:tests/test_kettle.py"]
     assert [one["id"] for one in context["related_artifacts"]] == related
-    assert context["requirements"] == [
-        {
-            "id": BOIL.rpartition("/")[2],
-            "target": "docs/spec.md#heating",
-            "level": "MUST",
-            "status": "done",
-            "kinds": ["implementation"],
-            "text": MUST_BOIL.properties["text"],
-        }
-    ]
+    cited = {name: MUST_BOIL.properties[name] for name in ("target", "level", "status", "text")}
+    assert context["requirements"] == [{"id": BOIL.rpartition("/")[2], "kinds": ["implementation"], **cited}]
     assert {"vector_score", "lexical_score", "adjusted_score", "mode", "signals"} <= first["scoring"].keys()
     assert (metadata["result_count"], metadata["graph_context_included"]) == (1, True)
     assert metadata["request_id"] and metadata["scoring_mode"] == "lexical"
@@ -134,14 +90,13 @@ def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
     assert schema["limit"] == {"type": "integer", **bounds, "description": "Results"}
     assert schema["include_graph"]["default"] is True
     filters = schema["filters"]
-    assert filters["type"] == "object" and [*filters["properties"]] == [*EVERYTHING["filters"]]
+    assert filters["type"] == "object" and [*filters["properties"]] == [*FILTERS]
     for name, choices in (("artifact_types", ArtifactType), ("symbol_kinds", SymbolKind)):
         assert filters["properties"][name] == {"type": "array", "items": {"enum": sorted(get_args(choices))}}
 
 
 def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     assert searched.value(SEARCH, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
@@ -153,17 +108,13 @@ def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     assert [*ProfileName] == [*PROFILES]
 
 
-FILE = {"id": "SourceFile:src/kettle/boil.py", "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}}
-SUBSYSTEM = {
-    "id": "Subsystem:Kettle",
-    "labels": ["Subsystem"],
-    "properties": {"name": "Kettle", "description": "Heats water.", "criticality": "high"},
-}
-REQUIREMENT = {
-    "id": MUST_BOIL.id,
-    "labels": ["Requirement"],
-    "properties": {"key": BOIL, "name": MUST_BOIL.name, **MUST_BOIL.properties},
-}
+def shown(id: str, **properties: object) -> dict[str, Any]:
+    return {"id": id, "labels": [id.partition(":")[0]], "properties": properties}
+
+
+FILE = shown(f"SourceFile:{PATH}", path=PATH)
+SUBSYSTEM = shown("Subsystem:Kettle", name="Kettle", description="Heats water.", criticality="high")
+REQUIREMENT = shown(MUST_BOIL.id, key=BOIL, name=MUST_BOIL.name, **MUST_BOIL.properties)
 
 
 def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, str]]:
@@ -172,25 +123,13 @@ def edges_of(known: Asking, node: str, **more: object) -> list[tuple[str, str, s
 
 
 def chunk(ordinal: int, **more: object) -> dict[str, Any]:
-    name = {} if ordinal else {"name": "src/kettle/boil.py"}
-    return {
-        "id": f"Chunk:src/kettle/boil.py::{ordinal}",
-        "labels": ["Chunk"],
-        "properties": {
-            "chunk_id": f"src/kettle/boil.py::{ordinal}",
-            **name,
-            "path": "src/kettle/boil.py",
-            "ordinal": ordinal,
-            "line_start": ordinal + 1,
-            "line_end": ordinal + 1,
-            **more,
-        },
-    }
+    id, line = f"{PATH}::{ordinal}", ordinal + 1
+    given = {"path": PATH, "ordinal": ordinal, "line_start": line, "line_end": line, **more}
+    return shown(f"Chunk:{id}", chunk_id=id, **({} if ordinal else {"name": PATH}), **given)
 
 
 def test_a_node_has_its_outgoing_edges(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST return up to `limit` edges with direction and the node at the other end, outgoing ones
     ##% first, and say how many more there are.
     found = known.value(NODE, node_id="Code:src/kettle/boil.py")
@@ -219,11 +158,8 @@ def test_edges_of_both_directions_can_be_asked_for(known: Asking) -> None:
         ("VALIDATES", "IN", "TestCase:tests/test_kettle.py"),
     ]
     assert edges_of(known, "Subsystem:Kettle") == []
-    assert known.value(NODE, node_id="Subsystem:Tea", relationships="none") == {
-        "status": "ok",
-        "node": {"id": "Subsystem:Tea", "labels": ["Subsystem"], "properties": {"name": "Tea"}},
-        "relationships": [],
-    }
+    found = known.value(NODE, node_id="Subsystem:Tea", relationships="none")
+    assert found == {"status": "ok", "node": shown("Subsystem:Tea", name="Tea"), "relationships": []}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +183,6 @@ def test_edges_of_the_other_direction_are_counted(known: Asking, node: str, whic
 )
 def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% These tools MUST lower a `limit` or depth that is too high, and refuse one that is too low.
     asked: dict[str, object] = {"node_id": KETTLE.id, "relationships": "incoming", "limit": limit}
     answer = known.answer(NODE, asked)
@@ -256,7 +191,6 @@ def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) ->
 
 def test_a_chunk_is_a_node(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     assert known.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
         "status": "ok",
@@ -273,15 +207,15 @@ NAMES = {
     "Code:src%2Ftea%2Fleaf%20100%25.py": "SourceFile:src/tea/leaf 100%.py",
     "Code:src/tea/leaf 100%.py": "SourceFile:src/tea/leaf 100%.py",
     "Test:tests/test_kettle.py": "TestCase:tests/test_kettle.py",
-    "Specification:spec": SPEC.id,
+    "Specification:spec": stored.SPEC.id,
     "Section:spec#heating": "Section:spec#heating",
     f"Requirement:{BOIL}": MUST_BOIL.id,
     f"Requirement:{MUST_BOIL.properties['full_path']}": MUST_BOIL.id,
-    f"Requirement:spec#heating/{ID}": MUST_BOIL.id,
+    f"Requirement:spec#heating/{stored.ID}": MUST_BOIL.id,
     "Requirement:3b42c44": MUST_BOIL.id,
-    "Specification:/specifications/spec": SPEC.id,
+    "Specification:/specifications/spec": stored.SPEC.id,
     "Section:/specifications/spec/sections/heating": "Section:spec#heating",
-    f"Requirement:/specifications/spec/sections/heating/requirements/{ID[:12]}": MUST_BOIL.id,
+    f"Requirement:/specifications/spec/sections/heating/requirements/{stored.ID[:12]}": MUST_BOIL.id,
     "Requirement:specifications/spec/sections/pouring/requirements/3b42c4990000" + "0" * 52: MUST_POUR.id,
     "Requirement:3B42C44E1122": MUST_BOIL.id,
     f"Requirement:3b42c499{'0' * 4}{'f' * 52}": MUST_POUR.id,
@@ -291,28 +225,20 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_is_found_by_each_of_its_names(known: Asking, name: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
     ##% specifications, sections and requirements by their full path.
     assert known.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
 
 
-NOT_FOUND, INVALID = "not_found", "invalid_identifier"
+NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not found"
 NOWHERE = [
     ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
-    ("Requirement:ffff", NOT_FOUND, "Node 'Requirement:ffff' not found", "km-graph-search"),
-    ("Requirement:3b4", NOT_FOUND, "Node 'Requirement:3b4' not found", "km-graph-search"),
-    (
-        "Code:tests/test_kettle.py",
-        NOT_FOUND,
-        "Node 'Code:tests/test_kettle.py' not found",
-        "there is TestCase:tests/test_kettle.py",
-    ),
-    ("Chunk:src/kettle/boil.py::2", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::2' not found", "km-graph-search"),
-    ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::-1' not found", ""),
+    *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
+    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "there is TestCase:tests/test_kettle.py"),
+    ("Chunk:src/kettle/boil.py::2", NOT_FOUND, MISSING, "km-graph-search"),
+    ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, MISSING, ""),
     (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
-    ("SourceFile:../../etc/passwd", NOT_FOUND, "Node 'SourceFile:../../etc/passwd' not found", ""),
-    ("SourceFile:%", NOT_FOUND, "Node 'SourceFile:%' not found", ""),
+    *((name, NOT_FOUND, MISSING, "") for name in ("SourceFile:../../etc/passwd", "SourceFile:%")),
     ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
     ("docs/README.md", INVALID, "Invalid node identifier", "write LABEL:KEY"),
     ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "there are Subsystem, SourceFile"),
@@ -323,10 +249,9 @@ NOWHERE = [
 @pytest.mark.parametrize(("name", "code", "message", "hint"), NOWHERE, ids=range(len(NOWHERE)))
 def test_a_name_that_leads_to_no_node_is_refused(known: Asking, name: str, code: str, message: str, hint: str) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST answer `invalid_identifier` for a malformed name and `not_found` for an unknown node, with
     ##% the node of the same path if there is one.
-    told = known.refusal(NODE, node_id=name)
+    told, message = known.refusal(NODE, node_id=name), message.format(name)
     assert (told[0], told[1][: len(message)], hint in told[2]) == (code, message, True)
 
 
@@ -336,7 +261,6 @@ def reached(found: dict[str, Any]) -> list[tuple[str, int]]:
 
 def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-subsystem` MUST list each node around a subsystem once, with a shortest path to it, by name and page
     ##% by page.
     found = known.value(AROUND, name="kettle", depth=1, limit=25, cursor=None, include_artifacts=True)
@@ -350,14 +274,9 @@ def test_the_nodes_around_a_subsystem_are_listed_with_the_way_to_them(known: Ask
         "TestCase:tests/test_kettle.py",
     ]
     assert reached(found) == [(one, 1) for one in (*files[:3], "Subsystem:Tea", files[3])]
-    test = {"id": files[3], "labels": ["TestCase"], "properties": {"path": "tests/test_kettle.py"}}
-    assert related["nodes"][4] == {
-        "target": test,
-        "hops": 1,
-        "path": [{"type": "VALIDATES", "direction": "IN", "source": files[3], "target": "Subsystem:Kettle"}],
-        "relationship": "VALIDATES",
-        "direction": "IN",
-    }
+    way = {"type": "VALIDATES", "direction": "IN", "source": files[3], "target": "Subsystem:Kettle"}
+    last = {"target": shown(files[3], path="tests/test_kettle.py"), "hops": 1, "path": [way]}
+    assert related["nodes"][4] == {**last, "relationship": "VALIDATES", "direction": "IN"}
     assert ([one["id"] for one in artifacts], artifacts[1]) == (files, FILE)
     assert known.value(AROUND, name="Kettle", include_artifacts=False)["artifacts"] == []
 
@@ -413,7 +332,6 @@ def test_an_unknown_subsystem_is_not_found(known: Asking) -> None:
 
 def test_a_term_is_found_in_names_and_texts_in_any_case(known: Asking) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-search` MUST find a term literally, in any case, in names and in the texts of requirements.
     results = known.value(TERM, term="KETTLE", limit=10)["results"]
     assert [tuple(one.values()) for one in results] == [
@@ -460,7 +378,7 @@ def test_a_term_is_literal(known: Asking, term: str) -> None:
 def large(tmp_path: Path) -> Iterator[Asking]:
     """A project in which one word finds many chunks, each with all that an answer can have."""
     requirements = [
-        requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done") for number in range(12)
+        stored.requirement(f"spec#heating/{number:012x}", f"{number} MUST boil. " * 9, "done") for number in range(12)
     ]
     line = "boil the water, " + "and then some more of it, " * 3 + "\n"
     store = open_store(str(fill(tmp_path) / STORE), create=True)
@@ -475,7 +393,7 @@ def large(tmp_path: Path) -> Iterator[Asking]:
         nodes = [GraphNode(label=one.artifact.label, key=one.artifact.path) for one in files]
         cites = [edge(node.id, Relation.CITES, one.id, lines=[1]) for node in nodes for one in requirements]
         belong = [edge(node.id, Relation.BELONGS_TO, "Subsystem:Kettle") for node in nodes]
-        writing.replace_graph([*NODES, *requirements, *nodes], [*EDGES, *cites, *belong])
+        writing.replace_graph([*stored.NODES, *requirements, *nodes], [*stored.EDGES, *cites, *belong])
     store.close()
     found = Asking(tmp_path, IngestRule(semantic=False))
     yield found

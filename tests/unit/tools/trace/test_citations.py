@@ -54,10 +54,6 @@ def test_the_code_below_a_long_comment_is_shown() -> None:
 def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
     text = f"a\n//= docs/pot.md#lid\n//= colour=black\n//# The lid\nb\n\nc\n{more}"
     context = context_of({**FILES, "src/main.rs": text})
-    ##= man/spec/mcp.md#tools
-    ##= type=test
-    ##% `list_invalid_citations` MUST list exactly the citations that `duvet report` refuses, including comments that
-    ##% cannot be read.
     (row,) = value(context, "list_invalid_citations")
     assert (row["line_number"], row["comment_text"]) == (2, "//= docs/pot.md#lid\n//= colour=black\n//# The lid")
     found = value(context, CONTEXT, citation_id=f"src/main.rs:{line}", context_lines=1)
@@ -70,7 +66,6 @@ def test_an_unreadable_comment_has_a_context(line: int, more: str) -> None:
 @pytest.mark.parametrize("path", ["secret.txt", "docs/pot.md", "../secret.txt", "/etc/passwd", "%2e%2e/secret.txt"])
 def test_lines_of_a_file_without_citations_are_not_shown(tmp_path: Path, path: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `get_citation_context` MUST NOT show lines of a file without citations.
     folder = make(tmp_path / "project", {**FILES, "secret.txt": "secret\n"})
     make(tmp_path, {"secret.txt": "secret\n"})
@@ -89,51 +84,40 @@ def test_long_lines_are_cut() -> None:
     )
 
 
+TARGET, LEAK = "//= tea.md#cup", "//# A cup MUST NOT leak."
 PYTHON = {"file": "tests/test_pot.py"}
 CHECK = "validate_citation checks what you change in it."
 
 
 @pytest.mark.parametrize(
-    ("asked", "comment", "path", "step"),
+    ("asked", "lines", "step"),
     [
-        (
-            {},
-            "//= tea.md#cup\n//# A cup MUST NOT leak.",
-            "src/pot.rs",
-            f"right above the code that it is about; {CHECK}",
-        ),
-        ({"line": 7}, "//= tea.md#cup\n//# A cup MUST NOT leak.", "src/pot.rs", f"above line 7; {CHECK}"),
-        (
-            {"file": "./src/pot.rs", "type": "test"},
-            "//= tea.md#cup\n//= type=test\n//# A cup MUST NOT leak.",
-            "src/pot.rs",
-            "",
-        ),
-        ({**PYTHON, "type": "test"}, "##= tea.md#cup\n##% A cup MUST NOT leak.", "tests/test_pot.py", ""),
+        ({}, [TARGET, LEAK], f"right above the code that it is about; {CHECK}"),
+        ({"line": 7}, [TARGET, LEAK], f"above line 7; {CHECK}"),
+        ({"file": "./src/pot.rs", "type": "test"}, [TARGET, "//= type=test", LEAK], ""),
+        ({**PYTHON, "type": "test"}, ["##= tea.md#cup", "##% A cup MUST NOT leak."], ""),
         (
             {**PYTHON, "type": "implementation", "line": 4},
-            "    ##= tea.md#cup\n    ##= type=implementation\n    ##% A cup MUST NOT leak.",
-            "tests/test_pot.py",
+            ["    ##= tea.md#cup", "    ##= type=implementation", "    ##% A cup MUST NOT leak."],
             "",
         ),
         (
             {"file": "src/not/yet.rs", "type": "exception", "reason": " We have\nmugs. "},
-            "//= tea.md#cup\n//= type=exception\n//= reason=We have mugs.\n//# A cup MUST NOT leak.",
-            "src/not/yet.rs",
+            [TARGET, "//= type=exception", "//= reason=We have mugs.", LEAK],
             "",
         ),
-        ({"requirement": "tea#sugar"}, "//= tea.md#sugar", "src/pot.rs", ""),
+        ({"requirement": "tea#sugar"}, ["//= tea.md#sugar"], ""),
     ],
 )
 def test_a_suggestion_is_written_as_its_file_writes_comments(
-    asked: dict[str, object], comment: str, path: str, step: str
+    asked: dict[str, str | int], lines: list[str], step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
     ##% a file that cannot have one.
     found, told = answer(TEA, SUGGEST, **{"requirement": CUP, "file": "src/pot.rs", **asked})
     line = {"line_number": asked["line"]} if "line" in asked else {}
+    comment, path = "\n".join(lines), str(asked.get("file", "src/pot.rs")).removeprefix("./")
     assert found == {"comment": comment, "file_path": path, **line}
     assert not step or told == f"Paste it {step}"
     assert value(TEA, "validate_citation", citation=comment) == {"valid": True}

@@ -21,40 +21,18 @@ def level(name: str, requirements: int, percent: int, **counts: int) -> dict[str
     return {"level": name, "requirements": requirements, **counts, "percent": percent}
 
 
-POT = {
-    "id": "pot",
-    "requirements": 3,
-    "in_progress": 1,
-    "not_started": 2,
-    "percent": 0,
-    "levels": (level("MUST", 2, 0, in_progress=1, not_started=1), level("SHOULD", 1, 0, not_started=1)),
-}
-RFC = {
-    "id": "rfc2324",
-    "requirements": 5,
-    "done": 1,
-    "needs_tests": 1,
-    "not_started": 3,
-    "percent": 20,
-    "levels": (
-        level("MUST", 3, 33, done=1, needs_tests=1, not_started=1),
-        level("SHOULD", 1, 0, not_started=1),
-        level("MAY", 1, 0, not_started=1),
-    ),
-}
-TOTAL = {
-    "requirements": 8,
-    "done": 1,
-    "needs_tests": 1,
-    "in_progress": 1,
-    "not_started": 5,
-    "percent": 12,
-    "levels": (
-        level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, not_started=2),
-        level("SHOULD", 2, 0, not_started=2),
-        level("MAY", 1, 0, not_started=1),
-    ),
-}
+def counts(requirements: int, percent: int, *levels: dict[str, object], **more: object) -> dict[str, object]:
+    return {"requirements": requirements, "percent": percent, "levels": levels, **more}
+
+
+SHOULD, MAY = level("SHOULD", 1, 0, not_started=1), level("MAY", 1, 0, not_started=1)
+IN_POT = level("MUST", 2, 0, in_progress=1, not_started=1)
+POT = counts(3, 0, IN_POT, SHOULD, id="pot", in_progress=1, not_started=2)
+IN_RFC = level("MUST", 3, 33, done=1, needs_tests=1, not_started=1)
+RFC = counts(5, 20, IN_RFC, SHOULD, MAY, id="rfc2324", done=1, needs_tests=1, not_started=3)
+IN_BOTH = level("MUST", 5, 20, done=1, needs_tests=1, in_progress=1, not_started=2)
+SHOULDS = level("SHOULD", 2, 0, not_started=2)
+TOTAL = counts(8, 12, IN_BOTH, SHOULDS, MAY, done=1, needs_tests=1, in_progress=1, not_started=5)
 
 
 def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnapshot) -> None:
@@ -133,40 +111,24 @@ def test_a_dump_of_octets_is_cut_earlier_than_words() -> None:
     assert 2_500 < tokens(content) < MOST
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://www.rfc-editor.org/rfc/rfc2324",
-        "http://www.rfc-editor.org/rfc/rfc2324",
-        "https://rfc-editor.org/rfc/rfc2324.txt",
-        "https://www.rfc-editor.org/rfc/rfc2324.html",
-        "https://www.rfc-editor.org/rfc/rfc2324.pdf",
-        "https://www.rfc-editor.org/info/rfc2324",
-        "https://www.rfc-editor.org/rfc/rfc2324.html#section-2.1.1",
-        "https://www.rfc-editor.org:443/rfc/rfc2324/",
-        "HTTPS://WWW.RFC-EDITOR.ORG/RFC/RFC2324.TXT",
-        "www.rfc-editor.org/rfc/rfc2324",
-        "https://tools.ietf.org/html/rfc2324#section-2",
-        "https://tools.ietf.org/rfc/rfc2324.txt",
-        "https://datatracker.ietf.org/doc/html/rfc2324",
-        "https://datatracker.ietf.org/doc/html/rfc2324#section-2.1",
-        "https://datatracker.ietf.org/doc/rfc2324/",
-        "https://datatracker.ietf.org/doc/rfc2324/?include_text=1",
-        "https://www.ietf.org/rfc/rfc2324.txt",
-        "https://doi.org/10.17487/RFC2324",
-        "doi:10.17487/RFC2324",
-        "urn:ietf:rfc:2324",
-        "RFC 2324",
-        "rfc2324",
-        "RFC-2324",
-        " rfc 2324#section-2 ",
-        "/specifications/rfc2324",
-        "duvet:///specifications/rfc2324/sections/section-2.1",
-    ],
-)
+SPELLINGS = [
+    *("https://www.rfc-editor.org/rfc/rfc2324", "http://www.rfc-editor.org/rfc/rfc2324"),
+    *("https://rfc-editor.org/rfc/rfc2324.txt", "https://www.rfc-editor.org/rfc/rfc2324.html"),
+    *("https://www.rfc-editor.org/rfc/rfc2324.pdf", "https://www.rfc-editor.org/info/rfc2324"),
+    *("https://www.rfc-editor.org/rfc/rfc2324.html#section-2.1.1", "https://www.rfc-editor.org:443/rfc/rfc2324/"),
+    *("HTTPS://WWW.RFC-EDITOR.ORG/RFC/RFC2324.TXT", "www.rfc-editor.org/rfc/rfc2324"),
+    *("https://tools.ietf.org/html/rfc2324#section-2", "https://tools.ietf.org/rfc/rfc2324.txt"),
+    *("https://datatracker.ietf.org/doc/html/rfc2324", "https://datatracker.ietf.org/doc/html/rfc2324#section-2.1"),
+    *("https://datatracker.ietf.org/doc/rfc2324/", "https://datatracker.ietf.org/doc/rfc2324/?include_text=1"),
+    *("https://www.ietf.org/rfc/rfc2324.txt", "https://doi.org/10.17487/RFC2324", "doi:10.17487/RFC2324"),
+    *("urn:ietf:rfc:2324", "RFC 2324", "rfc2324", "RFC-2324", " rfc 2324#section-2 ", "/specifications/rfc2324"),
+    "duvet:///specifications/rfc2324/sections/section-2.1",
+]
+
+
+@pytest.mark.parametrize("url", SPELLINGS)
 def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `resolve_spec_id` MUST resolve every spelling of an RFC's URL to the same specification, and answer for an
     ##% unknown URL with an `error` and the nearest names.
     assert answer(context, RESOLVE, url=url) == ({"spec_id": "rfc2324"}, "")
@@ -177,7 +139,6 @@ def test_an_rfc_is_known_in_every_spelling(context: ProjectSnapshot, url: str) -
         "search_requirements": {"query": "coffee"},
     }.items():
         ##= man/spec/queries.md#filters
-        ##= type=test
         ##% duvet MUST recognise a specification by every spelling of its URL, as a URN, and by the path of its resource.
         assert value(context, tool, spec=url, **more) == value(context, tool, spec="rfc2324", **more) != []
     if "/specifications/" not in url:

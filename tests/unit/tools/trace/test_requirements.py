@@ -65,7 +65,6 @@ def test_list_invalid_citations(context: ProjectSnapshot) -> None:
 
 def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% `get_prioritized_requirements` MUST rank all requirements, including those that are done.
     assert value(context, "get_prioritized_requirements") == [
         {"full_path": path, "level": level, "status": status, "todo_count": todos}
@@ -82,6 +81,9 @@ def test_get_prioritized_requirements(context: ProjectSnapshot) -> None:
     ]
 
 
+COMMON = 'Words as common as these don\'t count: the; put them in "…" to find them as a phrase.'
+
+
 def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[list[str], str]:
     rows, words = answer(context, "search_requirements", query=query, **wanted)
     return [row["text"] for row in rows], words
@@ -91,11 +93,7 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
     ("query", "texts", "words"),
     [
         ("hot tea", ["Coffee MUST be hot."] * 2, "Nothing has all words; these have some."),
-        (
-            "the",
-            [],
-            'Words as common as these don\'t count: the; put them in "…" to find them as a phrase. Nothing found.',
-        ),
+        ("the", [], f"{COMMON} Nothing found."),
         ("sugar", [], "Nothing found."),
         ("potts", [], "Nothing found; did you mean pot?"),
         ("src/main.rs:6", ["The system MUST support error handling for invalid inputs."], ""),
@@ -106,7 +104,6 @@ def test_the_second_block_of_a_search_says_what_was_found_how(
     context: ProjectSnapshot, query: str, texts: list[str], words: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
     ##% step or a note.
     assert texts_found(context, query) == (texts, words)
@@ -138,10 +135,8 @@ def test_a_search_can_be_filtered_and_continued(context: ProjectSnapshot) -> Non
 
 NOTHING = "Nothing implements it: suggest_citation writes the comment for the code that will."
 DELIVERED, COVERED = f"{IN_DELIVERY}/{HOT}", f"{IN_LID}/{HOT}"
-NEEDS_TESTS = (
-    {"status": "needs tests"},
-    'It is implemented; cite it in a test, with suggest_citation and the type "test".',
-)
+CITE_IT = 'It is implemented; cite it in a test, with suggest_citation and the type "test".'
+NEEDS_TESTS = ({"status": "needs tests"}, CITE_IT)
 FITS = ({"status": "in progress"}, "get_requirement shows what cites it so far.")
 PLACES = ({"full_path": DELIVERED, "status": "needs tests"}, {"full_path": COVERED, "status": "not started"})
 
@@ -164,11 +159,12 @@ def test_the_status_of_several_places_is_the_worst_and_a_path_means_one(
     context: ProjectSnapshot, identifier: str, expected: object
 ) -> None:
     ##= man/spec/show.md#details
-    ##= type=test
     ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
     assert answer(context, "get_requirement_status", req_identifier=identifier) == expected
 
 
+REASON = "//= reason=Our cups are drawn on paper."
+EXCEPTED = ("//= tea.md#cup", "//= type=exception", REASON, "//# A cup MUST NOT leak.")
 CUP = {
     "identifier": "2c79658776d2",
     "id": "2c79658776d24d5cab51b05446c1c5afe7af9c4150b85147d135e9350628bfc5",
@@ -191,19 +187,9 @@ CUP = {
         "exception": [
             {
                 "id": "src/pot.rs:14",
-                "comment_text": "//= tea.md#cup\n//= type=exception\n//= reason=Our cups are drawn on paper.\n"
-                "//# A cup MUST NOT leak.",
+                "comment_text": "\n".join(EXCEPTED),
                 "reason": "Our cups are drawn on paper.",
-                "context_lines": (
-                    "}",
-                    "",
-                    "//= tea.md#cup",
-                    "//= type=exception",
-                    "//= reason=Our cups are drawn on paper.",
-                    "//# A cup MUST NOT leak.",
-                    "",
-                    "//= tea.md#cup",
-                ),
+                "context_lines": ("}", "", *EXCEPTED, "", "//= tea.md#cup"),
             }
         ]
     },
@@ -219,10 +205,7 @@ def test_a_requirement_in_several_places_has_the_worst_status_and_names_all() ->
     found, step = answer(TEA, "get_requirement", reference="1dd64a535306")
     in_pot, in_cup = (f"/specifications/tea/sections/{name}/requirements/1dd64a535306" for name in ("pot", "cup"))
     assert (found["full_path"], found["status"]) == (in_cup, "not started")
-    assert found["places"] == (
-        {"full_path": in_pot, "status": "done"},
-        {"full_path": in_cup, "status": "not started"},
-    )
+    assert found["places"] == ({"full_path": in_pot, "status": "done"}, {"full_path": in_cup, "status": "not started"})
     assert {kind: [one["id"] for one in cited] for kind, cited in found["citations"].items()} == {
         "citation": ["src/pot.rs:3"],
         "test": ["tests/test_pot.py:2"],

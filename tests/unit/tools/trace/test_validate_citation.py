@@ -25,8 +25,16 @@ from tests.unit.tools.made import TEA, answer, ask, context_in, context_of, valu
 
 VALID: dict[str, object] = {"valid": True}
 MISSING = 'could not find text in section "pot" of tea.md'
+LEAK = "//# A cup MUST NOT leak."
 LOST = f"Requirement not found: {MISSING}"
 UNREAD = "URL not found: no target can be read; it is written `spec#section`"
+UNRESOLVED = "Specification not found: Could not resolve file"
+FOREIGN = "Specification not found: {} is no specification of this project"
+ONE_OFF = "this quote differs from the specification by one character; it is accepted"
+CUT_OFF = "this text is cut off from its target on line 1, which now quotes nothing"
+KINDS = 'expected one of ["spec", "test", "implementation", "exception", "todo", "implication"]'
+PUT = "put a line with the target (spec#section) above it, or use another comment prefix"
+ELSEWHERE = "these words stand in #cup"
 WRITE = "Write the target as spec#section, or let suggest_citation write the comment."
 NAME = "Name the target as `nearest` says."
 FIND = "Find its id with resolve_spec_id, or the text with search_requirements."
@@ -67,74 +75,41 @@ def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
 @pytest.mark.parametrize(
     ("citation", "warning"),
     [
-        ("//= tea.md#tea\n//# How tea is made", "these words stand in the section, but in no requirement"),
-        ("//= tea.md#pot\n//= type=exception", "this exception does not say why: add a line `reason=…`"),
-        (
-            "//= tea.md#pot\n//# The pot MUST be warn.",
-            "this quote differs from the specification by one character; it is accepted",
-        ),
-        ("//= ./tea.md#pot", "this counts as another specification than tea.md: name that one"),
-        (
-            "//= tea.md#pot\n\n//# The pot MUST be warm.",
-            "this text is cut off from its target on line 1, which now quotes nothing",
-        ),
+        ("tea.md#tea\n//# How tea is made", "these words stand in the section, but in no requirement"),
+        ("./tea.md#pot", "this counts as another specification than tea.md: name that one"),
+        ("tea.md#pot\n//= type=exception", "this exception does not say why: add a line `reason=…`"),
+        ("tea.md#pot\n//# The pot MUST be warn.", ONE_OFF),
+        ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
     ],
 )
 def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) -> None:
-    assert answer(TEA, "validate_citation", citation=citation) == (odd(warning), "")
+    assert answer(TEA, "validate_citation", citation=f"//= {citation}") == (odd(warning), "")
 
 
 @pytest.mark.parametrize(
     ("citation", "expected", "step"),
     [
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
-        ("//= no/such", invalid('Specification not found: Could not resolve file "no/such"'), FIND),
-        ("//= spec#part", invalid('Specification not found: Could not resolve file "spec"'), FIND),
+        ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
+        ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
         ("", invalid(UNREAD), WRITE),
-        (
-            "//# The pot",
-            invalid("URL not found: this text has no target, so it is ignored"),
-            "put a line with the target (spec#section) above it, or use another comment prefix",
-        ),
+        ("//# The pot", invalid("URL not found: this text has no target, so it is ignored"), PUT),
         ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
-        (
-            "//= tea.md#pot\n//= type=tset",
-            invalid(
-                'URL not found: Invalid annotation type "tset", expected one of ["spec", "test", "implementation", '
-                '"exception", "todo", "implication"]'
-            ),
-            WRITE,
-        ),
-        (
-            "//= tee.md#pot",
-            invalid('Specification not found: Could not resolve file "tee.md"', nearest="tea.md#pot"),
-            NAME,
-        ),
-        (
-            "//= https://example.org/a#b",
-            invalid("Specification not found: https://example.org/a is no specification of this project"),
-            FIND,
-        ),
-        (
-            "//= tea.md#pott",
-            invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"),
-            NAME,
-        ),
+        ("//= tea.md#pot\n//= type=tset", invalid(f'URL not found: Invalid annotation type "tset", {KINDS}'), WRITE),
+        ("//= tee.md#pot", invalid(f'{UNRESOLVED} "tee.md"', nearest="tea.md#pot"), NAME),
+        ("//= https://example.org/a#b", invalid(FOREIGN.format("https://example.org/a")), FIND),
+        ("//= tea.md#pott", invalid('Section not found: missing section "pott" in tea.md', nearest="tea.md#pot"), NAME),
         ("//= tea.md", invalid("Section not found: reference to tea.md is missing a section"), SEARCH),
         (
             "//= tea.md#pot\n//# The pot MUST be cold.",
             invalid(LOST, nearest="The pot MUST be warm."),
             "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
         ),
+        (f"//= tea.md#pot\n{LEAK}", invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
         (
-            "//= tea.md#pot\n//# A cup MUST NOT leak.",
-            invalid(LOST, nearest="tea.md#cup"),
-            "these words stand in #cup",
-        ),
-        (
-            "//= tea.md#cup\n//# A cup MUST NOT leak.\n//= tea.md#pot\n//# A cup MUST NOT leak.",
+            f"//= tea.md#cup\n{LEAK}\n//= tea.md#pot\n{LEAK}",
             invalid(f"{LOST} (line 3)", nearest="tea.md#cup"),
-            "these words stand in #cup",
+            ELSEWHERE,
         ),
     ],
 )
@@ -142,7 +117,6 @@ def test_an_invalid_citation_gets_one_of_four_errors_and_the_next_step(
     citation: str, expected: object, step: str
 ) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The error of an invalid citation MUST begin with `URL not found`, `Specification not found`, `Section not found`
     ##% or `Requirement not found`, and the second block MUST say what to do.
     assert answer(TEA, "validate_citation", citation=citation) == (expected, step)
@@ -173,19 +147,8 @@ SHORT, DATATRACKER = "rfc7168", "https://datatracker.ietf.org/doc/rfc7168"
         (f"{URL}.txt#section-2", OTHER_SPELLING, ""),
         ("https://tools.ietf.org/rfc/rfc7168#section-2", OTHER_SPELLING, ""),
         ("https://datatracker.ietf.org/doc/html/rfc7168#section-2", OTHER_SPELLING, ""),
-        (
-            f"{SHORT}#section-2",
-            invalid(f'Specification not found: Could not resolve file "{SHORT}"', nearest=f"{URL}#section-2"),
-            NAME,
-        ),
-        (
-            f"{DATATRACKER}#section-2",
-            invalid(
-                f"Specification not found: {DATATRACKER} is no specification of this project",
-                nearest=f"{URL}#section-2",
-            ),
-            NAME,
-        ),
+        (f"{SHORT}#section-2", invalid(f'{UNRESOLVED} "{SHORT}"', nearest=f"{URL}#section-2"), NAME),
+        (f"{DATATRACKER}#section-2", invalid(FOREIGN.format(DATATRACKER), nearest=f"{URL}#section-2"), NAME),
     ],
 )
 def test_a_url_is_judged_in_each_spelling(target: str, expected: object, step: str) -> None:
@@ -205,7 +168,6 @@ def test_another_name_of_a_specification_is_answered_with_its_url(name: str) -> 
 def test_a_second_spelling_is_reported_even_where_it_is_cited_already() -> None:
     context = context_of({**RFC_OF_URL, "src/pot.rs": f"//= {URL}#section-2\n\n//= {URL}.txt#section-2\n"})
     ##= man/spec/trace.md#targets-and-quotes
-    ##= type=test
     ##% duvet SHOULD warn about two spellings of one specification.
     assert verdict(f"//= {URL}.txt#section-2", context) == OTHER_SPELLING
     assert verdict(f"//= {URL}#section-2", context) == VALID
@@ -220,20 +182,15 @@ def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
         (entry.format('target = "tea.md#cup"\n'), VALID, ""),
         ('target = "tea.md#cup"\n\n# A cup\n#\n' + entry.format(""), VALID, ""),
         ("# A comment.\n\n" + entry.format('target = "tea.md#cup"\n'), VALID, ""),
-        (
-            'target = "tea.md#pot"\n' + entry.format(""),
-            invalid(LOST, nearest="tea.md#cup"),
-            "these words stand in #cup",
-        ),
+        ('target = "tea.md#pot"\n' + entry.format(""), invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
         (
             entry.format('target = "tea.md#cups"\n'),
             invalid('Section not found: missing section "cups" in tea.md', nearest="tea.md#cup"),
-            f"{NAME} these words stand in #cup",
+            f"{NAME} {ELSEWHERE}",
         ),
         (entry.format(""), invalid("URL not found: missing target"), no_target),
     ):
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
         ##% as an entry of a requirement file, and with code around them.
         assert answer(TEA, "validate_citation", citation=text) == (expected, step)
@@ -243,10 +200,7 @@ def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
     ("entry", "error"),
     [
         ('[[exception]]\ntarget = "tea.md#cup"\nquote = "A cup MUST NOT leak."', "missing field `reason`"),
-        (
-            '[[todo]]\ntarget = "tea.md#cup"\nquote = "A cup',
-            "TOML parse error at line 3, column 15: unterminated string",
-        ),
+        ('[[todo]]\ntarget = "a#b"\nquote = "A cup', "TOML parse error at line 3, column 15: unterminated string"),
         ('target = "tea.md#cup"', "no target can be read; it is written `spec#section`"),
         ("[[test]]\n", "unknown field `test`"),
         ("[spec]\n", "invalid type: map, expected a sequence"),
@@ -333,23 +287,14 @@ def elsewhere(tmp_path: Path) -> ProjectSnapshot:
     return context_in(folder)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../secret.md",
-        "{}/secret.md",
-        "{}/none.md",
-        "../tea/../secret.md",
-        "tea.md/../../secret.md",
-        "link.md",
-        ".env.md",
-        "%2e%2e/secret.md",
-        "..\\secret.md",
-        "secret.md\0.md",
-        "file:///etc/passwd",
-        "https://example.org/../../secret.md",
-    ],
-)
+HIDDEN = [
+    *("../secret.md", "{}/secret.md", "{}/none.md", "../tea/../secret.md", "tea.md/../../secret.md", "link.md"),
+    *(".env.md", "%2e%2e/secret.md", "..\\secret.md", "secret.md\0.md", "file:///etc/passwd"),
+    "https://example.org/../../secret.md",
+]
+
+
+@pytest.mark.parametrize("name", HIDDEN)
 def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_path: Path, name: str) -> None:
     found = verdict(f"//= {name.format(tmp_path)}#secret\n//# The key MUST be 41.", elsewhere)
     assert found["error"].startswith(("Specification not found: ", "URL not found: "))
@@ -358,20 +303,16 @@ def test_nothing_outside_the_project_is_read(elsewhere: ProjectSnapshot, tmp_pat
 
 def test_a_file_of_the_project_can_be_cited_before_anything_else_cites_it(elsewhere: ProjectSnapshot) -> None:
     assert verdict("//= other.md#other", elsewhere) == VALID
-    assert verdict("//= other.md#others", elsewhere) == invalid(
-        'Section not found: missing section "others" in other.md', nearest="other.md#other"
-    )
+    missing = 'Section not found: missing section "others" in other.md'
+    assert verdict("//= other.md#others", elsewhere) == invalid(missing, nearest="other.md#other")
 
 
 def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> None:
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% Tools MUST NOT download anything in order to read.
-        assert verdict(f"//= {url}#section-1", elsewhere) == invalid(
-            f"Specification not found: {url} is no specification of this project"
-        )
+        assert verdict(f"//= {url}#section-1", elsewhere) == invalid(FOREIGN.format(url))
     assert sorted(tmp_path.rglob("*")) == before
 
 

@@ -10,20 +10,11 @@ import anyio
 from msgspec import Struct, field
 
 from duvet.config.settings import IngestRule
+from duvet.tools import tool as tools
 from duvet.tools.call_context import CallContext
-from duvet.tools.packs import KNOWLEDGE as PACK, Registry
-from duvet.tools.tool import (
-    RECIPES_SERVICE,
-    RUNS_SERVICE,
-    EnabledPack,
-    ErrorCode,
-    Pack,
-    Scope,
-    Tool,
-    ToolAnswer,
-    ToolError,
-    make_structured_content,
-)
+from duvet.tools.packs import KNOWLEDGE as PACK
+from duvet.tools.packs import Registry
+from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import DiskTree
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.recipe import check_recipe, make_recipe_environment
@@ -77,7 +68,7 @@ class Blank(Struct, frozen=True):
 
 
 def spill(asked: Given, ctx: CallContext) -> Held:
-    raise ToolError(ErrorCode.NOT_FOUND, "there is no pot", "put one there")
+    raise ToolError(tools.ErrorCode.NOT_FOUND, "there is no pot", "put one there")
 
 
 def leak(asked: Given, ctx: CallContext) -> ToolAnswer:
@@ -115,7 +106,7 @@ class Kitchen(Asking):
         packs = [EnabledPack(PACK), EnabledPack(POTS)]
         if workflows:
             packs.append(EnabledPack(make_workflow_tools(workflows, list(Registry(packs).every()), ()).pack))
-        services = {RECIPES_SERVICE: RecipeRunner(self.disk), RUNS_SERVICE: self.runs.append}
+        services = {tools.RECIPES_SERVICE: RecipeRunner(self.disk), tools.RUNS_SERVICE: self.runs.append}
         super().__init__(folder, IngestRule(semantic=False), packs, services)
 
     def write(self, name: str, text: str, folder: str = "recipes") -> Path:
@@ -132,7 +123,7 @@ class Kitchen(Asking):
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
         """The answer of a run as JSON."""
-        return plain(make_structured_content(self.start(recipe, vars)))
+        return plain(tools.make_structured_content(self.start(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
         """Why it fails."""

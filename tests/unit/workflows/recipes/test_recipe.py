@@ -8,7 +8,8 @@ import pytest
 
 from duvet.config.workflow_tables import VariableType as Kind
 from duvet.workflows.recipe import ORIGIN_FILE, plan_recipe_run, read_recipe
-from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, WaitStep, Workflow
+from duvet.workflows.workflow import Capture, Check, ToolStep, Variable, Workflow
+from tests.unit.workflows.made import waiting
 from tests.unit.workflows.recipes.made import Kitchen, steps
 
 WHOLE = """\
@@ -33,6 +34,12 @@ steps:
   - { id: usual, wait: { tool: km-ingest-status, until: { path: status, not_equals: running } } }
 outputs: { run: "${captures.ingest_run}" }
 """
+CHECKS = (
+    Check(path="result.results[0]", exists=True, not_equals=None),
+    Check(path="result.error", exists=False),
+    Check(path="result.note", equals=None),
+)
+OK_OR_NOT = Check(path="status", equals="ok"), Check(path="status", not_equals="running")
 WORKFLOW = Workflow(
     name="recipe release",
     description="Gets everything ready.",
@@ -52,28 +59,12 @@ WORKFLOW = Workflow(
             tool="km-ingest-trigger",
             params={"profile": "${vars.profile}", "dry_run": False},
             expect={"result.status": "success"},
-            asserts=(
-                Check(path="result.results[0]", exists=True, not_equals=None),
-                Check(path="result.error", exists=False),
-                Check(path="result.note", equals=None),
-            ),
+            asserts=CHECKS,
             capture=(Capture("ingest_run", "result.run"),),
             time_limit=60,
         ),
-        WaitStep(
-            id="wait-ingest",
-            tool="km-ingest-status",
-            until=Check(path="status", equals="ok"),
-            interval=10,
-            time_limit=900,
-        ),
-        WaitStep(
-            id="usual",
-            tool="km-ingest-status",
-            until=Check(path="status", not_equals="running"),
-            interval=5,
-            time_limit=300,
-        ),
+        waiting("km-ingest-status", OK_OR_NOT[0], "wait-ingest", interval=10, time_limit=900),
+        waiting("km-ingest-status", OK_OR_NOT[1], "usual", interval=5, time_limit=300),
     ),
     outputs={"run": "${captures.ingest_run}"},
     time_limit=600 + 900 + 300,
@@ -88,7 +79,6 @@ def read(text: str) -> Workflow:
 
 def test_a_recipe_becomes_a_workflow() -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% A wait MUST repeat its call every 5 seconds for up to 300 seconds, unless `interval_seconds` and
     ##% `timeout_seconds` differ.
     assert read(WHOLE) == WORKFLOW
@@ -96,36 +86,22 @@ def test_a_recipe_becomes_a_workflow() -> None:
 
 
 OK = "{ id: a, tool: pot-hold }"
-BOMB = "".join(
-    [
-        "variables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n",
-        *(f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)),
-        steps(OK),
-    ]
-)
+ALIASES = [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)]
+BOMB = f"variables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n{''.join(ALIASES)}{steps(OK)}"
+LONG = f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n"
+NO_TAG = "a tag, which begins with `!`, can't stand here"
+TOO_MANY = "steps: there are 101 steps; 100 is the most"
 HOSTILE: dict[str, tuple[str, int, str]] = {
     "aliases": (BOMB, 6, "more than 100,000 values"),
-    "long texts": (
-        f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n",
-        6,
-        "more than 4,194,304 characters of texts and keys",
-    ),
+    "long texts": (LONG, 6, "more than 4,194,304 characters of texts and keys"),
     "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: more than 64 levels"),
     "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: more than 64 levels"),
     "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "larger than 1 MiB"),
     "itself": ("variables: &a\n  b: *a\n", 2, "an alias of nothing that is complete before it"),
-    "a tag": (
-        f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}",
-        1,
-        "a tag, which begins with `!`, can't stand here",
-    ),
+    "a tag": (f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}", 1, NO_TAG),
     "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "`<<` merges nothing here"),
     "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "more than one document in a file"),
-    "many steps": (
-        steps(*[f"{{ id: a{n}, tool: pot-hold }}" for n in range(101)]),
-        2,
-        "steps: there are 101 steps; 100 is the most",
-    ),
+    "many steps": (steps(*[f"{{ id: a{n}, tool: pot-hold }}" for n in range(101)]), 2, TOO_MANY),
     "a control": ("name: a\x1b[2Jb\n", 1, "YAML parse error at line 1, column 8: control characters are not allowed"),
 }
 
@@ -133,7 +109,6 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/service.md#configuration
-    ##= type=test
     ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
     ##% expands to more than 100,000 values or 4 Mi characters.
     text, line, message = HOSTILE[name]
@@ -152,6 +127,8 @@ KEYS = "`version`, `name`, `summary`, `variables`, `steps`, `outputs`, `timeout_
 STEP_KEYS = "`id`, `description`, `tool`, `wait`, `params`, `expect`, `assert`, `capture`, `timeout_seconds`"
 UNKNOWN_KEY = (1, f"sumary: unknown field `sumary`, expected one of {KEYS}", "did you mean `summary`?")
 CAPTURES = '{ id: b, tool: pot-hold, params: { value: "${captures.%s}" } }'
+OUT_OF_RANGE = "floating point `{}` is out of range"
+EXPECTED = "is for what is expected and captured"
 LIST = "write a list, with `- ` before each table"
 WAIT = "wait: { tool: pot-hold, until: { path: a, exists: true }"
 FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
@@ -172,10 +149,8 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
         steps("{ id: a, model: small, prompt: Say }"),
         [
             (2, "steps[0]: one of `tool`, `wait` has to be here", ""),
-            *(
-                (2, f"steps[0].{name}: unknown field `{name}`, expected one of {STEP_KEYS}", "")
-                for name in ("model", "prompt")
-            ),
+            (2, f"steps[0].model: unknown field `model`, expected one of {STEP_KEYS}", ""),
+            (2, f"steps[0].prompt: unknown field `prompt`, expected one of {STEP_KEYS}", ""),
         ],
     ),
     "arguments beside a wait": (
@@ -185,16 +160,8 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     "waits": (
         steps(f"{{ id: a, {WAIT}, interval_seconds: 0.4 }} }}", f"{{ id: b, {WAIT}, timeout_seconds: 0.9 }} }}"),
         [
-            (
-                2,
-                "steps[0].wait.interval_seconds: floating point `0.4` is out of range",
-                "write a number from 0.5 to 3600",
-            ),
-            (
-                3,
-                "steps[1].wait.timeout_seconds: floating point `0.9` is out of range",
-                "write a number from 1 to 86400",
-            ),
+            (2, f"steps[0].wait.interval_seconds: {OUT_OF_RANGE.format(0.4)}", "write a number from 0.5 to 3600"),
+            (3, f"steps[1].wait.timeout_seconds: {OUT_OF_RANGE.format(0.9)}", "write a number from 1 to 86400"),
         ],
     ),
     "a check of nothing": (
@@ -213,14 +180,10 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
         ),
         [
             (2, 'steps[0].params.value: "${steps.b.result}": that step is not done then', "move the step up"),
+            (3, 'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result', ""),
             (
                 3,
-                'steps[1].params.value.notEquals: "${env.HOME}" begins with none of vars, steps, captures, result',
-                "",
-            ),
-            (
-                3,
-                'steps[1].params.value.notEquals: "${result}" is for what is expected and captured',
+                f'steps[1].params.value.notEquals: "${{result}}" {EXPECTED}',
                 "${steps.ID.result} is the result of a step",
             ),
             (4, 'steps[2].assert[0].not_equals: "${captures.d}": there is no captures.d', ""),
@@ -268,7 +231,6 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_recipe_with_faults_is_not_run(kitchen: Kitchen, name: str) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
     ##% recipe that calls it.
     text, wanted = FAULTS[name]
@@ -372,7 +334,6 @@ LITERAL = "${captures.c}"
 )
 def test_a_plan_keeps_references_that_only_a_run_can_fill(written: str, shown: object) -> None:
     ##= man/spec/gateway.md#recipes
-    ##= type=test
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
     text = "variables: { q: x, deep: {} }\n" + steps(
