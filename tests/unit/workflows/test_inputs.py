@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from duvet.config.workflow_tables import VariableType as Kind, WorkflowSection
 from duvet.server.protocol.server import describe_tool
+from duvet.tools.arguments import output_schema
 from duvet.tools.knowledge.maintenance import run_recipe_tool, upload_file
 from duvet.tools.knowledge.search import search_everything
-from duvet.tools.schemas import output_schema
 from duvet.tools.tool import EnabledPack, ErrorCode, ToolError
 from duvet.workflows import workflow as workflows
 from duvet.workflows.engine import run_workflow

@@ -18,11 +18,10 @@ from duvet.config.settings import IngestRule, StoreSection, UploadRule
 from duvet.knowledge.index import Knowledge, Maintenance
 from duvet.knowledge.settings import KnowledgeSettings
 from duvet.tools import tool as tools
+from duvet.tools.arguments import output_schema
 from duvet.tools.call_context import FACTS_SERVICE, Caller, ServerFacts
 from duvet.tools.dispatcher import ToolDispatcher, ToolEnvironment
-from duvet.tools.packs import KNOWLEDGE as PACK
-from duvet.tools.packs import Registry
-from duvet.tools.schemas import output_schema
+from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
 from tests.unit.knowledge.stored import CLOCK, NOW, STORE, fill, opener, plain
 from tests.unit.tools.made import FILES, Fixed, context_of

@@ -19,7 +19,6 @@ from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
 from duvet.tools.arguments import input_schema
 from duvet.tools.knowledge.search import search_everything
-from duvet.tools.schemas import input_schema
 from tests.unit.knowledge import stored
 from tests.unit.knowledge.stored import BOIL, KETTLE, MUST_BOIL, MUST_POUR, POUR, STORE, fill, plain
 from tests.unit.store.made import edge, symbol, taken

@@ -12,8 +12,7 @@ from msgspec import Struct, field
 from duvet.config.settings import IngestRule
 from duvet.tools import tool as tools
 from duvet.tools.call_context import CallContext
-from duvet.tools.packs import KNOWLEDGE as PACK
-from duvet.tools.packs import Registry
+from duvet.tools.packs import KNOWLEDGE as PACK, Registry
 from duvet.tools.tool import EnabledPack, Pack, Scope, Tool, ToolAnswer, ToolError
 from duvet.tree.files import DiskTree
 from duvet.workflows.pack import make_workflow_tools
