@@ -14,16 +14,7 @@ import pytest
 
 from tests.cli.made import make
 from tests.cli.running import Done, run
-from tests.cli.server.team import (
-    ALL,
-    MAINTAINERS,
-    READERS,
-    Outcome,
-    break_store,
-    by_pipes,
-    by_shell,
-    team,
-)
+from tests.cli.server.team import ALL, MAINTAINERS, READERS, Outcome, break_store, by_pipes, by_shell, team
 from tests.unit.knowledge.stored import STORE
 from tests.unit.server.http.command import Command
 from tests.unit.server.http.serving import ADMIN, READER, TOKENS, samples

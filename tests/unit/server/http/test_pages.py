@@ -15,17 +15,7 @@ from duvet.llm.records import ModelError, ModelFault, ModelRequest, ModelRespons
 from duvet.server.staleness import ChangeDetector
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE
-from tests.unit.server.http.pages import (
-    ALPHA,
-    BETA,
-    DELTA,
-    FIVE,
-    GAMMA,
-    NOTES,
-    dated,
-    default_tools,
-    pages_client,
-)
+from tests.unit.server.http.pages import ALPHA, BETA, DELTA, FIVE, GAMMA, NOTES, dated, default_tools, pages_client
 from tests.unit.server.http.serving import API, connected, post, refused
 from tests.unit.server.servers import live_of, server_of
 from tests.unit.watching.edits import create, delete, move, save_by_rename

@@ -130,11 +130,7 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     ("token", "status", "error"),
     [
         ("", 401, refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
-        (
-            READER,
-            403,
-            refused("forbidden", "fix needs the scope maintainer", "call it with a token that has it"),
-        ),
+        (READER, 403, refused("forbidden", "fix needs the scope maintainer", "call it with a token that has it")),
         (ADMIN, 200, {"done": True}),
     ],
 )

@@ -8,7 +8,6 @@ import anyio
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from msgspec import Struct
 
 from duvet.server.live_project import LiveProject
@@ -96,20 +95,7 @@ class Waiting:
         return {"id": "one"} if params.path == "/one" else wrap_array([{"id": "ä\n"}, {"id": "two"}])
 
 
-class Listening:
-    """Streams of changes, which never happen."""
-
-    def __init__(self) -> None:
-        self._streams = ListenHandler(InMemorySubscriptionBus())
-
-    def register(self, server: Server[Any]) -> None:
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self._streams)
-
-    def close_streams(self) -> None:
-        self._streams.close()
-
-
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:
     """The tools of the product and these, over a project."""
     registry = Registry([*enable_packs(["trace"]), EnabledPack(Pack("waiting", [waiting.tool, FIX]))])
-    return server_of(live, registry, instructions="", parts=[waiting, Listening()])
+    return server_of(live, registry, instructions="", parts=[waiting])

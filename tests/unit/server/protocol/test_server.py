@@ -12,7 +12,6 @@ import anyio
 import anyio.lowlevel
 import pytest
 from mcp import Client
-from mcp.client._memory import InMemoryTransport
 from mcp.shared.exceptions import MCPError
 from mcp_types import LoggingMessageNotificationParams
 from pytest_snapshot.plugin import Snapshot
@@ -24,25 +23,11 @@ from duvet.tools.context import ProjectSnapshot
 from duvet.tools.tool import Scope
 from duvet.version import VERSION
 from tests.conftest import ROOT
-from tests.unit.server.clients import HANDSHAKES, MODERN, blocks, client_of
+from tests.unit.server.clients import MODERN, blocks
 from tests.unit.server.servers import LONGEST, PAGE_SIZE, TOOLS, opened, server_of
 from tests.unit.server.wire import Message, Wire, enveloped
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.mark.parametrize("asked", HANDSHAKES)
-@pytest.mark.parametrize("pinned", [None, "2025-03-26"])
-async def test_the_version_is_the_requested_or_the_configured_one(kettle: Path, asked: str, pinned: str | None) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##= type=test
-    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
-    ##% requests if the server supports it.
-    server = server_of(kettle, TOOLS, identity=ServerIdentity(protocol_version=pinned))
-    async with client_of(InMemoryTransport(server), asked) as client:
-        assert client.protocol_version == (pinned or asked)
-        answer = await client.call_tool("twice", {"number": 1})
-        assert answer.structured_content == {"number": 2}
 
 
 async def test_a_configured_version_leaves_the_era_without_a_handshake_alone(kettle: Path) -> None:
@@ -130,6 +115,10 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
+    ##= man/spec/mcp.md#handshake
+    ##= type=test
+    ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
+    ##% requests if the server supports it.
     def check(result: Any, name: str) -> None:
         text = json.dumps(result, indent=2, ensure_ascii=False, sort_keys=True)
         snapshot.assert_match(text.replace(f'"{VERSION}"', '"<version>"') + "\n", name)

@@ -137,10 +137,7 @@ async def test_a_client_that_does_not_read_blocks_no_other(mode: str, kettle: Pa
     async def wait(message: object) -> None:
         await gate.wait()
 
-    async with (
-        Client(server, mode="legacy", message_handler=wait) as deaf,
-        hearing(server, mode, [CITATIONS]) as heard,
-    ):
+    async with Client(server, mode="legacy", message_handler=wait) as deaf, hearing(server, mode, [CITATIONS]) as heard:
         for uri in (CITATIONS, REQUIREMENTS, HEATING):
             await deaf.subscribe_resource(uri)
         for count in range(5):
