@@ -16,20 +16,10 @@ from msgspec import json
 
 from duvet.config.settings import IngestRule, StoreSection
 from duvet.errors import NotFoundError
+from duvet.knowledge import reports
 from duvet.knowledge.feedback import append_line, read_lines
 from duvet.knowledge.graph import EdgeSelection, SubsystemQuery, find_node_edges, find_subsystem, search_nodes
 from duvet.knowledge.index import Knowledge, OpenStore
-from duvet.knowledge.reports import (
-    COVERAGE_NAME,
-    LIFECYCLE_NAME,
-    PastCoverage,
-    PastLifecycle,
-    load_facts,
-    make_coverage_report,
-    make_lifecycle_report,
-    make_run_row,
-    read_report_history,
-)
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.search_query import SearchRequest
 from duvet.knowledge.settings import KnowledgeSettings
@@ -58,11 +48,11 @@ def damage(whole: bytes, chance: random.Random, *, heavily: bool) -> bytes:
 NODES = ("Code:src/app/ledger/book.py", "Subsystem:ledger", "Chunk:docs/spec.md::0", "Specification:spec")
 QUESTIONS: tuple[Question, ...] = (
     lambda known: known.engine.search(SearchRequest(query="where an entry of the book is balanced")),
-    lambda known: make_lifecycle_report(load_facts(known.store, WANTED), time.time()),
-    lambda known: make_coverage_report(load_facts(known.store, WANTED), time.time()),
-    lambda known: read_report_history(known.store, COVERAGE_NAME, PastCoverage, 9),
-    lambda known: read_report_history(known.store, LIFECYCLE_NAME, PastLifecycle, 9),
-    lambda known: [make_run_row(run) for run in known.store.runs()],
+    lambda known: reports.make_lifecycle_report(reports.load_facts(known.store, WANTED), time.time()),
+    lambda known: reports.make_coverage_report(reports.load_facts(known.store, WANTED), time.time()),
+    lambda known: reports.read_report_history(known.store, reports.COVERAGE_NAME, reports.PastCoverage, 9),
+    lambda known: reports.read_report_history(known.store, reports.LIFECYCLE_NAME, reports.PastLifecycle, 9),
+    lambda known: [reports.make_run_row(run) for run in known.store.runs()],
     lambda known: search_nodes(known.store, "book", 9),
     lambda known: find_subsystem(known.store, "ledger", SubsystemQuery(depth=5)),
     lambda known: [find_node_edges(known.store, name, EdgeSelection.ALL, 50) for name in NODES],
@@ -105,7 +95,6 @@ def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
     ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
     ##% restored backup.
     path = tmp_path / "a.jsonl"

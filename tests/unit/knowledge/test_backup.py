@@ -26,15 +26,7 @@ from duvet.store.database import SCHEMA_VERSION, StoreDamagedError, StoreMissing
 from duvet.version import VERSION
 from tests.unit.knowledge.archives import members
 from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.stored import (
-    CLOCK,
-    STAMP,
-    ask_store,
-    first_lines,
-    make_backup,
-    places,
-    run_program,
-)
+from tests.unit.knowledge.stored import CLOCK, STAMP, ask_store, first_lines, make_backup, places, run_program
 
 WRITE = """
 import itertools, sys
@@ -53,7 +45,6 @@ for number in itertools.count():
 
 def test_the_content_of_a_backup(paths: StorePaths) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
     ##% manifest with versions and digests.
     first, second = make_backup(paths), create_backup(paths, paths.backups, CLOCK)

@@ -24,7 +24,6 @@ FIRST = 1767268800.0
 
 def test_the_last_commit_counts(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
     ##% know this content.
     folder = history(tmp_path, {"a.md": "1", "b é.md": "1", "c.md": "1", "d/e.md": "1"})
@@ -61,7 +60,6 @@ def test_only_later_commits_are_read(tmp_path: Path) -> None:
 
 def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##= type=test
     ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     folder = history(tmp_path / "repo", {"a.md": "1", ".gitattributes": "*.md filter=odd diff=odd\n"})
     mark = tmp_path / "ran"
@@ -107,7 +105,6 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
     ##% configuration, or of its file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}

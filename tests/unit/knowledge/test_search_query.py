@@ -111,7 +111,6 @@ HINTS = {
 )
 def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
     ##% name.
     with pytest.raises(QueryError) as raised:

@@ -32,7 +32,6 @@ DESTINATIONS: dict[str, tuple[str | None, ...]] = {
 
 def test_a_destination_is_a_file_or_a_folder(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
     ##% `uploads.docsSubdir`.
     for path, destinations in DESTINATIONS.items():
@@ -61,7 +60,6 @@ REFUSED = {
 
 def test_destinations_that_are_refused(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
     ##% content root, also by `..` or through a link.
     for reason, destinations in REFUSED.items():
@@ -143,7 +141,6 @@ NAMES = {
 
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
     ##% to a file named after the title or the time.
     for name, titles in NAMES.items():
@@ -220,7 +217,6 @@ for number in range(200):
 @posix
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
     ##% under a name that duvet has chosen.
     (tmp_path / "old.md").write_text("old")

@@ -80,7 +80,6 @@ FIRST = ResolvedModel("local", "small", "its provider is the first that can be u
 )
 def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
     ##% task's route, otherwise the default model of the first usable provider.
     assert pick(**request_) == expected
@@ -99,7 +98,6 @@ def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, 
 )
 def test_a_named_model_that_cannot_be_used(name: str, trouble: str, hint: str) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST call only the providers that the configuration names.
     assert fail_to_pick(model=name) == (f"no model can be asked: {name}: {trouble}", hint)
 
@@ -155,7 +153,6 @@ def test_a_key_that_no_header_can_contain() -> None:
 )
 def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[str, Any], sent: bool) -> None:
     ##= man/spec/ask.md#keys
-    ##= type=test
     ##% duvet MUST NOT send an OpenAI or Anthropic key that it finds in the environment to any other host, unless the
     ##% configuration names its variable.
     environ = {"OPENAI_API_KEY": "key-openai", "ANTHROPIC_API_KEY": "key-anthropic"}
@@ -167,7 +164,6 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
 
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##= type=test
     ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
     ##% when there is none.
     wire.plan(refuses(401, "no"))

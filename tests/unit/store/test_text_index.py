@@ -104,7 +104,6 @@ def test_a_query_has_no_syntax(empty: Store) -> None:
 
 def test_long_queries_are_cut(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
     ##% characters or 64 words.
     put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
@@ -159,7 +158,6 @@ DECLARED = {
 
 def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
     symbols = (
@@ -228,7 +226,6 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
 
 def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
     ##% apply to one symbol.
     assert allowed(kitchen, kinds=("doc",)) == DOC
@@ -249,7 +246,6 @@ def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> No
 
 def test_filters_apply_before_ranking(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
     with empty.writing() as writing:

@@ -37,7 +37,6 @@ def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, 
 
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     folder = written(tmp_path / "a", FILES)
     (tmp_path / "outside").mkdir()
@@ -58,7 +57,6 @@ def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
 
 def test_temporary_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
-    ##= type=test
     ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
     ##% is still writing.
     left = ".t-0-18.md.16748-1765d643927350aa.new"
@@ -69,7 +67,6 @@ def test_temporary_files_are_skipped(tmp_path: Path) -> None:
 
 def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
     folder = written(tmp_path, FILES)
     assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
@@ -85,7 +82,6 @@ INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "targ
 
 def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
     ##% their exact path.
     folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))

@@ -35,7 +35,6 @@ def edges(folder: Path) -> list[str]:
 
 def test_the_edges_of_a_project(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     folder = written_ledger(tmp_path)
     balance, note = (one[:12] for one in project(folder).catalogue.ids)

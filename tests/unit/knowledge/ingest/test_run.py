@@ -78,7 +78,6 @@ def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
 
 def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
     before = artifacts(ledger)
     (ledger / "tool.sh").unlink()
@@ -100,7 +99,6 @@ def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> N
 
 def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     folder = written(tmp_path, LEDGER)
     dry = IngestOptions(dry_run=True)
@@ -134,7 +132,6 @@ def test_dates_are_from_git(tmp_path: Path) -> None:
 
 def test_dates_are_those_of_the_files_without_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     def check(folder: Path, *faults: str) -> None:
         warnings = tuple(f"without times of commits, those of the files count: {fault}" for fault in faults)
@@ -203,7 +200,6 @@ def test_vectors_are_computed_again_for_another_model(tmp_path: Path) -> None:
 
 def test_vectors_are_computed_again_when_a_fifth_has_changed(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% `duvet ingest` MUST process only files whose bytes have changed, and compute all vectors again when the model or
     ##% more than a fifth of the chunks has changed.
     fitted = []
@@ -226,7 +222,6 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
@@ -267,7 +262,6 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
     assert IngestOptions().patience == 10
     with closing(opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
