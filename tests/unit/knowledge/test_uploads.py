@@ -44,13 +44,7 @@ REFUSED = {
     "it has .. in it": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
     "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
     "a character that not every system takes": (
-        "C:\\x.md",
-        "d\\..\\x.md",
-        "C:/x.md",
-        "x.md:s",
-        "x\0.md",
-        "x\n.md",
-        "a*b",
+        *("C:\\x.md", "d\\..\\x.md", "C:/x.md", "x.md:s", "x\0.md", "x\n.md", "a*b"),
     ),
     "is no name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
     "it is a configuration": ("duvet.config.yaml", "sub/Contextive.config.JSON"),
@@ -68,9 +62,7 @@ def test_destinations_that_are_refused(tmp_path: Path) -> None:
                 resolve_destination(str(tmp_path), "docs", path, "tea.md")
             assert reason in caught.value.message and "below the content root" in caught.value.hint
     for folder, destination in (("con", None), ("docs", "con/"), ("docs", "con")):
-        with pytest.raises(
-            QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some systems'
-        ):
+        with pytest.raises(QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some sys'):
             resolve_destination(str(tmp_path), folder, destination, "tea.md")
     for name in (".env", "..", "con", "x" * 300):
         with pytest.raises(QueryError):
@@ -149,19 +141,8 @@ def test_a_text_is_named_after_its_title_or_the_time() -> None:
 
 
 TITLES = (
-    "a: b",
-    "#x",
-    "- x",
-    "yes",
-    "null",
-    "1e3",
-    "'\"",
-    "--- # x",
-    "a\n---\nb: c",
-    "&a *a",
-    "!!python/x",
-    "😀",
-    "{x: y}",
+    *("a: b", "#x", "- x", "yes", "null", "1e3", "'\"", "--- # x", "a\n---\nb: c"),
+    *("&a *a", "!!python/x", "😀", "{x: y}"),
 )
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(

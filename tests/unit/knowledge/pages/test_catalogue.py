@@ -14,12 +14,6 @@ from duvet.knowledge.pages.search import PageIndex, search_pages
 from tests.cli.made import make
 from tests.unit.knowledge.pages.made import TRACE, list_problems, notes_of, project_in, project_of
 
-
-def outlinks(text: str) -> list[str]:
-    notes = notes_of({"docs/page.md": text})
-    return list(notes.outlinks(notes.require("page")))
-
-
 LINKS = {
     "plain": ("[[a]] [[b]]", ["a", "b"]),
     "with a label": ("[[a|the first]] [[b | second ]]", ["a", "b"]),
@@ -50,7 +44,8 @@ def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
     ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
     ##% and its backlinks the other pages that link to it.
-    assert outlinks(text) == expected
+    notes = notes_of({"docs/page.md": text})
+    assert list(notes.outlinks(notes.require("page"))) == expected
 
 
 def test_links_to_requirements() -> None:
