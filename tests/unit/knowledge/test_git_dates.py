@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_commit_times, find_first_commits
-from duvet.knowledge.pages.catalogue import PageStore, load_pages
-from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages.catalogue import PageStore
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
 from tests.cli.made import make
 from tests.histories import ENVIRON, commit, git, history
 from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
+from tests.unit.knowledge.pages.made import TRACE, load, notes_of, project_in
 from tests.unit.knowledge.stored import DAY
 
 FIRST = 1767268800.0
@@ -70,11 +69,6 @@ def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     os.utime(folder / "a.md", (1, 1))
     assert find_commit_times(project(folder), CommitTimes()).of("a.md") is None
     assert not mark.exists()
-
-
-def load(folder: Path, earlier: PageStore | None = None) -> PageStore:
-    project = project_in(folder)
-    return load_pages(project, find_page_files(project), earlier)
 
 
 def dates(pages: PageStore) -> dict[str, float]:

@@ -330,8 +330,6 @@ def test_filters(name: str, values: list[str], expected: list[str], words: Searc
 
 
 def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
-    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     with closing(filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))) as store:
         for filters in ({"symbols": ["boil"]}, {"symbol_kinds": ["class"]}, {"symbol_languages": ["go"]}):
             assert len(ask(words, "boil", filters=filters).metadata.warnings) == 1

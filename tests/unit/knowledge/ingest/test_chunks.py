@@ -16,7 +16,6 @@ from duvet.errors import DuvetError
 from duvet.knowledge.ingest import chunks
 from duvet.knowledge.ingest.files import detect_kind, format_problem_line
 from duvet.store.records import FileKind, TextPiece
-from tests.cli.running import NOBODY
 from tests.unit.knowledge.ingest.made import LONG_AGO, project, written
 
 LINE = "word " * 15 + "end\n"
@@ -180,13 +179,6 @@ def test_files_without_chunks(tmp_path: Path) -> None:
     }
     assert [format_problem_line(one) for one in found["g.py"].problems] == ["g.py: Is a directory (os error 21)"]
     assert [path for path, one in found.items() if one.pieces] == ["f.py"]
-
-
-@pytest.mark.skipif(bool(NOBODY), reason="root may read everything")
-def test_a_file_without_permission(tmp_path: Path) -> None:
-    folder = written(tmp_path, {"a.md": "x"})
-    (folder / "a.md").chmod(0)
-    assert format_problem_line(read(folder, "a.md").problems[0]) == "a.md: Permission denied (os error 13)"
 
 
 def test_only_changed_files_are_read(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.pages import catalogue
-from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex, search_pages
 from tests.cli.made import make
-from tests.unit.knowledge.pages.made import TRACE, list_problems, notes_of, project_in, project_of
+from tests.unit.knowledge.pages.made import TRACE, list_problems, load, notes_of, project_in, project_of
 
 LINKS = {
     "plain": ("[[a]] [[b]]", ["a", "b"]),
@@ -126,11 +125,6 @@ def tea(tmp_path: Path) -> Path:
     for path in tmp_path.rglob("*"):
         os.utime(path, (1000.0, 1000.0))
     return tmp_path
-
-
-def load(folder: Path, earlier: catalogue.PageStore | None = None, *, kept: bool = False) -> catalogue.PageStore:
-    project = project_in(folder, kept=kept)
-    return catalogue.load_pages(project, find_page_files(project), earlier)
 
 
 def titles(pages: catalogue.PageStore) -> list[str]:
