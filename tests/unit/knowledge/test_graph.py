@@ -32,11 +32,9 @@ def test_an_identifier_is_a_label_and_a_key(name: str, expected: tuple[str, list
 
 
 WRONG = {
-    "": "Invalid node identifier",
-    "docs/README.md": "Invalid node identifier",
-    "DesignDoc:": "Invalid node identifier",
-    "DesignDoc: ": "Invalid node identifier",
-    "Code:" + "x" * 5000: "Invalid node identifier",
+    **dict.fromkeys(
+        ("", "docs/README.md", "DesignDoc:", "DesignDoc: ", f"Code:{'x' * 5000}"), "Invalid node identifier"
+    ),
     ":docs/README.md": "Unsupported node label ''",
     "designdoc:a.md": "Unsupported node label 'designdoc'",
     "docs/README.md::3": "Unsupported node label 'docs/README.md'",

@@ -17,7 +17,7 @@ from duvet.knowledge.search import SearchEngine, make_editor_uri_formatter
 from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
-from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store
+from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store, Symbol
 from tests.unit.knowledge.stored import DAY, NOW, plain
 from tests.unit.queries.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
@@ -29,25 +29,14 @@ SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout", "class", 3, 4), sym
 DOC: dict[str, Any] = {"kind": FileKind.DOC, "namespace": "docs"}
 KETTLE: dict[str, Any] = {"subsystem": "Kettle"}
 CODE: dict[str, Any] = {"symbols": SYMBOLS, "criticality": "high", "namespace": "kettle", **KETTLE}
+STEEP, CHECK = "def steep(leaves):\n    wait(minutes=3)\n", "def test_boil():\n    assert boil(1) == 100\n"
+TEST: dict[str, Any] = {"kind": FileKind.TEST, "namespace": "tests"}
 FILES = (
     taken("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
     taken("docs/notes.txt", NOTES, tags=("Attic",), **DOC),
     taken("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
-    taken(
-        "src/tea/leaves.py",
-        "def steep(leaves):\n    wait(minutes=3)\n",
-        subsystem="Tea",
-        namespace="tea",
-        git_timestamp=NOW - 10 * DAY,
-    ),
-    taken(
-        "tests/test_boil.py",
-        "def test_boil():\n    assert boil(1) == 100\n",
-        kind=FileKind.TEST,
-        namespace="tests",
-        git_timestamp=NOW,
-        **KETTLE,
-    ),
+    taken("src/tea/leaves.py", STEEP, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
+    taken("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
 )
 MODEL = embedder()
 ALONE = "found by words alone: "
@@ -133,17 +122,9 @@ def cited(id: str, target: str, kind: str, text: str) -> dict[str, Any]:
     return {"id": id, "target": target, "kinds": [kind], "text": text, "level": "MUST", "status": "needs tests"}
 
 
-def declared(name: str, kind: str, line: int) -> dict[str, Any]:
-    return {
-        "id": f"src/kettle/boil.py::{name}",
-        "name": name.rpartition(".")[2],
-        "qualified_name": name,
-        "kind": kind,
-        "line_start": line,
-        "line_end": 4,
-        "language": "python",
-        "editor_uri": f"vscode://file//home/me/my%20tea/src/kettle/boil.py:{line}",
-    }
+def declared(one: Symbol) -> dict[str, Any]:
+    uri = f"vscode://file//home/me/my%20tea/src/kettle/boil.py:{one.line_start}"
+    return {**asdict(one), "id": f"src/kettle/boil.py::{one.qualified_name}", "editor_uri": uri}
 
 
 RESULT = {
@@ -160,7 +141,7 @@ RESULT = {
         "subsystem_criticality": "high",
         "coverage_ratio": 1.0,
         "git_timestamp": NOW - 2 * DAY,
-        "symbols": [declared("Spout", "class", 3), declared("Spout.pourSlowly", "method", 4)],
+        "symbols": [*map(declared, SYMBOLS[1:])],
     },
     "graph_context": {
         "primary_node": {"id": BOIL_NODE, "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}},

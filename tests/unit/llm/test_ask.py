@@ -20,7 +20,7 @@ from tests.unit.queries.made import SEARCH_FILES as FILES
 
 WARM = "The server MUST warm the pot before the leaves are added."
 BREWING = "/specifications/tea/sections/brewing"
-ID = "d587e4d0eaaf"
+REQUIREMENT = f"{BREWING}/requirements/d587e4d0eaaf"
 CODE = f"//= tea.md#brewing\n//# {WARM}\nfn warm() {{}}"
 TEST = f"//= tea.md#brewing\n//= type=test\n//# {WARM}\nfn warms() {{}}"
 
@@ -36,40 +36,28 @@ def find_sources(question: str, **files: str) -> tuple[ask.AnswerSource, ...]:
     return ask.ProjectRetriever(project.catalogue, lambda: index, places, project.specification).sources(question)
 
 
-def cited(number: int, title: str, line: int, text: str) -> ask.AnswerSource:
+def source(
+    number: int,
+    text: str,
+    title: str = "t",
+    place: str = "a:1",
+    kind: ask.SourceKind = "section",
+    path: str | None = None,
+) -> ask.AnswerSource:
+    file, _, line = place.partition(":")
     return ask.AnswerSource(
-        number=number,
-        kind="citation",
-        title=title,
-        full_path=f"{BREWING}/requirements/{ID}/citations/src/server.rs:{line}",
-        file_path="src/server.rs",
-        line_number=line,
-        text=text,
+        number=number, kind=kind, title=title, full_path=path, file_path=file, line_number=int(line), text=text
     )
 
 
 def test_sources_are_requirements_sections_and_citations() -> None:
+    section = f"{WARM}\nA server SHOULD NOT boil the water twice.\nThe kettle MUST NOT be left without water."
+    cited = f"{REQUIREMENT}/citations/src/server.rs"
     assert find_sources("When is the pot warmed?") == (
-        ask.AnswerSource(
-            number=1,
-            kind="requirement",
-            title="tea.md#brewing (MUST, done)",
-            full_path=f"{BREWING}/requirements/{ID}",
-            file_path="tea.md",
-            line_number=5,
-            text=WARM,
-        ),
-        ask.AnswerSource(
-            number=2,
-            kind="section",
-            title="Brewing (tea.md#brewing)",
-            full_path=BREWING,
-            file_path="tea.md",
-            line_number=3,
-            text=f"{WARM}\nA server SHOULD NOT boil the water twice.\nThe kettle MUST NOT be left without water.",
-        ),
-        cited(3, "citation of tea.md#brewing", 1, CODE),
-        cited(4, "test of tea.md#brewing", 5, TEST),
+        source(1, WARM, "tea.md#brewing (MUST, done)", "tea.md:5", "requirement", REQUIREMENT),
+        source(2, section, "Brewing (tea.md#brewing)", "tea.md:3", "section", BREWING),
+        source(3, CODE, "citation of tea.md#brewing", "src/server.rs:1", "citation", f"{cited}:1"),
+        source(4, TEST, "test of tea.md#brewing", "src/server.rs:5", "citation", f"{cited}:5"),
     )
 
 
@@ -119,12 +107,6 @@ def test_citations_of_the_same_code_are_one_source() -> None:
     )
     sources = find_sources("warm pot", server=f"{shared}\n")
     assert [one.text for one in sources if one.kind == "citation"] == [shared]
-
-
-def source(number: int, text: str, title: str = "t") -> ask.AnswerSource:
-    return ask.AnswerSource(
-        number=number, kind="section", title=title, full_path=None, file_path="a", line_number=1, text=text
-    )
 
 
 @pytest.mark.parametrize(

@@ -84,11 +84,8 @@ async def test_a_model_that_is_not_listed_is_used_with_a_warning(wire: Wire) -> 
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(404),
-        Reply(500),
-        Reply(body=b"<html>"),
-        Reply(body=b'{"data": [{"id": 7}]}'),
-        Reply(body=b"x" * 5_000_000),
+        *(Reply(404), Reply(500)),
+        *(Reply(body=body) for body in (b"<html>", b'{"data": [{"id": 7}]}', b"x" * 5_000_000)),
         Reply(body=b"x", is_cut=True),
         Reply(307, headers={"location": "https://example.org/"}),
         Reply(body=b"\x1f\x8b", headers={"content-encoding": "gzip"}),

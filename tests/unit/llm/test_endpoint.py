@@ -20,12 +20,7 @@ CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
 NO_MESSAGE = (
-    b"",
-    b"<html>",
-    b"[1]",
-    b'{"error": {"message": 7}}',
-    b"[" * 100_000,
-    b'"\xff"',
+    *(b"", b"<html>", b"[1]", b'{"error": {"message": 7}}', b"[" * 100_000, b'"\xff"'),
     b'{"error": "' + b"x" * 10_000_000,
 )
 SHORT = "a ]0;title b " + "c" * 186 + "…"

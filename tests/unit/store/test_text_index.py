@@ -133,13 +133,9 @@ def test_hostile_texts_and_names(empty: Store) -> None:
 
 
 CALLED = {
-    "src/kettle.py": ["src/kettle.py::0"],
-    "SRC/Kettle.py": ["src/kettle.py::0"],
-    "kettle.py": ["src/kettle.py::0"],
+    **{key: ["src/kettle.py::0"] for key in ("src/kettle.py", "SRC/Kettle.py", "kettle.py", "/home/me/src/kettle.py")},
     "kettle": ["src/kettle.py::0", "src/tea/kettle.d.ts::0", "docs/Kettle.md::0"],
-    "tea/kettle": ["src/tea/kettle.d.ts::0"],
-    "tea/kettle.d.ts": ["src/tea/kettle.d.ts::0"],
-    "/home/me/src/kettle.py": ["src/kettle.py::0"],
+    **{key: ["src/tea/kettle.d.ts::0"] for key in ("tea/kettle", "tea/kettle.d.ts")},
     ".env": [".env::0"],
     "odd \ud800.py": ["src/odd \ud800.py::0"],
     **{path: [] for path in ("a/kettle.d.ts", "ettle.py", "src", "", "/", '"*')},
@@ -148,8 +144,7 @@ DECLARED = {
     "boil": ["src/kettle.py::0"],
     "Boil": ["src/tea/kettle.d.ts::0"],
     "BOIL": ["src/kettle.py::0", "src/tea/kettle.d.ts::0"],
-    "Spout": ["src/kettle.py::2"],
-    "pourSlowly": ["src/kettle.py::2"],
+    **{key: ["src/kettle.py::2"] for key in ("Spout", "pourSlowly")},
     "pour_slowly": ["src/odd \ud800.py::0"],
     "PourSlowly": ["src/kettle.py::2", "src/odd \ud800.py::0"],
     **{name: [] for name in ("pour", "", '"*')},

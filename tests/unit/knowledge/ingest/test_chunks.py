@@ -157,26 +157,19 @@ def test_files_without_chunks(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
     ##% `duvet ingest` MUST keep only the name of a file that is empty, too large, not UTF-8 or unreadable, and skip one
     ##% whose name is not UTF-8.
-    files: dict[str, str | bytes] = {
-        "a.md": "",
-        "b.py": " \n",
-        "c.py": b"a\0b",
-        "d.py": b"\xff",
-        "e.py": "x" * 101,
-        "f.py": "x" * 100,
+    files: dict[str, tuple[str | bytes, str]] = {
+        "a.md": ("", "empty"),
+        "b.py": (" \n", "empty"),
+        "c.py": (b"a\0b", "binary"),
+        "d.py": (b"\xff", "binary"),
+        "e.py": ("x" * 101, "too large"),
+        "f.py": ("x" * 100, ""),
     }
-    folder = written(tmp_path, files)
+    folder = written(tmp_path, {path: text for path, (text, _) in files.items()})
     (folder / "g.py").mkdir()
     found = {path: read(folder, path) for path in (*files, "g.py")}
-    assert {path: one.skipped for path, one in found.items()} == {
-        "a.md": "empty",
-        "b.py": "empty",
-        "c.py": "binary",
-        "d.py": "binary",
-        "e.py": "too large",
-        "f.py": "",
-        "g.py": "unreadable",
-    }
+    skipped = {path: reason for path, (_, reason) in files.items()}
+    assert {path: one.skipped for path, one in found.items()} == {**skipped, "g.py": "unreadable"}
     assert [format_problem_line(one) for one in found["g.py"].problems] == ["g.py: Is a directory (os error 21)"]
     assert [path for path, one in found.items() if one.pieces] == ["f.py"]
 
