@@ -18,80 +18,62 @@ from tests.unit.knowledge.generated import written_tree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, written
 from tests.unit.specs.serving import LONGEST
 
-DATES = ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")
-NOW: dict[str, str] = {}
-OLD = dict.fromkeys(DATES, "2020-01-01T00:00:00Z")
+
+def commit(folder: Path, when: str = "") -> None:
+    git(folder, "add", "--all")
+    dates = {name: when for name in ENVIRON if name.endswith("_DATE") and when}
+    environ = {name: value for name, value in ENVIRON.items() if not name.endswith("_DATE")}
+    command = ["git", "commit", "--quiet", "--allow-empty", "--message=change"]
+    subprocess.run(command, cwd=folder, env={**environ, **dates}, check=True)
 
 
-class Tree:
-    """A repository and its lifecycle report."""
-
-    def __init__(self, command: str, folder: Path) -> None:
-        self.command = command
-        self.folder = folder
-
-    def commit(self, when: dict[str, str]) -> None:
-        git(self.folder, "add", "--all")
-        command = ["git", "commit", "--quiet", "--allow-empty", "--message=change"]
-        environ = {name: value for name, value in ENVIRON.items() if name not in DATES}
-        subprocess.run(command, cwd=self.folder, env={**environ, **when}, check=True)
-
-    def lifecycle(self) -> dict[str, Any]:
-        """The report after another run, with paths instead of nodes."""
-        done = run(self.command, self.folder, "-q", "ingest")
-        assert (done.code, done.err) == (0, "")
-        asked = ("call", "--pack", "knowledge", "km-lifecycle-report", "--limit", "1000")
-        told = json.loads(run(self.command, self.folder, *asked).out)
-        assert told["status"] == "ok"
-        isolated = {label: [one["path"] for one in nodes] for label, nodes in told["isolated"].items() if nodes}
-        return {
-            "isolated": isolated,
-            "stale": [one["path"] for one in told["stale_docs"]],
-            "untested": [one["subsystem"] for one in told["missing_tests"]],
-            "removed": {one["path"]: one["status"] for one in told["removed_artifacts"]},
-        }
+def lifecycle(command: str, folder: Path) -> dict[str, Any]:
+    """The report after another run, with paths instead of nodes."""
+    assert run(command, folder, "-q", "ingest")[::2] == (0, "")
+    asked = ("call", "--pack", "knowledge", "km-lifecycle-report", "--limit", "1000")
+    told = json.loads(run(command, folder, *asked).out)
+    assert told["status"] == "ok"
+    return {
+        "isolated": {label: [one["path"] for one in nodes] for label, nodes in told["isolated"].items() if nodes},
+        "stale": [one["path"] for one in told["stale_docs"]],
+        "untested": [one["subsystem"] for one in told["missing_tests"]],
+        "removed": {one["path"]: one["status"] for one in told["removed_artifacts"]},
+    }
 
 
-@pytest.fixture
-def generated(tmp_path: Path, duvet_command: str) -> Tree:
-    folder = written_tree(tmp_path / "tree", 160)
+def test_the_lifecycle_report_follows_changes(tmp_path: Path, duvet_command: str) -> None:
+    folder, old = written(written_tree(tmp_path, 160), WITHOUT_VECTORS), "docs/pricing/old.md"
     git(folder, "init", "--quiet", "--initial-branch=main")
-    return Tree(duvet_command, written(folder, WITHOUT_VECTORS))
-
-
-def test_the_lifecycle_report_follows_changes(generated: Tree) -> None:
-    old = "docs/pricing/old.md"
-    generated.commit(NOW)
-    written(generated.folder, {old: "# Old\n"})
-    generated.commit(OLD)
-    whole = generated.lifecycle()
+    commit(folder)
+    written(folder, {old: "# Old\n"})
+    commit(folder, "2020-01-01T00:00:00Z")
+    whole = lifecycle(duvet_command, folder)
     # The numbers of their files are never those of tests.
     untested = whole["untested"]
-    assert whole["stale"] == [old] and whole["isolated"] == {} and whole["removed"] == {}
+    assert whole == {"isolated": {}, "stale": [old], "untested": untested, "removed": {}}
 
-    kept = min((generated.folder / "docs/billing").iterdir()).relative_to(generated.folder).as_posix()
-    moved = min((generated.folder / "src/gateway").iterdir()).relative_to(generated.folder).as_posix()
-    text = (generated.folder / kept).read_text()
-    (generated.folder / kept).unlink()
-    (generated.folder / moved).rename(generated.folder / "src/gateway/moved.txt")
-    written(generated.folder, {"src/lonely/a.py": "x = 1\n", "stray.sh": "echo\n", old: "# Written anew\n"})
-    generated.commit(NOW)
-    assert generated.lifecycle() == {
+    kept, moved = (
+        min((folder / name).iterdir()).relative_to(folder).as_posix() for name in ("docs/billing", "src/gateway")
+    )
+    text = (folder / kept).read_text()
+    (folder / kept).unlink()
+    (folder / moved).rename(folder / "src/gateway/moved.txt")
+    written(folder, {"src/lonely/a.py": "x = 1\n", "stray.sh": "echo\n", old: "# Written anew\n"})
+    commit(folder)
+    assert lifecycle(duvet_command, folder) == {
         "isolated": {"SourceFile": ["stray.sh"]},
         "stale": [],
         "untested": sorted([*untested, "lonely"]),
         "removed": {kept: "deleted", moved: "renamed"},
     }
 
-    written(generated.folder, {kept: text, "tests/lonely/test_a.py": "assert True\n"})
-    (generated.folder / "stray.sh").unlink()
-    (generated.folder / "src/gateway/moved.txt").rename(generated.folder / moved)
-    generated.commit(NOW)
-    mended = generated.lifecycle()
-    assert mended["removed"].pop("stray.sh") == "deleted"
-    assert mended["removed"] == {"src/gateway/moved.txt": "renamed"}
-    generated.commit(NOW)
-    assert generated.lifecycle() == {"isolated": {}, "stale": [], "untested": untested, "removed": {}}
+    written(folder, {kept: text, "tests/lonely/test_a.py": "assert True\n"})
+    (folder / "stray.sh").unlink()
+    (folder / "src/gateway/moved.txt").rename(folder / moved)
+    for removed in ({"stray.sh": "deleted", "src/gateway/moved.txt": "renamed"}, {}):
+        commit(folder)
+        found = lifecycle(duvet_command, folder)
+        assert found == {"isolated": {}, "stale": [], "untested": untested, "removed": removed}
 
 
 def test_a_second_run_waits_and_says_so(ledger: Path, duvet_command: str) -> None:

@@ -94,10 +94,6 @@ def test_damage_anywhere_is_a_store_error(heavily: bool, count: int, tmp_path: P
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_acknowledged_lines_survive_killed_writers(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##= type=test
-    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
-    ##% restored backup.
     path = tmp_path / "a.jsonl"
     acknowledged: set[str] = set()
     for _ in range(3):

@@ -35,20 +35,12 @@ def test_words_and_vectors_find_more_than_either(shared: Path) -> None:
 
 
 SOURCES = (
-    "duvet",
-    "commands",
-    "reports",
-    "man/spec",
-    "man/build.py",
-    "tests/unit/knowledge",
-    "tests/unit/tools",
-    "pyproject.toml",
-    "README.md",
+    *("duvet", "commands", "reports", "man/spec", "man/build.py", "tests/unit/knowledge", "tests/unit/tools"),
+    *("pyproject.toml", "README.md"),
 )
 _THIS = Path(__file__).relative_to(ROOT).as_posix()
 SOME = 40
 """So many names of each kind are looked for."""
-MODES = ("lexical", "hybrid")
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "which tests are missing for a subsystem": ("duvet/knowledge/reports.py",),
     "how are subsystems read from the catalogue": ("duvet/knowledge/ingest/subsystems.py",),
@@ -85,7 +77,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture(scope="module", params=MODES)
+@pytest.fixture(scope="module", params=["lexical", "hybrid"])
 def engine(request: pytest.FixtureRequest, sources: Store) -> SearchEngine:
     return SearchEngine(sources, find_embedder(True) if request.param == "hybrid" else None, None, str(ROOT))
 
@@ -110,16 +102,12 @@ def definitions(sources: Store, form: str) -> Mapping[str, Fits]:
     names = sorted(name for name, files in places.items() if len(files) == 1 and re.fullmatch(form, name))
     found = names[:: max(1, len(names) // SOME)][:SOME]
     assert len(found) == SOME
-    return {name: _declares(name, *places[name]) for name in found}
 
+    def declares(name: str, path: str) -> Fits:
+        # A chunk may begin after the decorators of a function, or end before its name.
+        return lambda chunk: chunk.artifact_path == path and any(one.name == name for one in chunk.symbols)
 
-def _declares(name: str, path: str) -> Fits:
-    # A chunk may begin after the decorators of a function, or end before its name.
-    return lambda chunk: chunk.artifact_path == path and any(one.name == name for one in chunk.symbols)
-
-
-def _is_at(*beginnings: str) -> Fits:
-    return lambda chunk: chunk.artifact_path.startswith(beginnings)
+    return {name: declares(name, *places[name]) for name in found}
 
 
 CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
@@ -128,12 +116,14 @@ CLASS, FUNCTION = r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", r"[a-z]+(?:_[a-z]+)+"
 @pytest.mark.parametrize("form", [CLASS, FUNCTION])
 def test_names_find_what_is_declared(engine: SearchEngine, sources: Store, form: str) -> None:
     cases = definitions(sources, form)
-    first, among_five = ranks(engine, cases)
-    assert first >= SOME - 2 and among_five >= SOME - 1
-    first, among_five = ranks(engine, {f"where is {name} used?": fits for name, fits in cases.items()})
-    assert first >= SOME - 2 and among_five >= SOME - 1
+    for asked in (cases, {f"where is {name} used?": fits for name, fits in cases.items()}):
+        first, among_five = ranks(engine, asked)
+        assert first >= SOME - 2 and among_five >= SOME - 1
 
 
 def test_questions(engine: SearchEngine) -> None:
-    first, among_five = ranks(engine, {question: _is_at(*where) for question, where in QUESTIONS.items()})
+    def is_at(where: tuple[str, ...]) -> Fits:
+        return lambda chunk: chunk.artifact_path.startswith(where)
+
+    first, among_five = ranks(engine, {question: is_at(where) for question, where in QUESTIONS.items()})
     assert first >= len(QUESTIONS) // 2 and among_five >= len(QUESTIONS) - 3

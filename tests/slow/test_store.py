@@ -13,44 +13,24 @@ import pytest
 
 from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters, Store
-from tests.cli.running import environment
+from tests.unit.knowledge.stored import first_lines, run_program
 from tests.unit.store.made import everything, fill, frequencies, store_path, taken
 
 WRITE = """
 import sys
-from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
-from duvet.store.records import Artifact, FileKind, TextPiece, IngestedFile
+from tests.unit.store.made import taken
 path, name, count, patience = sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4])
-store = open_store(path, create=True)
-try:
-    with store.writing(patience) as writing:
-        for number in range(count):
-            text = f"kettle {name} {number} " * 99
-            piece = TextPiece(start=0, end=len(text), line_start=1, line_end=1)
-            writing.put(IngestedFile(artifact=Artifact(path=f"{name}/{number}", kind=FileKind.DOC), text=text, pieces=(piece,)))
-        writing.remove("docs/guide.md")
-        writing.flush()
-        print("written", flush=True)
-        sys.stdin.readline()
-except StoreBusyError:
-    print("busy", flush=True)
-else:
-    print("done", flush=True)
+with open_store(path, create=True).writing(patience) as writing:
+    for number in range(count):
+        writing.put(taken(f"{name}/{number}", f"kettle {name} {number} " * 99))
+    writing.remove("docs/guide.md")
+    writing.flush()
+    print("written", flush=True)
+    sys.stdin.readline()
+print("done", flush=True)
 """
 """Writes files, says so, and commits them when it reads a line."""
-
-
-def start_writer(
-    path: Path, name: str, count: int, patience: float = 0.0, stdin: int = subprocess.PIPE
-) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WRITE, str(path), name, str(count), str(patience)]
-    return subprocess.Popen(command, env=environment(), stdin=stdin, stdout=subprocess.PIPE, text=True)
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    assert process.stdout
-    return process.stdout.readline().strip()
 
 
 @pytest.fixture
@@ -64,8 +44,8 @@ def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
     with closing(open_store(str(file), create=True)) as store:
         fill(store)
         before = everything(store)
-    with start_writer(file, "killed", count) as process:
-        assert said(process) == "written"
+    with run_program(WRITE, file, "killed", count, 0, stdin=subprocess.PIPE) as process:
+        assert first_lines(process) == ["written"]
         process.send_signal(signal.SIGKILL)
     with closing(open_store(str(file))) as store:
         assert everything(store) == before
@@ -76,7 +56,7 @@ def test_a_killed_writer_changes_nothing(file: Path, count: int) -> None:
 
 
 def test_many_writers_that_create_a_store_at_once(file: Path) -> None:
-    processes = [start_writer(file, f"n{number}", 3, 60.0, subprocess.DEVNULL) for number in range(5)]
+    processes = [run_program(WRITE, file, f"n{number}", 3, 60, stdin=subprocess.DEVNULL) for number in range(5)]
     for process in processes:
         with process:
             assert process.communicate(timeout=120)[0].split() == ["written", "done"]

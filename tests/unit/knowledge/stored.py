@@ -185,10 +185,10 @@ def vote(chunk: str, given: float | None, request: str = "r", note: str | None =
     return Vote(request_id=request, chunk_id=chunk, vote=given, note=note, timestamp=CLOCK.isoformat())
 
 
-def run_program(text: str, *args: object) -> subprocess.Popen[str]:
+def run_program(text: str, *args: object, stdin: int | None = None) -> subprocess.Popen[str]:
     """Run a program in another process."""
     command = [sys.executable, "-c", text, *map(str, args)]
-    return subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, env=environment(), stdin=stdin, stdout=subprocess.PIPE, text=True)
 
 
 def first_lines(process: subprocess.Popen[str], count: int = 1) -> list[str]:

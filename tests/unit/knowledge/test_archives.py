@@ -18,7 +18,7 @@ from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
 from duvet.store.database import StoreDamagedError
 from tests.unit.knowledge.archives import Member, manifest, member, packed
-from tests.unit.knowledge.stored import CLOCK, ask_store
+from tests.unit.knowledge.stored import CLOCK, ask_store, places
 
 STORE = b"no store at all" * 99
 GOOD, WHOLE = manifest({"store.db": STORE}), member("store.db", STORE)
@@ -63,7 +63,6 @@ def unchanged(paths: StorePaths) -> Iterator[StorePaths]:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_not_a_backup_is_refused(unchanged: StorePaths, tmp_path: Path, name: str) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% `duvet restore` MUST change nothing for an archive that contains anything but a backup, differs from its
     ##% manifest, or does not fit on the disk.
     path, content = tmp_path / "a.tgz", HOSTILE[name]
@@ -71,8 +70,10 @@ def test_what_is_not_a_backup_is_refused(unchanged: StorePaths, tmp_path: Path, 
         path.write_bytes(content)
     else:
         packed(path, content)
-    with pytest.raises((ArchiveError, StoreDamagedError)):
-        restore_backup(unchanged, str(path), CLOCK)
+    for project in (unchanged, places(tmp_path / "empty")):
+        with pytest.raises((ArchiveError, StoreDamagedError)):
+            restore_backup(project, str(path), CLOCK)
+    assert not (tmp_path / "empty").exists()
 
 
 def test_a_cut_or_extended_archive_is_refused(unchanged: StorePaths, tmp_path: Path) -> None:
@@ -110,11 +111,8 @@ def test_bombs_and_long_headers_are_refused(unchanged: StorePaths, tmp_path: Pat
             restore_backup(unchanged, str(tmp_path / "a.tgz"), CLOCK)
 
 
-def test_a_missing_file_a_folder_and_a_pipe_are_refused(unchanged: StorePaths, tmp_path: Path) -> None:
-    for path, number in ((tmp_path / "a.tgz", 2), (tmp_path, 21)):
-        with pytest.raises(DuvetError, match=rf"os error {number}\b"):
-            restore_backup(unchanged, str(path), CLOCK)
-    if sys.platform != "win32":
-        os.mkfifo(tmp_path / "a.tgz")
-        with pytest.raises(NotRegularError):
-            restore_backup(unchanged, str(tmp_path / "a.tgz"), CLOCK)
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_is_refused(unchanged: StorePaths, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.tgz")
+    with pytest.raises(NotRegularError):
+        restore_backup(unchanged, str(tmp_path / "a.tgz"), CLOCK)

@@ -17,24 +17,16 @@ from msgspec import json
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.errors import DuvetError, OutputError
+from duvet.errors import OutputError
 from duvet.knowledge.backup import create_backup, make_scratch_folder
 from duvet.knowledge.ingest.files import find_ingest_files
 from duvet.knowledge.restore import restore_backup
 from duvet.knowledge.settings import StorePaths
-from duvet.store.database import SCHEMA_VERSION, StoreDamagedError, StoreMissingError
+from duvet.store.database import SCHEMA_VERSION, StoreDamagedError
 from duvet.version import VERSION
 from tests.unit.knowledge.archives import members
 from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.stored import (
-    CLOCK,
-    STAMP,
-    ask_store,
-    first_lines,
-    make_backup,
-    places,
-    run_program,
-)
+from tests.unit.knowledge.stored import CLOCK, STAMP, ask_store, first_lines, make_backup, run_program
 
 WRITE = """
 import itertools, sys
@@ -53,7 +45,6 @@ for number in itertools.count():
 
 def test_the_content_of_a_backup(paths: StorePaths) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% A backup MUST contain the index as of one moment, if there is one, the feedback, the history of reports, and a
     ##% manifest with versions and digests.
     first, second = make_backup(paths), create_backup(paths, paths.backups, CLOCK)
@@ -75,19 +66,6 @@ def test_the_content_of_a_backup(paths: StorePaths) -> None:
     assert found["feedback.jsonl"] == Path(paths.feedback).read_bytes()
     assert json.decode(found["reports/coverage.jsonl"])["run"]["run_id"] == "r1"
     assert sorted(os.listdir(paths.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
-
-
-def test_nothing_is_backed_up_without_an_index_and_no_file_is_replaced(paths: StorePaths, tmp_path: Path) -> None:
-    with pytest.raises(StoreMissingError):
-        make_backup(places(tmp_path / "empty"))
-    path = str(tmp_path / "a.tar.gz")
-    assert create_backup(paths, path, CLOCK).path == path
-    with pytest.raises(DuvetError, match="already"):
-        create_backup(paths, path, CLOCK)
-    (tmp_path / "notes.md").touch()
-    with pytest.raises(DuvetError, match="can't be called so"):
-        create_backup(paths, str(tmp_path / "notes.md"), CLOCK)
-    assert sorted(os.listdir(tmp_path)) == ["a.tar.gz", "notes.md", "tea"]
 
 
 def damage_report(path: str) -> None:

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from duvet.knowledge.git_dates import CommitTimes, LastCommit, find_commit_times, find_first_commits
-from duvet.knowledge.pages.catalogue import PageStore, load_pages
-from duvet.knowledge.pages.files import find_page_files
+from duvet.knowledge.pages.catalogue import PageStore
 from duvet.tree.files import DiskTree
 from duvet.tree.git import GitRevisions
 from tests.cli.made import make
 from tests.histories import ENVIRON, commit, git, history
 from tests.unit.knowledge.ingest.made import project
-from tests.unit.knowledge.pages.made import TRACE, notes_of, project_in
+from tests.unit.knowledge.pages.made import TRACE, load, notes_of, project_in
 from tests.unit.knowledge.stored import DAY
 
 FIRST = 1767268800.0
@@ -24,7 +23,6 @@ FIRST = 1767268800.0
 
 def test_the_last_commit_counts(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% The date of a file MUST be that of the last commit that changed it, or that of the file itself if git does not
     ##% know this content.
     folder = history(tmp_path, {"a.md": "1", "b é.md": "1", "c.md": "1", "d/e.md": "1"})
@@ -61,7 +59,6 @@ def test_only_later_commits_are_read(tmp_path: Path) -> None:
 
 def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     ##= man/spec/diff.md#reading-a-revision
-    ##= type=test
     ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     folder = history(tmp_path / "repo", {"a.md": "1", ".gitattributes": "*.md filter=odd diff=odd\n"})
     mark = tmp_path / "ran"
@@ -72,11 +69,6 @@ def test_filters_of_the_repository_are_not_run(tmp_path: Path) -> None:
     os.utime(folder / "a.md", (1, 1))
     assert find_commit_times(project(folder), CommitTimes()).of("a.md") is None
     assert not mark.exists()
-
-
-def load(folder: Path, earlier: PageStore | None = None) -> PageStore:
-    project = project_in(folder)
-    return load_pages(project, find_page_files(project), earlier)
 
 
 def dates(pages: PageStore) -> dict[str, float]:
@@ -107,7 +99,6 @@ def test_dates_in_front_matter(moment: float, dates: tuple[str, ...]) -> None:
 
 def test_the_date_of_a_page_is_from_front_matter_or_git_or_the_file(tmp_path: Path) -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% The date of a page MUST be that of its front matter, or of its first commit despite renames and git's
     ##% configuration, or of its file.
     files = {**TRACE, "docs/front.md": "---\ncreated: 1970-01-02\n---\n", "docs/\u00e9.md": "x"}

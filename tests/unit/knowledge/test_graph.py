@@ -25,7 +25,6 @@ NAMES = {
 @pytest.mark.parametrize(("name", "expected"), NAMES.items())
 def test_an_identifier_is_a_label_and_a_key(name: str, expected: tuple[str, list[str]]) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
     ##% specifications, sections and requirements by their full path.
     found = parse_identifier(name)
@@ -33,11 +32,9 @@ def test_an_identifier_is_a_label_and_a_key(name: str, expected: tuple[str, list
 
 
 WRONG = {
-    "": "Invalid node identifier",
-    "docs/README.md": "Invalid node identifier",
-    "DesignDoc:": "Invalid node identifier",
-    "DesignDoc: ": "Invalid node identifier",
-    "Code:" + "x" * 5000: "Invalid node identifier",
+    **dict.fromkeys(
+        ("", "docs/README.md", "DesignDoc:", "DesignDoc: ", f"Code:{'x' * 5000}"), "Invalid node identifier"
+    ),
     ":docs/README.md": "Unsupported node label ''",
     "designdoc:a.md": "Unsupported node label 'designdoc'",
     "docs/README.md::3": "Unsupported node label 'docs/README.md'",

@@ -8,12 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from duvet.config.settings import IngestRule
-from duvet.knowledge.reports import (
-    LifecycleReport,
-    gather_facts,
-    make_coverage_report,
-    make_lifecycle_report,
-)
+from duvet.knowledge.reports import LifecycleReport, gather_facts, make_coverage_report, make_lifecycle_report
 from duvet.store.records import Artifact, FileKind, GraphEdge, GraphNode, IngestRun, Relation
 from tests.unit.knowledge.stored import ARTIFACTS, EDGES, MUST_BOIL, NEW, NODES, NOW, OLD, RUN, artifact, facts, plain
 from tests.unit.store.made import edge
@@ -73,11 +68,9 @@ LIFECYCLE = {
 
 def test_lifecycle() -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-lifecycle-report` MUST list documents older than `ingest.staleDays`, 30 by default, and requirements whose
     ##% citing files are all older.
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-lifecycle-report` MUST list documents, code and tests without connections, and subsystems with code but no
     ##% tests.
     assert plain(make_lifecycle_report(facts(), NOW)) == LIFECYCLE
@@ -126,7 +119,6 @@ def test_what_is_fixed_or_not_stale_leaves_the_report() -> None:
 
 def test_coverage() -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-coverage-summary` MUST list every indexed file with the reason why it has no chunks, and its totals MUST
     ##% match its lists.
     found: Any = plain(make_coverage_report(facts(IngestRule(include=("src/**",))), NOW))
@@ -156,12 +148,7 @@ def test_coverage() -> None:
             "chunk_count": 8,
             "missing_artifacts": 1,
             "removed_artifacts": 2,
-            "freshness": {
-                "ingested_at": NOW - 60,
-                "newest_change": NEW,
-                "oldest_change": OLD,
-                "without_timestamp": 1,
-            },
+            "freshness": {"ingested_at": NOW - 60, "newest_change": NEW, "oldest_change": OLD, "without_timestamp": 1},
         },
         "missing_artifacts": [rows[4]],
         "removed_artifacts": REMOVED,

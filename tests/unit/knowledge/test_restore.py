@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -21,17 +20,8 @@ from duvet.knowledge.settings import StorePaths
 from duvet.store.database import StoreBusyError
 from duvet.store.location import open_store
 from duvet.store.records import IngestRun
-from tests.unit.knowledge.stored import (
-    CLOCK,
-    STAMP,
-    ask_store,
-    change_store,
-    fill,
-    make_backup,
-    places,
-    run_program,
-    vote,
-)
+from tests.cli.damage import small_disk
+from tests.unit.knowledge import stored
 from tests.unit.store.made import everything, taken
 
 FULL = """
@@ -52,26 +42,26 @@ for attempt in (lambda: create_backup(paths, paths.backups, CLOCK), lambda: rest
 
 
 def test_an_open_store_sees_the_restored_index(paths: StorePaths) -> None:
-    before, archive = ask_store(paths.store), make_backup(paths)
+    before, archive = stored.ask_store(paths.store), stored.make_backup(paths)
     with closing(open_store(paths.store)) as server:
         with server.writing() as writing:
             writing.remove("docs/tea.md")
             writing.put(taken("a.md", "kettle\n"))
         after = everything(server)
-        found = restore_backup(paths, archive, CLOCK)
-        assert everything(server) == ask_store(paths.store) == before != after
-    assert os.path.basename(found.kept) == f"km-backup-{STAMP}-2.tgz"
-    assert restore_backup(paths, found.kept, CLOCK, keeps=False).kept == ""
-    assert ask_store(paths.store) == after
+        found = restore_backup(paths, archive, stored.CLOCK)
+        assert everything(server) == stored.ask_store(paths.store) == before != after
+    assert os.path.basename(found.kept) == f"km-backup-{stored.STAMP}-2.tgz"
+    assert restore_backup(paths, found.kept, stored.CLOCK, keeps=False).kept == ""
+    assert stored.ask_store(paths.store) == after
     assert len(os.listdir(paths.backups)) == 2
 
 
 def test_a_file_that_is_not_a_store_is_saved_and_replaced(paths: StorePaths) -> None:
-    before, archive = ask_store(paths.store), make_backup(paths)
+    before, archive = stored.ask_store(paths.store), stored.make_backup(paths)
     for keeps in (True, False):
         Path(paths.store).write_bytes(b"no store" * 999)
-        found = restore_backup(paths, archive, CLOCK, keeps=keeps)
-        assert ask_store(paths.store) == before
+        found = restore_backup(paths, archive, stored.CLOCK, keeps=keeps)
+        assert stored.ask_store(paths.store) == before
         if keeps:
             assert Path(found.kept, "store.db").read_bytes() == b"no store" * 999
         else:
@@ -80,57 +70,47 @@ def test_a_file_that_is_not_a_store_is_saved_and_replaced(paths: StorePaths) -> 
 
 
 def test_a_restore_does_not_interrupt_a_writer(paths: StorePaths) -> None:
-    archive = make_backup(paths)
+    archive = stored.make_backup(paths)
     with closing(open_store(paths.store)) as store, store.writing() as writing:
         writing.remove("docs/tea.md")
         with pytest.raises(StoreBusyError):
-            restore_backup(paths, archive, CLOCK, patience=0.0)
-    assert "docs/tea.md" not in ask_store(paths.store, lambda store: store.artifacts())
+            restore_backup(paths, archive, stored.CLOCK, patience=0.0)
+    assert "docs/tea.md" not in stored.ask_store(paths.store, lambda store: store.artifacts())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
 def test_failed_writes_change_nothing(paths: StorePaths, tmp_path: Path) -> None:
-    before, archive = ask_store(paths.store), make_backup(paths)
-    with run_program(FULL, tmp_path / "tea", archive) as process:
+    before, archive = stored.ask_store(paths.store), stored.make_backup(paths)
+    with stored.run_program(FULL, tmp_path / "tea", archive) as process:
         assert len(process.communicate(timeout=60)[0].splitlines()) == 2
-    assert ask_store(paths.store) == before
+    assert stored.ask_store(paths.store) == before
     assert os.listdir(paths.backups) == [os.path.basename(archive)]
     assert sorted(os.listdir(paths.folder)) == [".gitignore", "backups", "feedback.jsonl", "store.db"]
 
 
 def test_a_backup_is_restored_from_a_stream(paths: StorePaths) -> None:
     ##= man/spec/gateway.md#backups
-    ##= type=test
     ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
     ##% input.
-    before, data = ask_store(paths.store), Path(make_backup(paths)).read_bytes()
+    before, data = stored.ask_store(paths.store), Path(stored.make_backup(paths)).read_bytes()
     os.unlink(paths.store)
     with pytest.raises(ArchiveError) as caught:
-        restore_backup(paths, "-", CLOCK, stream=io.BytesIO(data[:-9]))
+        restore_backup(paths, "-", stored.CLOCK, stream=io.BytesIO(data[:-9]))
     assert caught.value.path == "-"
-    assert restore_backup(paths, "-", CLOCK, stream=io.BytesIO(data)).kept == ""
-    assert ask_store(paths.store) == before
-
-
-def test_a_failed_restore_creates_nothing(paths: StorePaths, tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    for archive in ("nonexist", paths.store):
-        with pytest.raises(DuvetError):
-            restore_backup(places(empty), archive, CLOCK)
-    assert list(empty.iterdir()) == []
+    assert restore_backup(paths, "-", stored.CLOCK, stream=io.BytesIO(data)).kept == ""
+    assert stored.ask_store(paths.store) == before
 
 
 def test_nothing_is_written_through_a_linked_folder(paths: StorePaths, tmp_path: Path) -> None:
-    archive = create_backup(paths, str(tmp_path / "a.tgz"), CLOCK).path
-    linked = places(tmp_path / "linked")
+    archive = create_backup(paths, str(tmp_path / "a.tgz"), stored.CLOCK).path
+    linked = stored.places(tmp_path / "linked")
     (tmp_path / "linked/.duvet").mkdir(parents=True)
     (tmp_path / "elsewhere").mkdir()
     os.symlink(tmp_path / "elsewhere", tmp_path / "linked/.duvet/knowledge")
     for write in (
-        lambda: restore_backup(linked, archive, CLOCK),
-        lambda: submit_vote(linked, vote("a::0", 1.0)),
-        lambda: create_backup(linked, linked.backups, CLOCK),
+        lambda: restore_backup(linked, archive, stored.CLOCK),
+        lambda: submit_vote(linked, stored.vote("a::0", 1.0)),
+        lambda: create_backup(linked, linked.backups, stored.CLOCK),
     ):
         with pytest.raises(DuvetError):
             write()
@@ -144,15 +124,15 @@ def record_run(paths: StorePaths, name: str) -> None:
 
 
 def runs(path: str) -> list[str]:
-    return [run.run_id for run in ask_store(path, lambda store: store.runs())]
+    return [run.run_id for run in stored.ask_store(path, lambda store: store.runs())]
 
 
 def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_path: Path) -> None:
     copy, names = str(tmp_path / "copy.db"), ["late", "later"]
-    ask_store(paths.store, lambda store: store.copy_to(copy))
+    stored.ask_store(paths.store, lambda store: store.copy_to(copy))
 
     def keep() -> str:
-        path = make_backup(paths)
+        path = stored.make_backup(paths)
         if names:
             record_run(paths, names.pop(0))
         return path
@@ -160,11 +140,11 @@ def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_pa
     archive = swap_store(paths, copy, keep, "", 1.0)
     assert runs(paths.store) == ["r1"]
     assert os.listdir(paths.backups) == [os.path.basename(archive)]
-    restore_backup(paths, archive, CLOCK, keeps=False)
+    restore_backup(paths, archive, stored.CLOCK, keeps=False)
     assert runs(paths.store) == ["later", "late", "r1"]
 
     def keep_and_run() -> str:
-        path = make_backup(paths)
+        path = stored.make_backup(paths)
         record_run(paths, path)
         return path
 
@@ -175,7 +155,7 @@ def test_a_run_that_ends_during_a_restore_is_backed_up(paths: StorePaths, tmp_pa
 
 @pytest.mark.parametrize("keeps", [True, False])
 def test_the_log_of_a_removed_store_is_saved(paths: StorePaths, tmp_path: Path, keeps: bool) -> None:
-    archive = create_backup(paths, str(tmp_path / "a.tgz"), CLOCK).path
+    archive = create_backup(paths, str(tmp_path / "a.tgz"), stored.CLOCK).path
     with closing(open_store(paths.store)) as store:
         before = everything(store)
         with store.writing() as writing:
@@ -184,15 +164,15 @@ def test_the_log_of_a_removed_store_is_saved(paths: StorePaths, tmp_path: Path, 
         with closing(open_store(paths.store)) as reader, reader.reading():
             reader.chunk_total()
             # The log is not written back while somebody reads.
-            change_store(paths.store, "docs/tea.md")
+            stored.change_store(paths.store, "docs/tea.md")
             log = Path(f"{paths.store}-wal").read_bytes()
     assert len(log) > 32
     os.unlink(paths.store)
     Path(f"{paths.store}-wal").write_bytes(log)
-    found = restore_backup(paths, archive, CLOCK, keeps=keeps)
-    assert ask_store(paths.store) == before
+    found = restore_backup(paths, archive, stored.CLOCK, keeps=keeps)
+    assert stored.ask_store(paths.store) == before
     if keeps:
-        assert os.path.basename(found.kept).startswith(f"km-backup-replaced-{STAMP}")
+        assert os.path.basename(found.kept).startswith(f"km-backup-replaced-{stored.STAMP}")
         assert Path(found.kept, "store.db-wal").read_bytes() == log
     else:
         assert (found.kept, os.listdir(paths.backups)) == ("", [])
@@ -204,23 +184,9 @@ FORCE = "make room, or keep no backup of what is there, with --force"
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[StorePaths]:
     """An indexed project on a small disk of its own."""
-    found = places(tmp_path / "tea")
-    os.makedirs(found.folder)
-    command = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", found.folder]
-    if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
-        pytest.skip("no disk of its own")
-    try:
-        fill(tmp_path / "tea")
+    found = stored.places(stored.fill(tmp_path / "tea"))
+    with small_disk(Path(found.folder), 24 << 20):
         yield found
-    finally:
-        subprocess.run(["umount", found.folder], check=True)
-
-
-def add_large_file(disk: StorePaths) -> int:
-    """Index a file that hardly can be compressed; return the size of the store."""
-    with closing(open_store(disk.store)) as store, store.writing() as writing:
-        writing.put(taken("large.md", "\n".join(os.urandom(500).hex() for _ in range(2000))))
-    return os.path.getsize(disk.store)
 
 
 def leave_free(disk: StorePaths, size: float) -> Path:
@@ -232,36 +198,39 @@ def leave_free(disk: StorePaths, size: float) -> Path:
 
 @pytest.mark.parametrize("share", [2.1, 2.5, 3.2])
 def test_a_restore_needs_room_for_both_indexes(disk: StorePaths, tmp_path: Path, share: float) -> None:
-    small = create_backup(disk, str(tmp_path / "small.tgz"), CLOCK).path
-    size = add_large_file(disk)
-    before, archive = ask_store(disk.store), create_backup(disk, str(tmp_path / "a.tgz"), CLOCK).path
-    change_store(disk.store, "docs/tea.md")
-    after = ask_store(disk.store)
+    small = create_backup(disk, str(tmp_path / "small.tgz"), stored.CLOCK).path
+    with closing(open_store(disk.store)) as store, store.writing() as writing:
+        # This file hardly can be compressed.
+        writing.put(taken("large.md", "\n".join(os.urandom(500).hex() for _ in range(2000))))
+    size = os.path.getsize(disk.store)
+    before, archive = stored.ask_store(disk.store), create_backup(disk, str(tmp_path / "a.tgz"), stored.CLOCK).path
+    stored.change_store(disk.store, "docs/tea.md")
+    after = stored.ask_store(disk.store)
     filler = leave_free(disk, share * size)
     if share < 3:
         with pytest.raises(OutputError, match="there is no room for this backup and one of what is there") as caught:
-            restore_backup(disk, archive, CLOCK)
+            restore_backup(disk, archive, stored.CLOCK)
         assert (caught.value.path, caught.value.hint) == (disk.folder, FORCE)
         assert sorted(os.listdir(disk.folder)) == [".gitignore", "filler", "store.db"]
-        assert ask_store(disk.store) == after != before
-    restore_backup(disk, archive, CLOCK, keeps=share > 3)
-    assert ask_store(disk.store) == before
+        assert stored.ask_store(disk.store) == after != before
+    restore_backup(disk, archive, stored.CLOCK, keeps=share > 3)
+    assert stored.ask_store(disk.store) == before
     # A backup that is larger than the index needs as much room with and without --force.
     filler.unlink()
-    restore_backup(disk, small, CLOCK, keeps=False)
+    restore_backup(disk, small, stored.CLOCK, keeps=False)
     filler = leave_free(disk, 2.8 * size)
     for keeps in (True, False):
         with pytest.raises(OutputError, match="there is no room for this backup") as caught:
-            restore_backup(disk, archive, CLOCK, keeps=keeps)
+            restore_backup(disk, archive, stored.CLOCK, keeps=keeps)
         assert caught.value.hint == "make room"
     filler.unlink()
     leave_free(disk, 3.3 * size)
-    restore_backup(disk, archive, CLOCK, keeps=share > 3)
-    assert ask_store(disk.store) == before
+    restore_backup(disk, archive, stored.CLOCK, keeps=share > 3)
+    assert stored.ask_store(disk.store) == before
 
 
 def test_a_disk_that_fills_up_advises_force(disk: StorePaths) -> None:
     leave_free(disk, 1 << 16)
     with pytest.raises(OutputError) as caught, advise_force():
-        make_backup(disk)
+        stored.make_backup(disk)
     assert caught.value.hint == FORCE

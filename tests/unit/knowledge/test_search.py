@@ -17,7 +17,7 @@ from duvet.knowledge.search import SearchEngine, make_editor_uri_formatter
 from duvet.knowledge.search_query import SearchRequest, SearchResponse, parse_search_request
 from duvet.queries.embeddings import DummyEmbedder, Embedder
 from duvet.store.location import open_store
-from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store
+from duvet.store.records import SPACE_KEY, Chunk, FileKind, GraphNode, IngestedFile, Relation, Store, Symbol
 from tests.unit.knowledge.stored import DAY, NOW, plain
 from tests.unit.queries.made import embedder
 from tests.unit.store.made import edge, node, symbol, taken
@@ -25,33 +25,18 @@ from tests.unit.store.made import edge, node, symbol, taken
 BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"
 GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"
 NOTES = "Old notes on porcelain.\nNothing about anything.\n"
-SYMBOLS = (
-    symbol("boil", "function", 1, 2),
-    symbol("Spout", "class", 3, 4),
-    symbol("Spout.pourSlowly", "method", 4, 4),
-)
+SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout", "class", 3, 4), symbol("Spout.pourSlowly", "method", 4, 4))
 DOC: dict[str, Any] = {"kind": FileKind.DOC, "namespace": "docs"}
 KETTLE: dict[str, Any] = {"subsystem": "Kettle"}
 CODE: dict[str, Any] = {"symbols": SYMBOLS, "criticality": "high", "namespace": "kettle", **KETTLE}
+STEEP, CHECK = "def steep(leaves):\n    wait(minutes=3)\n", "def test_boil():\n    assert boil(1) == 100\n"
+TEST: dict[str, Any] = {"kind": FileKind.TEST, "namespace": "tests"}
 FILES = (
     taken("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
     taken("docs/notes.txt", NOTES, tags=("Attic",), **DOC),
     taken("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
-    taken(
-        "src/tea/leaves.py",
-        "def steep(leaves):\n    wait(minutes=3)\n",
-        subsystem="Tea",
-        namespace="tea",
-        git_timestamp=NOW - 10 * DAY,
-    ),
-    taken(
-        "tests/test_boil.py",
-        "def test_boil():\n    assert boil(1) == 100\n",
-        kind=FileKind.TEST,
-        namespace="tests",
-        git_timestamp=NOW,
-        **KETTLE,
-    ),
+    taken("src/tea/leaves.py", STEEP, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
+    taken("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
 )
 MODEL = embedder()
 ALONE = "found by words alone: "
@@ -137,17 +122,9 @@ def cited(id: str, target: str, kind: str, text: str) -> dict[str, Any]:
     return {"id": id, "target": target, "kinds": [kind], "text": text, "level": "MUST", "status": "needs tests"}
 
 
-def declared(name: str, kind: str, line: int) -> dict[str, Any]:
-    return {
-        "id": f"src/kettle/boil.py::{name}",
-        "name": name.rpartition(".")[2],
-        "qualified_name": name,
-        "kind": kind,
-        "line_start": line,
-        "line_end": 4,
-        "language": "python",
-        "editor_uri": f"vscode://file//home/me/my%20tea/src/kettle/boil.py:{line}",
-    }
+def declared(one: Symbol) -> dict[str, Any]:
+    uri = f"vscode://file//home/me/my%20tea/src/kettle/boil.py:{one.line_start}"
+    return {**asdict(one), "id": f"src/kettle/boil.py::{one.qualified_name}", "editor_uri": uri}
 
 
 RESULT = {
@@ -164,7 +141,7 @@ RESULT = {
         "subsystem_criticality": "high",
         "coverage_ratio": 1.0,
         "git_timestamp": NOW - 2 * DAY,
-        "symbols": [declared("Spout", "class", 3), declared("Spout.pourSlowly", "method", 4)],
+        "symbols": [*map(declared, SYMBOLS[1:])],
     },
     "graph_context": {
         "primary_node": {"id": BOIL_NODE, "labels": ["SourceFile"], "properties": {"path": "src/kettle/boil.py"}},
@@ -217,7 +194,6 @@ RESULT = {
 
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
     ##% under a unique `request_id`.
     with closing(filled(tmp_path)) as store:
@@ -335,9 +311,6 @@ def test_filters(name: str, values: list[str], expected: list[str], words: Searc
 
 
 def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#files
-    ##= type=test
-    ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     with closing(filled(tmp_path / "without", files=tuple(replace(one, symbols=()) for one in FILES))) as store:
         for filters in ({"symbols": ["boil"]}, {"symbol_kinds": ["class"]}, {"symbol_languages": ["go"]}):
             assert len(ask(words, "boil", filters=filters).metadata.warnings) == 1
@@ -350,7 +323,6 @@ def test_a_filter_for_symbols_needs_symbols(words: SearchEngine, tmp_path: Path)
 
 def test_results_are_ranked_by_words_and_vectors_or_by_vectors_alone(both: SearchEngine, words: SearchEngine) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
     ##% `sort_by_vector` by vectors alone.
     answer = ask(both, "how to fill a kettle with tea water")
@@ -392,7 +364,6 @@ def test_a_search_without_usable_vectors_and_with_dummies(
     stored_with: Embedder | None, model: Embedder | None, mode: str, warning: str, tmp_path: Path
 ) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% Without usable vectors, `km-search` MUST search by words alone and say why.
     with closing(filled(tmp_path, stored_with)) as store:
         answer = engine(store, model).search(SearchRequest(query=GUIDE))
@@ -410,7 +381,6 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
     ##% with some.
     files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
@@ -451,7 +421,6 @@ def test_queries(words: SearchEngine, both: SearchEngine) -> None:
 
 def test_weights_order_equally_good_results(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     same = [
         taken(f"src/{name}.py", BOIL, subsystem=subsystem, criticality=criticality)
@@ -483,7 +452,6 @@ REFUSED = {
 
 def test_editor_uris() -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
     uris = {
         "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",

@@ -8,14 +8,7 @@ import pytest
 from msgspec.structs import fields
 
 from duvet.errors import QueryError
-from duvet.knowledge.search_query import (
-    ArtifactType,
-    SearchFilters,
-    SearchRequest,
-    compute_result_limit,
-    make_filters,
-    parse_search_request,
-)
+from duvet.knowledge import search_query
 from duvet.store.records import ChunkFilters, FileKind
 from tests.unit.knowledge.stored import DAY, NOW
 
@@ -30,22 +23,16 @@ FILTERS: dict[str, Any] = {
     "updated_after": "2024-01-01T00:00:00Z",
     "max_age_days": 30,
 }
-DOCUMENTED = {
-    "query": "ingestion pipeline",
-    "limit": 10,
-    "include_graph": True,
-    "filters": FILTERS,
-    "sort_by_vector": False,
-}
+DOCUMENTED = {"query": "a pipeline", "limit": 10, "include_graph": True, "filters": FILTERS, "sort_by_vector": False}
 
 
 def test_every_field() -> None:
-    asked = parse_search_request(DOCUMENTED)
+    asked = search_query.parse_search_request(DOCUMENTED)
     tuples: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in FILTERS.items()
     }
-    assert asked == SearchRequest(query="ingestion pipeline", filters=SearchFilters(**tuples))
-    assert make_filters(asked.filters, NOW) == ChunkFilters(
+    assert asked == search_query.SearchRequest(query="a pipeline", filters=search_query.SearchFilters(**tuples))
+    assert search_query.make_filters(asked.filters, NOW) == ChunkFilters(
         subsystems=("kasmina",),
         kinds=("doc", "code"),
         namespaces=("docs",),
@@ -55,9 +42,9 @@ def test_every_field() -> None:
         symbol_languages=("python",),
         since=NOW - 30 * DAY,
     )
-    assert {*get_args(ArtifactType)} == {*FileKind}
-    spelled = parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}})
-    assert spelled.filters == SearchFilters(artifact_types=("doc",))
+    assert {*get_args(search_query.ArtifactType)} == {*FileKind}
+    spelled = search_query.parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}})
+    assert spelled.filters == search_query.SearchFilters(artifact_types=("doc",))
 
 
 @pytest.mark.parametrize(
@@ -70,11 +57,14 @@ def test_every_field() -> None:
     ],
 )
 def test_null_and_empty_fields_have_their_default(more: dict[str, Any]) -> None:
-    asked = parse_search_request({"query": "a", **more})
-    assert asked == SearchRequest(query="a", limit=10, include_graph=True)
-    assert make_filters(asked.filters, NOW) == ChunkFilters()
-    assert compute_result_limit(asked) == 10
-    limits = [compute_result_limit(SearchRequest(query="a", limit=limit)) for limit in (1, 25, 26, 10**30)]
+    asked = search_query.parse_search_request({"query": "a", **more})
+    assert asked == search_query.SearchRequest(query="a", limit=10, include_graph=True)
+    assert search_query.make_filters(asked.filters, NOW) == ChunkFilters()
+    assert search_query.compute_result_limit(asked) == 10
+    limits = [
+        search_query.compute_result_limit(search_query.SearchRequest(query="a", limit=limit))
+        for limit in (1, 25, 26, 10**30)
+    ]
     assert limits == [1, 25, 25, 25]
 
 
@@ -111,17 +101,16 @@ HINTS = {
 )
 def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
     ##% name.
     with pytest.raises(QueryError) as raised:
-        parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
+        search_query.parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
     assert raised.value.message == message
     if message in HINTS:
         assert raised.value.hint == HINTS[message]
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(SearchFilters) if field.default == ()])
+@pytest.mark.parametrize("name", [field.name for field in fields(search_query.SearchFilters) if field.default == ()])
 def test_entries_of_filters_that_are_refused(name: str) -> None:
     for trouble, entries in (
         ("has a blank entry", [" "]),
@@ -130,7 +119,7 @@ def test_entries_of_filters_that_are_refused(name: str) -> None:
         ("has an entry of more than 1,000 characters", ["a" * 1001]),
     ):
         with pytest.raises(QueryError) as raised:
-            parse_search_request({"query": "a", "filters": {name: entries}})
+            search_query.parse_search_request({"query": "a", "filters": {name: entries}})
         assert raised.value.message == f"filters.{name} {trouble}"
 
 
@@ -147,4 +136,4 @@ def test_entries_of_filters_that_are_refused(name: str) -> None:
     ],
 )
 def test_the_later_of_two_dates_counts(filters: dict[str, Any], moment: float) -> None:
-    assert make_filters(SearchFilters(**filters), NOW).since == moment
+    assert search_query.make_filters(search_query.SearchFilters(**filters), NOW).since == moment

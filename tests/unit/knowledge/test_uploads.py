@@ -31,7 +31,6 @@ DESTINATIONS: dict[str, tuple[str | None, ...]] = {
 
 def test_a_destination_is_a_file_or_a_folder(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% `km-upload` and `km-storetext` MUST write to the given file, into the given folder, or else into
     ##% `uploads.docsSubdir`.
     for path, destinations in DESTINATIONS.items():
@@ -44,13 +43,7 @@ REFUSED = {
     "it has .. in it": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
     "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
     "a character that not every system takes": (
-        "C:\\x.md",
-        "d\\..\\x.md",
-        "C:/x.md",
-        "x.md:s",
-        "x\0.md",
-        "x\n.md",
-        "a*b",
+        *("C:\\x.md", "d\\..\\x.md", "C:/x.md", "x.md:s", "x\0.md", "x\n.md", "a*b"),
     ),
     "is no name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
     "it is a configuration": ("duvet.config.yaml", "sub/Contextive.config.JSON"),
@@ -60,7 +53,6 @@ REFUSED = {
 
 def test_destinations_that_are_refused(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
     ##% content root, also by `..` or through a link.
     for reason, destinations in REFUSED.items():
@@ -69,9 +61,7 @@ def test_destinations_that_are_refused(tmp_path: Path) -> None:
                 resolve_destination(str(tmp_path), "docs", path, "tea.md")
             assert reason in caught.value.message and "below the content root" in caught.value.hint
     for folder, destination in (("con", None), ("docs", "con/"), ("docs", "con")):
-        with pytest.raises(
-            QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some systems'
-        ):
+        with pytest.raises(QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some sys'):
             resolve_destination(str(tmp_path), folder, destination, "tea.md")
     for name in (".env", "..", "con", "x" * 300):
         with pytest.raises(QueryError):
@@ -142,7 +132,6 @@ NAMES = {
 
 def test_a_text_is_named_after_its_title_or_the_time() -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
     ##% to a file named after the title or the time.
     for name, titles in NAMES.items():
@@ -151,19 +140,8 @@ def test_a_text_is_named_after_its_title_or_the_time() -> None:
 
 
 TITLES = (
-    "a: b",
-    "#x",
-    "- x",
-    "yes",
-    "null",
-    "1e3",
-    "'\"",
-    "--- # x",
-    "a\n---\nb: c",
-    "&a *a",
-    "!!python/x",
-    "😀",
-    "{x: y}",
+    *("a: b", "#x", "- x", "yes", "null", "1e3", "'\"", "--- # x", "a\n---\nb: c"),
+    *("&a *a", "!!python/x", "😀", "{x: y}"),
 )
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 VALUES = st.recursive(
@@ -219,7 +197,6 @@ for number in range(200):
 @posix
 def test_a_full_disk_changes_nothing(tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##= type=test
     ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
     ##% under a name that duvet has chosen.
     (tmp_path / "old.md").write_text("old")

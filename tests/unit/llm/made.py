@@ -11,10 +11,8 @@ import pytest
 from duvet.config.project_file import build_table
 from duvet.config.schema import ServiceConfig
 from duvet.config.settings import Secret
-from duvet.llm.providers import Sampler
 from duvet.llm.records import ModelError, ModelRequest, ModelResponse
 from duvet.llm.router import StaticRouter
-from duvet.tree.cache import BlobStore
 from tests.unit.llm.wire import Reply, Wire, openai_says
 
 KEY = "sk-very-secret-1234"
@@ -40,26 +38,12 @@ class FakeClock:
 class Made:
     """A router, its log and its clock."""
 
-    def __init__(
-        self,
-        config: Mapping[str, Any],
-        environ: Mapping[str, str] | None = None,
-        *,
-        blobs: BlobStore | None = None,
-        sampler: Sampler | None = None,
-    ) -> None:
-        environ = environ or {}
+    def __init__(self, config: Mapping[str, Any], environ: Mapping[str, str], **more: Any) -> None:
         service = build_table(dict(config), ServiceConfig, lambda kind, text: Secret(environ[text.strip("${}")]))
         self.clock = FakeClock()
         self.log: list[str] = []
         self.router = StaticRouter(
-            service.providers,
-            service.routing,
-            environ,
-            clock=self.clock,
-            blobs=blobs,
-            log=self.log.append,
-            sampler=sampler,
+            service.providers, service.routing, environ, clock=self.clock, log=self.log.append, **more
         )
 
     async def ask(self, prompt: str = "Hi", **more: Any) -> ModelResponse:

@@ -42,7 +42,6 @@ def paths(wire: Wire) -> list[str]:
 
 async def test_nothing_is_requested_unless_it_is_configured(wire: Wire) -> None:
     ##= man/spec/ask.md#discovery
-    ##= type=test
     ##% duvet MUST NOT request the list of models or `llms.txt` unless the configuration says so.
     async with one(wire, FINE) as made:
         await made.router.discover()
@@ -85,11 +84,8 @@ async def test_a_model_that_is_not_listed_is_used_with_a_warning(wire: Wire) -> 
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply(404),
-        Reply(500),
-        Reply(body=b"<html>"),
-        Reply(body=b'{"data": [{"id": 7}]}'),
-        Reply(body=b"x" * 5_000_000),
+        *(Reply(404), Reply(500)),
+        *(Reply(body=body) for body in (b"<html>", b'{"data": [{"id": 7}]}', b"x" * 5_000_000)),
         Reply(body=b"x", is_cut=True),
         Reply(307, headers={"location": "https://example.org/"}),
         Reply(body=b"\x1f\x8b", headers={"content-encoding": "gzip"}),
@@ -98,7 +94,6 @@ async def test_a_model_that_is_not_listed_is_used_with_a_warning(wire: Wire) -> 
 )
 async def test_a_configured_model_is_used_when_discovery_fails(reply: Reply, wire: Wire) -> None:
     ##= man/spec/ask.md#discovery
-    ##= type=test
     ##% duvet MUST use a configured model as configured, even when discovery fails, says otherwise, or does not list the
     ##% model.
     wire.files = {"/v1/models": reply, "/llms.txt": Reply(404)}
@@ -115,7 +110,6 @@ async def test_large_hints_and_those_of_other_hosts_are_not_read_and_none_reache
     wire: Wire, other: Wire
 ) -> None:
     ##= man/spec/ask.md#discovery
-    ##= type=test
     ##% duvet MUST read no more than 64 KiB of `llms.txt`, from the provider's own origin and without the key, and keep
     ##% the hints in it out of prompts.
     other.files = {"/llms.txt": Reply(body=LLMS.encode())}

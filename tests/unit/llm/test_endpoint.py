@@ -20,12 +20,7 @@ CHECK_MODEL = "check `baseUrl` and the model of `providers.one`"
 RED = b'{"error": "so \\u001b[31mred"}'
 LONG = "a\n\x1b]0;title\x07\u202e b " + "c" * 5000
 NO_MESSAGE = (
-    b"",
-    b"<html>",
-    b"[1]",
-    b'{"error": {"message": 7}}',
-    b"[" * 100_000,
-    b'"\xff"',
+    *(b"", b"<html>", b"[1]", b'{"error": {"message": 7}}', b"[" * 100_000, b'"\xff"'),
     b'{"error": "' + b"x" * 10_000_000,
 )
 SHORT = "a ]0;title b " + "c" * 186 + "…"
@@ -59,7 +54,6 @@ async def test_a_prompt_that_is_not_text_is_not_sent(wire: Wire) -> None:
 
 async def test_a_redirect_is_not_followed(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#keys
-    ##= type=test
     ##% duvet MUST reach a provider over HTTPS unless it runs on the same machine, and MUST NOT follow its redirects.
     other.plan(FINE)
     error, _ = await fails(wire, Reply(307, headers={"location": f"{other.url}/v1/chat/completions"}), apiKey="$K")
@@ -92,7 +86,6 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##= type=test
     ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
     ##% reason, and give up when the provider's time limit is over.
     refusal = refuses(status, "overloaded")
@@ -198,7 +191,6 @@ async def test_a_key_in_llms_txt_or_with_an_escaped_slash_is_not_shown(wire: Wir
 
 async def test_the_address_of_a_provider_that_is_down_is_not_shown() -> None:
     ##= man/spec/ask.md#keys
-    ##= type=test
     ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

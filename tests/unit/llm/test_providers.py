@@ -10,14 +10,7 @@ import pytest
 from duvet.config.service_tables import ProviderKind
 from duvet.llm.endpoint import PROVIDER_DEFAULTS, Endpoint, ProviderClient, ProviderKey
 from duvet.llm.providers import OpenAiProvider
-from duvet.llm.records import (
-    ModelFault,
-    ModelMessage,
-    ModelRequest,
-    ModelResponse,
-    ProviderAnswer,
-    TokenUsage,
-)
+from duvet.llm.records import ModelFault, ModelMessage, ModelRequest, ModelResponse, ProviderAnswer, TokenUsage
 from duvet.version import VERSION
 from tests.unit.llm.made import FINE, KEY, FakeClock, fails, one
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says
@@ -135,7 +128,6 @@ CONTENT = "at `$.choices[0].message.content`"
 )
 async def test_malformed_answers_are_rejected(kind: str, body: bytes, what: str, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##= type=test
     ##% duvet MUST reject an answer that is larger than 4 MiB, compressed without being asked for, or without text.
     error, _ = await fails(wire, Reply(body=body), kind=kind)
     assert (error.code, error.message) == (ModelFault.MALFORMED, f"one answers {what}")

@@ -75,7 +75,6 @@ HINTS = {
 @pytest.mark.parametrize("name", ALL)
 def test_damage_is_reported_with_the_file_and_the_remedy(file: Path, name: str) -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% duvet MUST name the file and the remedy when the index is damaged or not an index, or when the disk is full.
     ALL[name](file)
     if name not in ODD:
@@ -201,7 +200,6 @@ RESTRAINED = ("setpriv", f"--bounding-set={_RIGHTS}", f"--inh-caps={_RIGHTS}")
 @pytest.mark.skipif(not NOBODY or not shutil.which(RESTRAINED[0]), reason="rights of POSIX, and root")
 def test_a_read_only_store_follows_other_writers_and_is_not_written() -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% duvet MUST read an index in a folder that is read-only, and MUST NOT read or write one behind a symbolic link.
     def change(removed: str) -> None:
         with closing(open_store(str(path))) as store, store.writing() as writing:

@@ -8,14 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.store.database import (
-    APPLICATION_ID,
-    SCHEMA_VERSION,
-    StoreDamagedError,
-    StoreError,
-    StoreMissingError,
-    StoreVersionError,
-)
+from duvet.store import database
 from duvet.store.location import make_store_folder, open_store
 from tests.histories import git
 from tests.unit.store.made import by_hand, fill, frequencies, store_path
@@ -23,21 +16,20 @@ from tests.unit.store.made import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     path = store_path(tmp_path)
-    with pytest.raises(StoreMissingError) as caught:
+    with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)
     assert str(caught.value) == f"{path}: nothing of this project was taken in yet"
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StoreMissingError):
+    with pytest.raises(database.StoreMissingError):
         open_store("knowledge.db")
     assert list(tmp_path.iterdir()) == []
     open_store("knowledge.db", create=True).close()
     open_store("knowledge.db").close()
     assert sorted(os.listdir()) == [".gitignore", "knowledge.db"]
     (tmp_path / ".duvet").write_text("")
-    with pytest.raises(StoreError, match="os error"):
+    with pytest.raises(database.StoreError, match="os error"):
         open_store(path, create=True)
 
 
@@ -49,10 +41,9 @@ def test_folders_of_any_name(tmp_path: Path, name: str) -> None:
     with closing(open_store(path)) as store:
         assert store.chunk_total() == 7
     with by_hand(Path(path)) as connection:
-        assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+        assert connection.execute("PRAGMA application_id").fetchone() == (database.APPLICATION_ID,)
     assert os.listdir(tmp_path) == [name]
     ##= man/spec/cache.md#storage
-    ##= type=test
     ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a
     ##% symbolic link there.
     assert Path(path).with_name(".gitignore").read_text() == "/.gitignore\n/store.db*\n"
@@ -87,16 +78,15 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##= type=test
     ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
     ##% and not the index of a newer version.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")
     before = file.read_bytes()
-    with pytest.raises(StoreVersionError) as caught:
+    with pytest.raises(database.StoreVersionError) as caught:
         open_store(str(file), create=create)
-    schemas = f"its schema is {version}, and this one reads {SCHEMA_VERSION}"
+    schemas = f"its schema is {version}, and this one reads {database.SCHEMA_VERSION}"
     assert str(caught.value) == f"{file}: {maker} duvet has made it: {schemas}"
     assert caught.value.hint.startswith(hint)
     assert file.read_bytes() == before
@@ -118,7 +108,7 @@ def test_nothing_is_read_or_written_through_a_link(tmp_path: Path, place: str, c
     link = tmp_path / "project" / place
     link.parent.mkdir(parents=True)
     link.symlink_to(elsewhere / place)
-    with pytest.raises(StoreError) as caught:
+    with pytest.raises(database.StoreError) as caught:
         open_store(store_path(tmp_path / "project"), create=create)
     assert str(caught.value) == f"{link}: it is a link, and may lead anywhere"
     assert {path: path.read_bytes() for path in elsewhere.rglob("*") if path.is_file()} == before
@@ -129,12 +119,12 @@ def test_an_empty_file_a_dangling_link_and_a_folder(tmp_path: Path) -> None:
     file.touch()
     link.symlink_to(tmp_path / "nowhere")
     folder.mkdir()
-    with pytest.raises(StoreDamagedError, match="it is empty"):
+    with pytest.raises(database.StoreDamagedError, match="it is empty"):
         open_store(str(file))
     with closing(open_store(str(file), create=True)) as store:
         assert store.artifacts() == {}
-    with pytest.raises(StoreError, match="it is a link"):
+    with pytest.raises(database.StoreError, match="it is a link"):
         open_store(str(link), create=True)
     assert not (tmp_path / "nowhere").exists()
-    with pytest.raises(StoreDamagedError, match="it is no file"):
+    with pytest.raises(database.StoreDamagedError, match="it is no file"):
         open_store(str(folder), create=True)

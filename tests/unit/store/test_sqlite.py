@@ -72,7 +72,6 @@ def test_each_change_has_a_new_revision(kitchen: SqliteStore) -> None:
 
 def test_a_reader_sees_one_moment(kitchen: SqliteStore) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##= type=test
     ##% Readers MUST see the last completed run, and MUST NOT wait for one in progress.
     path = kitchen.database.path
     with closing(open_store(path)) as other:

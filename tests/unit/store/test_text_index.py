@@ -104,7 +104,6 @@ def test_a_query_has_no_syntax(empty: Store) -> None:
 
 def test_long_queries_are_cut(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST read a query as words, ignore very common ones, and warn about what exceeds 2,000
     ##% characters or 64 words.
     put(empty, first="w0\n", last=f"w63 {'x' * 3000}\n", beyond="w64\n")
@@ -134,13 +133,9 @@ def test_hostile_texts_and_names(empty: Store) -> None:
 
 
 CALLED = {
-    "src/kettle.py": ["src/kettle.py::0"],
-    "SRC/Kettle.py": ["src/kettle.py::0"],
-    "kettle.py": ["src/kettle.py::0"],
+    **{key: ["src/kettle.py::0"] for key in ("src/kettle.py", "SRC/Kettle.py", "kettle.py", "/home/me/src/kettle.py")},
     "kettle": ["src/kettle.py::0", "src/tea/kettle.d.ts::0", "docs/Kettle.md::0"],
-    "tea/kettle": ["src/tea/kettle.d.ts::0"],
-    "tea/kettle.d.ts": ["src/tea/kettle.d.ts::0"],
-    "/home/me/src/kettle.py": ["src/kettle.py::0"],
+    **{key: ["src/tea/kettle.d.ts::0"] for key in ("tea/kettle", "tea/kettle.d.ts")},
     ".env": [".env::0"],
     "odd \ud800.py": ["src/odd \ud800.py::0"],
     **{path: [] for path in ("a/kettle.d.ts", "ettle.py", "src", "", "/", '"*')},
@@ -149,8 +144,7 @@ DECLARED = {
     "boil": ["src/kettle.py::0"],
     "Boil": ["src/tea/kettle.d.ts::0"],
     "BOIL": ["src/kettle.py::0", "src/tea/kettle.d.ts::0"],
-    "Spout": ["src/kettle.py::2"],
-    "pourSlowly": ["src/kettle.py::2"],
+    **{key: ["src/kettle.py::2"] for key in ("Spout", "pourSlowly")},
     "pour_slowly": ["src/odd \ud800.py::0"],
     "PourSlowly": ["src/kettle.py::2", "src/odd \ud800.py::0"],
     **{name: [] for name in ("pour", "", '"*')},
@@ -159,7 +153,6 @@ DECLARED = {
 
 def test_files_are_found_by_path_and_symbols_by_name(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST find words in any of their forms, symbols by their names or parts of these, and files by their
     ##% path or name.
     symbols = (
@@ -228,7 +221,6 @@ def test_a_filter_is_a_choice_and_all_filters_apply(kitchen: Store, filters: Any
 
 def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% The filter for a subsystem MUST include the files that are linked to it, and the filters for symbols MUST
     ##% apply to one symbol.
     assert allowed(kitchen, kinds=("doc",)) == DOC
@@ -249,7 +241,6 @@ def test_filters_for_symbols_and_subsystems_follow_changes(kitchen: Store) -> No
 
 def test_filters_apply_before_ranking(empty: Store) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST apply filters before it ranks, and compare names without regard to case.
     put(empty, **{f"{number}.py": "tea tea tea\n" for number in range(300)})
     with empty.writing() as writing:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 
 from duvet.config.settings import IngestRule
 from duvet.knowledge.ingest.run import IngestOutcome, ingest_project
@@ -15,6 +16,7 @@ from duvet.store.location import open_store
 from duvet.store.records import ChunkFilters, IngestRun, Store
 from duvet.trace.catalogue import Catalogue
 
+Value = TypeVar("Value")
 LONG_AGO = 1_700_000_000
 PLAIN = IngestRule(semantic=False)
 LEDGER = {
@@ -63,13 +65,17 @@ def taken(
         return ingest_project(project(folder), store, wanted, wishes, catalogue=catalogue)
 
 
+def asked(folder: Path, question: Callable[[Store], Value]) -> Value:
+    with closing(opened(folder)) as store:
+        return question(store)
+
+
 def last(folder: Path) -> IngestRun:
-    with closing(opened(folder)) as store:
-        return store.runs(limit=1)[0]
+    return asked(folder, lambda store: store.runs(limit=1)[0])
 
 
-def found(folder: Path, *words: str) -> list[str]:
-    """The chunks that contain all of these words."""
+def found(folder: Path, word: str) -> list[str]:
+    """The chunks that contain this word."""
     with closing(opened(folder)) as store:
-        numbers = [number for number, _ in store.lexical(words, ChunkFilters(), 50, every=True)]
+        numbers = [number for number, _ in store.lexical([word], ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

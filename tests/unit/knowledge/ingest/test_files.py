@@ -12,22 +12,15 @@ from duvet.knowledge.ingest.files import detect_kind, detect_namespace, find_ing
 from duvet.store.records import FileKind
 from tests.unit.knowledge.ingest.made import project, written
 
+EMPTY = (
+    ".duvet/cache/x .duvet/knowledge/store.db .duvet/reports/report.html .duvet/snapshot.txt .github/a.yml "
+    "a.log build/b.py docs/a.md docs/a/b.md made/report.json src/a.py src/b/c.py"
+)
 FILES = {
-    ".duvet/cache/x": "",
     ".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n[report.json]\npath = 'made/report.json'\n",
-    ".duvet/knowledge/store.db": "",
-    ".duvet/reports/report.html": "",
-    ".duvet/snapshot.txt": "",
     ".git/HEAD": "ref: refs/heads/main\n",
-    ".github/a.yml": "",
     ".gitignore": "*.log\nbuild/\n",
-    "a.log": "",
-    "build/b.py": "",
-    "docs/a.md": "",
-    "docs/a/b.md": "",
-    "made/report.json": "",
-    "src/a.py": "",
-    "src/b/c.py": "",
+    **dict.fromkeys(EMPTY.split(), ""),
 }
 
 
@@ -37,7 +30,6 @@ def found(folder: Path, include: tuple[str, ...] = ("**",), exclude: tuple[str, 
 
 def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     folder = written(tmp_path / "a", FILES)
     (tmp_path / "outside").mkdir()
@@ -45,20 +37,12 @@ def test_ignored_generated_and_linked_files_are_skipped(tmp_path: Path) -> None:
     (folder / "src/out").symlink_to(tmp_path / "outside")
     (folder / "src/loop").symlink_to(folder)
     (folder / "src/same.py").symlink_to(folder / "src/a.py")
-    assert found(folder) == (
-        ".duvet/config.toml",
-        ".github/a.yml",
-        ".gitignore",
-        "docs/a.md",
-        "docs/a/b.md",
-        "src/a.py",
-        "src/b/c.py",
-    )
+    indexed = ".duvet/config.toml .github/a.yml .gitignore docs/a.md docs/a/b.md src/a.py src/b/c.py"
+    assert " ".join(found(folder)) == indexed
 
 
 def test_temporary_files_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/trace.md#reports
-    ##= type=test
     ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
     ##% is still writing.
     left = ".t-0-18.md.16748-1765d643927350aa.new"
@@ -69,7 +53,6 @@ def test_temporary_files_are_skipped(tmp_path: Path) -> None:
 
 def test_patterns_include_and_exclude_files(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST index the files that `ingest.include` matches and `ingest.exclude` does not.
     folder = written(tmp_path, FILES)
     assert found(folder, include=("src", "**/*.md"), exclude=("docs/a", "src/*.py")) == ("docs/a.md", "src/b/c.py")
@@ -85,7 +68,6 @@ INDEXED = (".env.example", "keys.md", "env.py", "dist/a.js", "pyvenv.cfg", "targ
 
 def test_secrets_and_vendored_files_are_skipped_unless_they_are_named(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% `duvet ingest` MUST skip files that may contain secrets and vendored folders, unless `ingest.include` names
     ##% their exact path.
     folder = written(tmp_path, dict.fromkeys((*SECRETS.split(), *VENDORED.split(), *INDEXED), "x"))

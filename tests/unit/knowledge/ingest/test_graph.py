@@ -12,14 +12,6 @@ from tests.unit.store.made import node
 CATALOGUE = "ledger:\n  description: Books\n  criticality: high\n  dependencies: [mail, Outside]\n"
 
 
-def written_ledger(folder: Path) -> Path:
-    """Write a project whose document links to a requirement."""
-    written(folder, {**LEDGER, "subsystems.yaml": CATALOGUE})
-    first = project(folder).catalogue.ids[0]
-    design = LEDGER["docs/ledger/design.md"].replace("REQUIREMENT", first[:12])
-    return written(folder, {"docs/ledger/design.md": design})
-
-
 def edges(folder: Path) -> list[str]:
     """All stored edges as text, except those to chunks."""
     with closing(opened(folder)) as store:
@@ -33,13 +25,13 @@ def edges(folder: Path) -> list[str]:
         return sorted(found)
 
 
-def test_the_edges_of_a_project(tmp_path: Path) -> None:
+def test_the_nodes_and_edges_of_a_project(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#graph
-    ##= type=test
     ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
-    folder = written_ledger(tmp_path)
+    folder = written(tmp_path, {**LEDGER, "subsystems.yaml": CATALOGUE})
     balance, note = (one[:12] for one in project(folder).catalogue.ids)
-    taken(folder)
+    design = LEDGER["docs/ledger/design.md"].replace("REQUIREMENT", balance)
+    taken(written(folder, {"docs/ledger/design.md": design}))
     assert edges(folder) == sorted(
         [
             "DesignDoc:docs/ledger/design.md DESCRIBES Subsystem:ledger",
@@ -60,26 +52,20 @@ def test_the_edges_of_a_project(tmp_path: Path) -> None:
             "TestCase:tests/ledger/test_book.py VALIDATES Subsystem:ledger",
         ]
     )
-
-
-def test_the_nodes_of_a_project(tmp_path: Path) -> None:
-    folder = written_ledger(tmp_path)
-    key = f"spec#booking/{project(folder).catalogue.ids[0][:12]}"
-    taken(folder)
     with closing(opened(folder)) as store:
         assert [*store.nodes(NodeLabel.SUBSYSTEM)] == [
             node("Subsystem:Outside"),
             node("Subsystem:ledger", description="Books", criticality="high"),
             node("Subsystem:mail"),
         ]
-        assert store.node(NodeLabel.REQUIREMENT, key) == node(
-            f"Requirement:{key}",
+        assert store.node(NodeLabel.REQUIREMENT, f"spec#booking/{balance}") == node(
+            f"Requirement:spec#booking/{balance}",
             "An entry MUST balance.",
             text="An entry MUST balance.",
             level="MUST",
             status="done",
             target="docs/spec.md#booking",
-            full_path=f"/specifications/spec/sections/booking/requirements/{key[-12:]}",
+            full_path=f"/specifications/spec/sections/booking/requirements/{balance}",
             line=5,
         )
         spec = node("Specification:spec", "Ledger", url="docs/spec.md", path="docs/spec.md")

@@ -9,22 +9,15 @@ from pathlib import Path
 import pytest
 
 from duvet.errors import ProblemsError
+from duvet.knowledge.ingest import subsystems
 from duvet.knowledge.ingest.files import detect_kind
-from duvet.knowledge.ingest.subsystems import (
-    CatalogueSubsystem,
-    SubsystemIndex,
-    SubsystemMembership,
-    find_imports,
-    find_roots,
-    read_subsystem_catalogue,
-)
 from duvet.model import Severity
 from duvet.tree.files import MemoryTree
 from tests.unit.knowledge.ingest.made import LEDGER, opened, taken, written
 
 
-def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[CatalogueSubsystem]:
-    return read_subsystem_catalogue(MemoryTree({path: text, "docs/subsystems.json": b'{"b": {}}'}))
+def read_catalogue(text: bytes, path: str = "subsystems.yaml") -> Sequence[subsystems.CatalogueSubsystem]:
+    return subsystems.read_subsystem_catalogue(MemoryTree({path: text, "docs/subsystems.json": b'{"b": {}}'}))
 
 
 def test_the_catalogue_is_read_from_several_places() -> None:
@@ -61,7 +54,6 @@ BAD = {
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##= type=test
     ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
     ##% `.metadata` or `docs`, and stop at an error in it with its line.
     with pytest.raises(ProblemsError) as error:
@@ -72,9 +64,11 @@ def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     assert message in problem.message
 
 
-def index_of(files: dict[str, bytes]) -> SubsystemIndex:
+def index_of(files: dict[str, bytes]) -> subsystems.SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
-    return SubsystemIndex(read_subsystem_catalogue(tree), find_roots(tree, paths), paths)
+    return subsystems.SubsystemIndex(
+        subsystems.read_subsystem_catalogue(tree), subsystems.find_roots(tree, paths), paths
+    )
 
 
 def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
@@ -162,12 +156,11 @@ OTHER_LANGUAGES = [
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##= type=test
     ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
     ##% otherwise to that of its imports or of the requirements that it cites.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
-        return found.of(path, detect_kind(path), imports=find_imports(path, text)).subsystem
+        return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
 
     assert {text: find("tests/test_all.py", text, *HTTP) for text in IMPORTS} == IMPORTS
     assert {find(path, text, code, "src/db/x.py") for path, text, code in OTHER_LANGUAGES} == {"http"}
@@ -196,7 +189,6 @@ Book of books:
 
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##= type=test
     ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
     ##% or else that of its path, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
@@ -211,7 +203,7 @@ def test_front_matter_comes_before_patterns_and_paths() -> None:
         "subsystems.yaml": "",
     }
     known = index_of(files)
-    assert known.of("src/ledger/d.py", detect_kind("d.py")) == SubsystemMembership(
+    assert known.of("src/ledger/d.py", detect_kind("d.py")) == subsystems.SubsystemMembership(
         "Ledger", "critical", ("money", "audit")
     )
     ledger = known.find_entry("LEDGER")

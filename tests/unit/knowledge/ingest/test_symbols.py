@@ -79,7 +79,6 @@ def test_symbols(path: str) -> None:
 )
 def test_broken_and_hostile_code_is_no_error(path: str, text: str, least: int) -> None:
     ##= man/spec/trace.md#diagnostics
-    ##= type=test
     ##% An input MUST NOT cause a traceback or control the terminal.
     assert len(find_symbols(path, text.encode())) >= least
 
@@ -94,7 +93,6 @@ def test_languages_of_symbols_and_titles_of_chunks() -> None:
 
 def test_a_missing_extra_is_an_error_only_if_symbols_are_required(monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#files
-    ##= type=test
     ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     assert [wants_symbols(one) for one in (None, True, False)] == [True, True, False]
     monkeypatch.setattr(symbols, "find_spec", lambda name: None)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from duvet.knowledge.pages.catalogue import PageCollection, find_page_problems, load_pages
+from duvet.knowledge.pages.catalogue import PageCollection, PageStore, find_page_problems, load_pages
 from duvet.knowledge.pages.files import find_page_files
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex
@@ -51,6 +51,12 @@ def index_of(files: Mapping[str, str | bytes]) -> PageIndex:
     """The index of the words in them."""
     project = project_of(files)
     return PageIndex(_load_pages(project), lambda page: decode_page_body(project.tree.read(page.path), page.path))
+
+
+def load(folder: Path, earlier: PageStore | None = None, *, kept: bool = False) -> PageStore:
+    """The pages in a folder."""
+    project = project_in(folder, kept=kept)
+    return load_pages(project, find_page_files(project), earlier)
 
 
 def _load_pages(project: Project) -> PageCollection:

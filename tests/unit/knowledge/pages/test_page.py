@@ -46,7 +46,6 @@ FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md"
 )
 def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
     ##% specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
@@ -64,7 +63,6 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
     ##% slug.
     files = {
@@ -103,7 +101,6 @@ def test_slugs_that_are_refused_and_allowed() -> None:
 
 def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% duvet MUST skip a page whose slug is empty, absolute, contains control characters or leads out of its folder,
     ##% and report two pages with the same slug.
     files = {
@@ -125,7 +122,6 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
-    ##= type=test
     ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
     ##% `.md`, and be found in every Unicode form.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
@@ -192,7 +188,6 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
 
 def test_a_file_that_is_missing_or_not_text_is_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##= type=test
     ##% duvet MUST read at most 4 MiB of a page, skip a file that is not text, and ignore front matter that is invalid
     ##% or too large, each with a warning.
     files = {"docs/a.md": b"PNG\0\0", "docs/b.md": b"", "docs/c.md/d.txt": b"", "docs/e.md": b"# Caf\xe9\n"}
@@ -250,7 +245,6 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##= type=test
     ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
