@@ -163,23 +163,15 @@ def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) ->
     assert hints["workflow.look"]
 
 
-INTEGER = "Field 'limit' must be an integer"
+WRONG_SEARCHES: list[tuple[dict[str, Any], str]] = [
+    ({}, "Field 'query' is required"),
+    ({"query": "a", "limit": "5"}, "Field 'limit' must be an integer"),
+    ({"query": "a", "filters": []}, "Field 'filters' must be an object"),
+    ({"query": "a", "filters": {"tags": "a"}}, "filters.tags must be an array of strings"),
+    ({"query": "a", "filters": {"artifact_types": ["poem"]}}, "Unsupported artifact type 'poem'"),
+]
 FAILING: list[tuple[str, dict[str, Any], str, str]] = [
-    ("km-search", {}, "invalid_request", "Field 'query' is required"),
-    ("km-search", {"query": "a", "limit": "5"}, "invalid_request", INTEGER),
-    ("km-search", {"query": "a", "filters": []}, "invalid_request", "Field 'filters' must be an object"),
-    (
-        "km-search",
-        {"query": "a", "filters": {"tags": "a"}},
-        "invalid_request",
-        "filters.tags must be an array of strings",
-    ),
-    (
-        "km-search",
-        {"query": "a", "filters": {"artifact_types": ["poem"]}},
-        "invalid_request",
-        "Unsupported artifact type 'poem'",
-    ),
+    *(("km-search", given, "invalid_request", message) for given, message in WRONG_SEARCHES),
     ("km-graph-node", {"node_id": "Code:gone.py"}, "not_found", "Node 'Code:gone.py' not found"),
     ("km-graph-node", {"node_id": "nowhere"}, "invalid_identifier", "Invalid node identifier"),
     ("km-ingest-trigger", {"paths": ["a"]}, "unsupported_operation", ""),

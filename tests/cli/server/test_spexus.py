@@ -1,4 +1,4 @@
-"""A server with its own name, title and version, and one version of the protocol: every criterion for its handshake."""
+"""A server with its own name and version: the criteria for its handshake; those of errors (2.4) are in `test_stdio.py`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 
 from tests.cli.made import make
 from tests.conftest import ROOT
-from tests.unit.server.clients import HANDSHAKES
-from tests.unit.server.wire import Message, Wire, hello, request
+from tests.unit.server.wire import Message, Wire, hello
 
 SPEXUS = ROOT / "man" / "examples" / "spexus.toml"
 FILES = {
@@ -45,7 +44,7 @@ def listed(server: Wire, name: str) -> list[dict[str, Any]]:
             return found
 
 
-def test_1_and_2_the_answer_to_a_handshake(server: Wire) -> None:
+def test_1_to_3_the_answer_to_a_handshake(server: Wire) -> None:
     def refuse(word: str) -> None:
         raise AssertionError(word)
 
@@ -59,6 +58,8 @@ def test_1_and_2_the_answer_to_a_handshake(server: Wire) -> None:
     assert answer == {"jsonrpc": "2.0", "id": "the-7th"}
     # 1.1: the required fields.
     assert result.keys() == {"protocolVersion", "capabilities", "serverInfo", "instructions"}
+    # 1.2: the configured version of the protocol.
+    assert result["protocolVersion"] == "2025-03-26"
     # 1.3: the server.
     info, title = result["serverInfo"], "MCP server for requirements management system"
     assert (info["name"], info["title"], info["version"]) == ("spexus mcp", title, "1.0.0")
@@ -70,27 +71,6 @@ def test_1_and_2_the_answer_to_a_handshake(server: Wire) -> None:
     parts = ["Available Resources", "Available Tools", "How to Interact", "Example Usage", "How to Work"]
     assert headings == parts
     assert instructions.startswith(f"You are interacting with {title}, which ")
-
-
-@pytest.mark.parametrize("version", [*HANDSHAKES, "2026-07-28", "1999-12-31"])
-def test_1_2_the_version_of_the_protocol(version: str, server: Wire) -> None:
-    assert server.greet(version)["result"]["protocolVersion"] == "2025-03-26"
-
-
-@pytest.mark.parametrize(
-    ("sent", "code"),
-    [
-        (request("initialize", {}), -32602),
-        (request("initialize", {"protocolVersion": 7, "capabilities": {}, "clientInfo": {}}), -32602),
-        (request("frobnicate", {}), -32601),
-    ],
-)
-def test_2_4_an_error_stands_in_place_of_a_result(sent: Message, code: int, server: Wire) -> None:
-    server.send(sent)
-    answer = server.read()
-    assert answer.keys() == {"jsonrpc", "id", "error"}
-    assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", sent["id"], code)
-    assert isinstance(answer["error"]["message"], str)
 
 
 def test_3_3_instructions_say_which_tools_exist_and_how_to_use_them(server: Wire) -> None:

@@ -132,15 +132,6 @@ def test_the_end_of_input_while_it_is_starting(wire: Start) -> None:
     assert (process.line(), process.told()) == (b"", "")
 
 
-def test_a_first_line_that_is_no_handshake(wire: Start) -> None:
-    process = wire()
-    process.send(b"{\n")
-    assert process.read()["error"]["code"] == -32700
-    assert process.greet()["id"] == 0
-    assert process.ask("ping", id=2) == {"jsonrpc": "2.0", "id": 2, "result": {}}
-    assert (process.end(), process.told()) == (0, "")
-
-
 @pytest.mark.parametrize("sort", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("messages", [0, 1, 2])
 def test_signals_end_it(sort: signal.Signals, messages: int, wire: Start) -> None:
@@ -200,6 +191,7 @@ EARLY: Asked = [
     ("initialize", None, INVALID),
     ("initialize", {"protocolVersion": 20250326, "capabilities": [], "clientInfo": "me"}, INVALID),
 ]
+WRONG_URIS: list[Any] = [{}, 7, None, "duvet:///\0"]
 WRONG: Asked = [
     *((method, {}, UNKNOWN) for method in ("nothing", "", "tools/list ", "notifications/initialized")),
     ("tools/call", None, INVALID),
@@ -211,6 +203,7 @@ WRONG: Asked = [
     *(("logging/setLevel", {"level": level}, INVALID) for level in ("loud", 7)),
     ("server/discover", {}, UNKNOWN),
     ("tools/list", enveloped(), WRONG_ERA),
+    *((f"resources/{verb}", {"uri": uri}, INVALID) for verb in ("read", "get") for uri in WRONG_URIS),
 ]
 MODERN: Asked = [
     ("initialize", hello()["params"], WRONG_VERSION),
@@ -244,11 +237,13 @@ def check_errors(process: Wire, asked: Asked) -> None:
 
 def test_requests_before_a_handshake_are_refused_but_ping(wire: Start) -> None:
     process = wire()
-    process.send(cancel(1))
+    process.send(b"{\n", cancel(1))
+    assert process.read()["error"]["code"] == -32700
     check_errors(process, EARLY)
     assert process.ask("ping")["result"] == {}
     assert process.greet()["result"]["serverInfo"]["name"] == "duvet"
     assert process.ask("tools/list")["result"]["tools"]
+    assert (process.end(), process.told()) == (0, "")
 
 
 def test_wrong_requests_are_refused_and_the_next_one_is_answered(wire: Start) -> None:
@@ -279,18 +274,6 @@ def test_the_era_without_a_handshake_refuses_requests_of_the_other(wire: Start) 
 @pytest.mark.parametrize("version", ["", "1.0", "2026-07-28", "2099-01-01", "latest"])
 def test_an_unknown_version_is_answered_with_the_newest_that_has_a_handshake(wire: Start, version: str) -> None:
     assert wire().greet(version)["result"]["protocolVersion"] == "2025-11-25"
-
-
-@pytest.mark.parametrize("uri", ['"duvet:///\\u0000"', '"duvet:///%00"', '"duvet:///%ff%fe"', "{}", "7", "null"])
-def test_a_wrong_uri_is_an_error(wire: Start, uri: str) -> None:
-    server = wire()
-    server.greet()
-    for number, method in enumerate(["resources/read", "resources/get"], 1):
-        head = f'{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{{"uri":'
-        server.send(f"{head}{uri}}}}}\n".encode())
-        answer = server.read()
-        assert (answer["id"], answer["error"]["code"] in (-32602, -32002)) == (number, True)
-    assert len(server.ask("resources/list", id=3)["result"]["resources"]) == 43
 
 
 CONFIG = """

@@ -108,34 +108,21 @@ class _VersionWriter:
         await self.aclose()
 
 
-class Get(types.Request[dict[str, Any], str]):
-    """`resources/get`, a method that the SDK's client does not have."""
-
-    method: str = "resources/get"
-    params: dict[str, Any]
-
-
-class ListBelow(types.Request[dict[str, Any], str]):
-    """`resources/list` with a path."""
-
-    method: str = "resources/list"
-    params: dict[str, Any]
-
-
-class Anything(RootModel[dict[str, Any]]):
-    """Any result."""
+Request = types.Request[dict[str, Any], str]
+Anything = RootModel[dict[str, Any]]
 
 
 async def got(client: Client, **params: str) -> Any:
     """The result of `resources/get`, without what all results of an era contain."""
-    found = await client.session.send_request(Get(params=params), Anything)
+    found = await client.session.send_request(Request(method="resources/get", params=params), Anything)
     own = {key: value for key, value in found.root.items() if key not in ("_meta", "resultType")}
     return json.decode(json.encode(unwrap_array(own)))
 
 
 async def below(client: Client, path: str, **params: str) -> types.ListResourcesResult:
     """The resources right below a path."""
-    return await client.session.send_request(ListBelow(params={"path": path, **params}), types.ListResourcesResult)
+    asked = Request(method="resources/list", params={"path": path, **params})
+    return await client.session.send_request(asked, types.ListResourcesResult)
 
 
 async def everything(client: Client) -> list[types.Resource]:

@@ -65,13 +65,6 @@ async def test_the_size_of_a_batch_is_limited(server: DuvetServer, batch: list[A
     assert (answer.status_code, answer.json()) == refusal("a batch has 1 to 2 messages")
 
 
-async def test_a_batch_counts_as_so_many_requests(server: DuvetServer) -> None:
-    async with connected(server, limits=HttpLimits(rate=0.001, burst=6)) as client:
-        session = await greet(client, "2025-03-26")
-        answers = [await client.post("/mcp", json=[request("ping")] * 3, headers=session) for _ in range(2)]
-    assert [answer.status_code for answer in answers] == [200, 429]
-
-
 async def test_an_array_is_bare_in_events_and_in_json(http: httpx2.AsyncClient) -> None:
     session, modern = await greet(http), {**MODERN_HEADERS, "mcp-method": "resources/get"}
 

@@ -25,7 +25,7 @@ from duvet.tools.plugin_runner import PluginCallContext
 from duvet.tools.tool import MODELS_SERVICE, EnabledPack, Pack, Scope, Tool
 from duvet.workflows.pack import make_workflow_tools
 from duvet.workflows.workflow import Check, WaitStep, Workflow, WorkflowRun, make_configured_workflow
-from tests.unit.server.clients import MODERN, blocks
+from tests.unit.server.clients import MODERN, Request, blocks
 from tests.unit.server.servers import server_of
 
 pytestmark = pytest.mark.anyio
@@ -188,19 +188,10 @@ async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: s
     assert (run["status"], [step["status"] for step in run["steps"]]) == ("error", ["success", "error", "skipped"])
 
 
-class Raw(types.Request[dict[str, Any], str]):
-    """A call of a tool with any parameters."""
-
-    method: str = "tools/call"
-
-
+THEIRS = {"role": "assistant", "model": "theirs"}
 ANSWERS: Mapping[str, Any] = {
-    "an image": {
-        "role": "assistant",
-        "model": "theirs",
-        "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"},
-    },
-    "no text": {"role": "assistant", "model": "theirs", "content": {"type": "text"}},
+    "an image": {**THEIRS, "content": {"type": "image", "data": "AAAA", "mimeType": "image/png"}},
+    "no text": {**THEIRS, "content": {"type": "text"}},
     "no role": {"model": "theirs", "content": {"type": "text", "text": "tea"}},
     "nothing": {},
     "a form": {"action": "accept", "content": {}},
@@ -214,7 +205,9 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
     async with Client(asking_server(kettle), mode=MODERN, sampling_callback=Model()) as client:
         asked = await begin(client, **SUM)
         answers = dict.fromkeys(asked.input_requests or {}, ANSWERS[answer])
-        call = Raw(params={**SUM, "requestState": asked.request_state, "inputResponses": answers})
+        call = Request(
+            method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
+        )
         error = error_of(await client.session.send_request(call, types.CallToolResult))
     message = "sum failed in the step first: mine: the client's model answers something else than text"
     assert (error["code"], error["message"]) == ("model_failed", message)

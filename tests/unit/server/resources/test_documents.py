@@ -85,14 +85,6 @@ def test_a_resource_has_changed_if_its_document_has(
     assert have_lists_changed(before, after) == is_another_list
 
 
-def test_a_resource_that_comes_or_goes_has_changed() -> None:
-    without, with_it = context_of(), context_of("a.rs")
-    digest = digest_document(with_it, CITATION_URI)
-    assert digest_document(without, CITATION_URI) == ""
-    assert find_changed_documents({CITATION_URI: ""}, with_it) == {CITATION_URI: digest}
-    assert find_changed_documents({CITATION_URI: digest}, without) == {CITATION_URI: ""}
-
-
 def test_lines_that_move_change_the_list_of_citations_alone() -> None:
     assert not have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
     assert have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))

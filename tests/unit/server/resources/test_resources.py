@@ -91,6 +91,9 @@ async def test_the_resources_below_a_path_come_with_their_objects(client: Client
     roots = [resource.uri for resource in (await below(client, "/")).resources]
     assert roots == ["duvet:///specifications", "duvet:///requirements", "duvet:///citations"]
     assert (await below(client, f"{POT}/1dd64a535306/citations/src/pot.rs:3")).resources == []
+    with pytest.raises(MCPError) as refused:
+        await client.read_resource("duvet:///")
+    assert refused.value.data == {"uri": "duvet:///"}
 
 
 async def test_a_list_is_read_in_parts(client: Client) -> None:
@@ -155,8 +158,9 @@ CITATION = f"{REQUIREMENT}/citations/{{citation_id}}"
 IDS = ["e19545c1a5c9", "347deb547278", "1dd64a535306", "a5415b83517f", "5bfbf88bbb38", "2c79658776d2"]
 
 
-async def complete(client: Client, template: str, variable: str, begun: str, filled: dict[str, str]) -> list[str]:
-    reference = types.ResourceTemplateReference(uri=template)
+async def complete(client: Client, of: str, variable: str, begun: str, filled: dict[str, str]) -> list[str]:
+    is_template = of.startswith("duvet:")
+    reference = types.ResourceTemplateReference(uri=of) if is_template else types.PromptReference(name=of)
     found = await client.complete(reference, {"name": variable, "value": begun}, context_arguments=filled)
     assert (found.completion.total, found.completion.has_more) == (len(found.completion.values), False)
     return found.completion.values
@@ -178,7 +182,7 @@ WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
 
 
 @pytest.mark.parametrize(
-    ("template", "variable", "begun", "filled", "values"),
+    ("of", "variable", "begun", "filled", "values"),
     [
         (CITATION, "spec_id", "", {}, ["rfc7168", "tea"]),
         (CITATION, "spec_id", "T", {}, ["tea", "rfc7168"]),
@@ -194,16 +198,19 @@ WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
         (CITATION, "citation_id", "", WARM, ["src/pot.rs:3", "tests/test_pot.py:2"]),
         (CITATION, "citation_id", "", {"spec_id": "coffee"}, []),
         ("duvet:///citations/{citation_id}", "citation_id", "src/pot.rs:2", {}, ["src/pot.rs:25", "src/pot.rs:27"]),
+        ("triage_uncited", "spec", "t", {}, ["tea"]),
+        ("triage_uncited", "requirement", "2c", {}, ["2c79658776d2"]),
+        ("triage_uncited", "wish", "", {}, []),
     ],
 )
 async def test_variables_are_completed(
-    client: Client, template: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
+    client: Client, of: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
 ) -> None:
     ##= man/spec/mcp.md#resources
     ##= type=test
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.
-    assert await complete(client, template, variable, begun, filled) == values
+    assert await complete(client, of, variable, begun, filled) == values
 
 
 @pytest.mark.parametrize(
@@ -219,15 +226,6 @@ async def test_unknown_templates_and_variables_are_refused(
     with pytest.raises(MCPError) as refused:
         await complete(client, template, variable, "", {})
     assert (refused.value.code, refused.value.message) == (INVALID_PARAMS, said)
-
-
-@pytest.mark.parametrize(
-    ("argument", "begun", "values"), [("spec", "t", ["tea"]), ("requirement", "2c", ["2c79658776d2"]), ("wish", "", [])]
-)
-async def test_arguments_of_prompts_are_completed(client: Client, argument: str, begun: str, values: list[str]) -> None:
-    reference = types.PromptReference(name="triage_uncited")
-    found = await client.complete(reference, {"name": argument, "value": begun})
-    assert found.completion.values == values
 
 
 def test_an_id_with_several_titles_is_found_by_each() -> None:
@@ -290,12 +288,6 @@ async def test_a_wrong_uri_is_an_error(client: Client, ask: Ask, uri: str) -> No
     with pytest.raises(MCPError) as refused:
         await ask(client, uri)
     assert refused.value.code == INVALID_PARAMS
-
-
-async def test_the_root_cannot_be_read(client: Client) -> None:
-    with pytest.raises(MCPError) as refused:
-        await client.read_resource("duvet:///")
-    assert refused.value.data == {"uri": "duvet:///"}
 
 
 @pytest.mark.parametrize(

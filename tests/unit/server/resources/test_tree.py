@@ -117,6 +117,7 @@ def test_a_resource_is_found_by_other_spellings(reference: str) -> None:
         "duvet:///specifications/tea/sections/pot/requirements/1dd64a535306/citations/src%252Fmain.rs:42",
         "duvet:///citations/src%252Fmain.rs:42",
         "duvet:///citations/%00",
+        "duvet:///%ff%fe",
         "/citations/\0",
         "duvet:///requirements?sort=text",
         "duvet:///requirements#limit",
