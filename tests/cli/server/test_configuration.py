@@ -74,7 +74,6 @@ def test_a_wrong_configuration_fails_calls_until_it_is_fixed(more: str, wire: St
 
 
 ##= man/spec/service.md#configuration
-##= type=test
 ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads` and `store`
 ##% over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
 @pytest.mark.parametrize("path", ["duvet.config.json", TRACE_CONFIG])

@@ -74,7 +74,6 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
     duvet_command: str, project: Path, desk: Open
 ) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
     ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
     ##% `duvet recipe run`.
@@ -109,7 +108,6 @@ def test_a_gateway_without_tokens_serves_readers(duvet_command: str, project: Pa
 
 def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
     ##% tool or is larger than 32 MiB.
     with Command(duvet_command, project, **TOKENS) as command:
@@ -133,7 +131,6 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 
 def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:
     ##= man/spec/knowledge.md#answers
-    ##= type=test
     ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
     ##% for more, and say so.
     make(project, {f"src/many/part_{number:03}.py": "" for number in range(300)})
@@ -174,7 +171,6 @@ def test_changes_are_made_at_the_gateway(duvet_command: str, project: Path, desk
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
     ##% calls are forwarded.
     here = desk("http://127.0.0.1:8931/team", **ONLY_READER)
@@ -195,7 +191,6 @@ def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
 @pytest.mark.parametrize("words", ["mcp --check", "mcp", "call km-search --query x", "tools"])
 def test_an_address_with_credentials_is_refused(desk: Open, words: str) -> None:
     ##= man/spec/gateway.md#forwarding
-    ##= type=test
     ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     done = desk("https://user:geheim@example.org").run(*words.split())

@@ -24,10 +24,8 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
 ##= man/spec/mcp.md#http
-##= type=test
 ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 ##= man/spec/mcp.md#http
-##= type=test
 ##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
@@ -101,7 +99,6 @@ async def test_requests_are_logged_without_secrets(duvet_command: str, project: 
 @pytest.mark.parametrize("names", ["", "abcdefghijkl", "".join(map(chr, range(0x1F600, 0x1F60C)))])
 def test_an_unread_log_does_not_block_the_server(duvet_command: str, project: Path, names: str) -> None:
     ##= man/spec/service.md#operations
-    ##= type=test
     ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
     (project / "duvet.config.json").write_text('{"server": {"logLevel": "info", "logFormat": "json"}}')
     # No pipe buffers so many lines; those with the names of arguments are longer than a page.
@@ -175,7 +172,6 @@ def listed_pages(command: Command) -> tuple[set[str], set[str]]:
 
 def test_the_pack_is_listed_while_the_project_has_pages(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested, and
     ##% always on `/api/mcp`.
     folder = make(tmp_path / "tea", TRACE)

@@ -86,15 +86,12 @@ def faces(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 ##= man/spec/gateway.md#access
-##= type=test
 ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
 ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
 ##= man/spec/gateway.md#forwarding
-##= type=test
 ##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
 ##% tools without the admin's token.
 ##= man/spec/knowledge.md#answers
-##= type=test
 ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
 @pytest.mark.parametrize(
     "row", pairwise(tool=ALL, face=FACES, caller=CALLERS), ids=lambda row: " ".join(map(str, row.values()))
@@ -148,7 +145,6 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
 
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
     ##= man/spec/knowledge.md#reports
-    ##= type=test
     ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
     ##% `read-only` pack.
     with faces.served.client(ADMIN) as client:
@@ -190,7 +186,6 @@ FAILING: list[tuple[str, dict[str, Any], str, str]] = [
 @pytest.mark.parametrize("face", ["rest", "mcp", *LOCAL])
 def test_every_failure_on_every_face(duvet_command: str, tmp_path: Path, face: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##= type=test
     ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
     ##% name.
     with ExitStack() as stack:
@@ -293,7 +288,6 @@ BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input"
 
 def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
     ##% be read, the folder of the project or the text of exceptions.
     folder = team(tmp_path / "pot")

@@ -36,7 +36,6 @@ def names_in(metrics: str) -> set[str]:
 
 def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##= type=test
     ##% `/metrics` MUST count and time the calls of `km-` tools by tool, result and error code, from 0 on and without
     ##% labels that callers choose.
     with Command(duvet_command, project) as command, command.client() as client:
@@ -112,7 +111,6 @@ GAUGES = {
 
 def test_the_last_run_and_its_reports_are_gauges(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#telemetry
-    ##= type=test
     ##% `/metrics` MUST show the last ingest run and the reports as `km_ingest_`, `km_coverage_` and `km_lifecycle_`
     ##% gauges, and answer even when the index cannot be read.
     with Command(duvet_command, project) as command, command.client() as client:
@@ -163,7 +161,6 @@ def report(client: HttpClient, path: str, **query: str) -> tuple[int, Any]:
 
 def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> None:
     ##= man/spec/gateway.md#access
-    ##= type=test
     ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to callers
     ##% who may use their tools, and 404 before the first ingest run.
     with Command(duvet_command, project, **TOKENS) as command:

@@ -49,7 +49,6 @@ def cancel(id: object) -> Message:
 
 def test_what_is_printed_does_not_reach_the_client() -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##= type=test
     ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
     ##% line feed, whatever it or a child process prints.
     done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
@@ -80,7 +79,6 @@ def test_a_file_of_messages_is_answered(duvet_command: str, project: Path) -> No
 
 def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##= type=test
     ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
     ##% immediately on SIGINT, SIGTERM or a closed output.
     process = wire()
@@ -324,7 +322,6 @@ def test_an_answer_of_a_model_that_is_not_text_fails_the_step(asking: tuple[Wire
 
 def test_a_cancelled_workflow_begins_no_further_step(asking: tuple[Wire, Any]) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     server, _ = asking
     server.send(cancel("call"))

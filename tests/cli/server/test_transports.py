@@ -88,7 +88,6 @@ def test_answers_are_bare_arrays_and_objects(duvet_command: str, kettle: Path, t
 
 async def test_changes_are_notified(connect: Connect, mode: str, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
     ##% requirements or citations come or go.
     with anyio.fail_after(LONGEST):

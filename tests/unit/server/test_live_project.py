@@ -79,7 +79,6 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
     async with living(kettle) as live:
         if not notified:
@@ -99,7 +98,6 @@ async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> N
 @on_linux
 async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
     ##% missing or unreliable, as on network file systems.
     def refuse(*args: object, **options: object) -> None:
@@ -222,7 +220,6 @@ async def test_a_reading_blocks_neither_the_loop_nor_those_who_stay(kettle: Path
 
 async def test_a_wrong_configuration_is_reported_until_it_is_fixed(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
     ##% restart.
     config = kettle / ".duvet" / "config.toml"
@@ -402,7 +399,6 @@ async def test_sources_are_never_newer_than_their_specification(kettle: Path) ->
 @on_linux
 async def test_readings_leave_neither_memory_nor_descriptors(kettle: Path) -> None:
     ##= man/spec/watch.md#reporting-again
-    ##= type=test
     ##% A process that watches or serves MUST NOT use more memory with each run.
     gc.collect()
     descriptors = len(os.listdir("/proc/self/fd"))
@@ -510,7 +506,6 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
     ##% leave no requirements.
     async with connected(kettle) as client:

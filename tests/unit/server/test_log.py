@@ -35,7 +35,6 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 
 
 ##= man/spec/service.md#operations
-##= type=test
 ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and warnings.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
@@ -79,7 +78,6 @@ def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: 
 
 
 ##= man/spec/service.md#operations
-##= type=test
 ##% A line of the log MUST have at most 4,000 bytes, contain no arguments or answers, and not be forgeable by clients.
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("text", ["x", "\U0001f600", '"\\', "\n"])

@@ -66,7 +66,6 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
     text = " ".join(render_instructions(RULE).split())
     ##= man/spec/mcp.md#handshake
-    ##= type=test
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.
     assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text

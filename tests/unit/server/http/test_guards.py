@@ -67,10 +67,8 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
 
 
 ##= man/spec/mcp.md#http
-##= type=test
 ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
 ##= man/spec/mcp.md#http
-##= type=test
 ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
 ##% `Accept` that it does not support.
 async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
@@ -86,7 +84,6 @@ UNKNOWN = error_of("unauthorized", "This token is not known", "send Authorizatio
 
 
 ##= man/spec/mcp.md#http
-##= type=test
 ##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
 ##% bind each session to its token.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
@@ -120,7 +117,6 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
 
 
 ##= man/spec/mcp.md#limits
-##= type=test
 ##% The server MUST answer 429 to a client that exceeds its rate, and 503 when too many requests or streams are open,
 ##% each with `Retry-After`.
 async def test_frequent_requests_are_refused(server: DuvetServer) -> None:
@@ -172,7 +168,6 @@ async def test_bodies_that_are_no_messages_are_refused(http: httpx2.AsyncClient)
 
 
 ##= man/spec/mcp.md#limits
-##= type=test
 ##% The server MUST disconnect clients that send or read too slowly, and MUST NOT let them block others.
 @pytest.mark.parametrize("parts", [(), (b"GET /health HT",), (HEALTH, b"GET /")])
 async def test_a_head_that_never_ends_is_disconnected(server: DuvetServer, parts: tuple[bytes, ...]) -> None:
@@ -407,7 +402,6 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 
 ##= man/spec/mcp.md#http
-##= type=test
 ##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
 @pytest.mark.parametrize(
     ("environ", "message"),

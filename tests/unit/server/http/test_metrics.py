@@ -25,7 +25,6 @@ def observed(server: DuvetServer, *observers: Any) -> DuvetServer:
 
 async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
-    ##= type=test
     ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call tools.
     metrics = ServerMetrics("1.0")
     async with connected(observed(server, metrics.saw)) as client:
@@ -89,7 +88,6 @@ async def test_requests_are_counted_by_known_paths(server: DuvetServer) -> None:
 
 async def test_the_server_is_ready_while_the_project_can_be_read(server: DuvetServer, project: Path) -> None:
     ##= man/spec/service.md#operations
-    ##= type=test
     ##% Without a token, `/health` MUST answer 200 with `{"status":"ok"}`, and `/ready` MUST answer 200 if the project
     ##% can be read or else 503.
     config = project / ".duvet/config.toml"

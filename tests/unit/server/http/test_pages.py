@@ -63,7 +63,6 @@ CONNECTIONS = {
 }
 CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     "2.1 2.2": (
         "list_pages",
@@ -73,14 +72,12 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     "3.1": ("get_page", {"slug": "delta"}, page_of("delta", DELTA, [], [])),
     "3.1 spaces": ("get_page", {"slug": " beta "}, page_of("beta", BETA, ["alpha", "gamma"], ["alpha"])),
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
     ##% argument.
     "3.2 8.3": ("get_page", {"slug": "alpah"}, NOT_FOUND),
     "3.2 far": ("get_page", {"slug": "../../etc/passwd"}, FAR),
     "3.3": ("get_page", {"slug": "alpha"}, page_of("alpha", ALPHA, ["beta", "gamma", "missing"], ["beta"])),
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     "3.4": (
         "get_page",
@@ -94,7 +91,6 @@ CRITERIA: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
     "4.4": ("search", {"query": "nothing like it"}, []),
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `get_connections` MUST return the outlinks and backlinks of a page, and the graph of the pages around it.
     "6.1": ("get_connections", {"slug": "alpha"}, CONNECTIONS),
     "6.3": ("get_connections", {"slug": "alpah"}, NOT_FOUND),
@@ -243,7 +239,6 @@ UNAVAILABLE = ModelError(ModelFault.UNAVAILABLE, "one does not answer")
 )
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without
     ##% calling one when it finds no page.
     async with pages_client(tmp_path, router=router) as client:
@@ -324,7 +319,6 @@ async def test_many_requests_at_once_before_the_pages_are_read(tmp_path: Path) -
 
 async def test_a_page_that_is_too_long_for_one_answer_is_cut(tmp_path: Path) -> None:
     ##= man/spec/pages.md#tools
-    ##= type=test
     ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
     ##% and say where the rest begins.
     text = '"\u00e9\n' * 5_000_000

@@ -31,7 +31,6 @@ pytestmark = pytest.mark.anyio
 
 async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
-    ##= type=test
     ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
     async with serving(server, tokens=BOTH) as where:
         async with asking(where, READER) as client:
@@ -65,10 +64,8 @@ async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -
 )
 async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name: str, given: dict[str, Any]) -> None:
     ##= man/spec/service.md#rest
-    ##= type=test
     ##% A call by `POST /api/mcp` MUST return the object or the bare array of the tool as its `result`.
     ##= man/spec/service.md#calls
-    ##= type=test
     ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
     ##% that are off.
     found = (await http.post(API, json={"tool": name, "input": given})).json()
@@ -111,7 +108,6 @@ BODIES: list[tuple[Any, tuple[str, str]]] = [
 
 async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##= man/spec/service.md#rest
-    ##= type=test
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     for body, error in BODIES:

@@ -64,7 +64,6 @@ async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="every address of loopback")
 async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##= type=test
     ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
     ##% client that has the most.
     async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
@@ -89,7 +88,6 @@ async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
 
 async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##= type=test
     ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
@@ -123,7 +121,6 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
 
 
 ##= man/spec/mcp.md#http
-##= type=test
 ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers only
 ##% read.
 @pytest.mark.parametrize("version", VERSIONS)
@@ -165,7 +162,6 @@ async def begin_calls(stack: AsyncExitStack, where: Where, count: int, waiting: 
 
 async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: Waiting) -> None:
     ##= man/spec/service.md#rest
-    ##= type=test
     ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
     ##% stops with 503 and `Retry-After`.
     many = 20

@@ -131,7 +131,6 @@ def error_of(answer: types.CallToolResult) -> dict[str, Any]:
 
 async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None:
     ##= man/spec/service.md#models-of-clients
-    ##= type=test
     ##% With a provider of the kind `client`, the server MUST ask the model of the calling client if that client offers
     ##% it, and fail the step for an answer that is not text.
     model = Model()
@@ -150,7 +149,6 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
-    ##= type=test
     ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
     ##% every tool in it.
     info = types.Implementation(name=client, version="1")
@@ -179,7 +177,6 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
     ##= man/spec/service.md#workflows
-    ##= type=test
     ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         error = error_of(await client.call_tool(**SUM))
@@ -219,7 +216,6 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
 )
 async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
-    ##= type=test
     ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
     kettle, model = Kettle(), Model()
     async with Client(asking_server(project, kettle), mode=mode, sampling_callback=model) as client:
@@ -241,7 +237,6 @@ async def begin(client: Client, name: str, arguments: dict[str, Any] | None = No
 
 async def test_state_of_another_call_is_refused(project: Path) -> None:
     ##= man/spec/service.md#models-of-clients
-    ##= type=test
     ##% The server MUST refuse state from a client that it did not issue for the same call, and fail a call after 32
     ##% rounds or with results that are too large for the client.
     kettle, model = Kettle(), Model()

@@ -67,7 +67,6 @@ async def test_a_client_hears_log_messages_of_its_level(
     kettle: Path, mode: str, level: Any, expected: list[object]
 ) -> None:
     ##= man/spec/mcp.md#handshake
-    ##= type=test
     ##% The server MUST send a client only log messages of the level that the client has set, or of a higher one.
     heard = []
 
@@ -116,7 +115,6 @@ def ask_whole(version: str, process: Wire, method: str) -> Message:
 
 def test_the_description_of_the_server(wire: Callable[..., Wire], version: str, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#handshake
-    ##= type=test
     ##% The server MUST use the version of the protocol that the configuration names, or else the one that the client
     ##% requests if the server supports it.
     def check(result: Any, name: str) -> None:
@@ -148,7 +146,6 @@ class TestMadeTools:
 
     async def test_the_first_block_is_the_answer_and_the_second_the_next_step(self, client: Client) -> None:
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the
         ##% next step or a note.
         answer = await client.call_tool("twice", {"number": 2})
@@ -157,7 +154,6 @@ class TestMadeTools:
 
     async def test_a_list_is_structured_with_its_total_and_its_cursor(self, client: Client) -> None:
         ##= man/spec/mcp.md#tools
-        ##= type=test
         ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with
         ##% `result`, `total` and `next_cursor`.
         answer = await client.call_tool("numbers", {"number": 7})
@@ -182,7 +178,6 @@ class TestMadeTools:
         self, client: Client, name: str, arguments: dict[str, object] | None, error: tuple[str, str, str]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##= type=test
         ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a
         ##% `hint` without commands; an unknown tool MUST be the protocol error -32602.
         answer = await client.call_tool(name, arguments)
@@ -203,7 +198,6 @@ class TestMadeTools:
         self, client: Client, caplog: pytest.LogCaptureFixture, tool: str, error: tuple[object, ...]
     ) -> None:
         ##= man/spec/mcp.md#errors
-        ##= type=test
         ##% An unexpected failure MUST reach the client only as `Internal error` with the code -32603, and standard
         ##% error as one line without the text of the request.
         with pytest.raises(MCPError) as raised:

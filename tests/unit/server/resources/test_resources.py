@@ -29,7 +29,6 @@ POT = "/specifications/tea/sections/pot/requirements"
 
 async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
     ##% their objects.
     async def walk(above: str) -> list[str]:
@@ -51,7 +50,6 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
     described, documents = [], []
     for one in await everything(client):
@@ -98,7 +96,6 @@ async def test_the_resources_below_a_path_come_with_their_objects(client: Client
 
 async def test_a_list_is_read_in_parts(client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% `resources/read` MUST return the JSON of an object or a list, or with `?limit=&cursor=` a part of the list.
     whole = json.decode(await text(client, "duvet:///requirements"))
     parts, more = [], ""
@@ -207,7 +204,6 @@ async def test_variables_are_completed(
     client: Client, of: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
 ) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.
     assert await complete(client, of, variable, begun, filled) == values
@@ -270,7 +266,6 @@ TEA = "/specifications/tea/sections"
 )
 async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28, and
     ##% with its `uri`.
     with pytest.raises(MCPError) as refused:

@@ -50,7 +50,6 @@ def find(tree: ResourceTree, reference: str) -> ResourceNode:
 @example(["src/main.rs"], "")
 def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##= type=test
     ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
     ##% characters or contains control characters.
     tree = tree_of(section, *paths)
@@ -134,7 +133,6 @@ def test_a_missing_resource_is_not_found(reference: str) -> None:
 )
 def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], str]) -> None:
     ##= man/spec/mcp.md#tools
-    ##= type=test
     ##% The server MUST resolve a path from a client inside the project or refuse it, without revealing whether a file
     ##% outside exists.
     tree = tree_of("pot", "src/main.rs")

@@ -105,7 +105,6 @@ def patient(project: Path, odd: OddMethods) -> DuvetServer:
 )
 def test_a_line_that_is_not_json_is_refused(line: bytes, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##= type=test
     ##% The server MUST answer a line that is not JSON with the error -32700, and JSON that is not a message with
     ##% -32600.
     assert answers(server, line, PING) == [NOT_JSON, PONG]
@@ -172,7 +171,6 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##= type=test
     ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
     ##% 413, without reading it all.
     long = b'"' + b"x" * 10_000_000 + b'"'
@@ -197,7 +195,6 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
 @pytest.mark.parametrize("version", HANDSHAKES)
 def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(version: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##= type=test
     ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
     ##% all others, over HTTP too.
     batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
@@ -355,7 +352,6 @@ LARGE = request(FOREVER, {"a": "x" * (MAX_LINE_BYTES - 100)})
 )
 def test_open_requests_are_limited(patient: DuvetServer, odd: OddMethods, requests: list[Message], most: int) -> None:
     ##= man/spec/mcp.md#limits
-    ##= type=test
     ##% The server MUST stop reading while 512 requests or 16 MiB of them are open, or 64 MiB of answers are unread.
     stay(patient, lines_of(hello(), *requests), lambda _: anyio.wait_all_tasks_blocked())
     assert odd.waiting == most
