@@ -84,14 +84,6 @@ def test_json(duvet: Run, folder: Path, wire: Wire) -> None:
 
 
 def test_nobody_is_set_up(duvet: Run) -> None:
-    ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-    ##% when there is none.
-    ##= man/spec/ask.md#answers
-    ##% When it finds nothing, `duvet ask` MUST say so without calling a model; when no model answers, it MUST still
-    ##% print the sources and exit with 1.
-    ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST call only the providers that the configuration names.
     assert duvet("ask", "cups", environ={"OPENAI_API_KEY": KEY}) == failed(
         "no model is set up", hint=SETUP_HINT, out=SOURCES
     )
@@ -109,8 +101,6 @@ def test_nobody_is_set_up(duvet: Run) -> None:
     ],
 )
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
-    ##= man/spec/ask.md#keys
-    ##% duvet MUST NOT show or log a provider's key, nor its `baseUrl` when a call fails.
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)

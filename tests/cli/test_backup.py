@@ -69,9 +69,6 @@ def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
 
 
 def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-    ##% input.
     for script, stream in (("duvet backup -o - >&-", "output"), ("duvet restore - <&-", "input")):
         done = shell(duvet_command, project, script)
         assert done.code == 1 and done.err.startswith(f"error: standard {stream} is closed"), done.err
@@ -105,9 +102,6 @@ def test_what_is_kept_is_no_part_of_the_project(duvet: Run, project: Path) -> No
 
 
 def test_there_and_back(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#backups
-    ##% `duvet restore` MUST restore the feedback, replace the index in one step even while servers use it, and first
-    ##% save what it replaces unless `--force` is given.
     before = duvet(*STATUS).out
     done = duvet("backup")
     (archive,) = backups(project)

@@ -122,9 +122,6 @@ def test_without_the_cache(kettle: Path, tmp_path: Path, duvet: Run) -> None:
 
 
 def test_a_fetch_that_failed_is_tried_again(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/cache.md#freshness
-    ##% duvet MUST NOT store an answer that involved a failure, such as an unreadable file, or an input that changed
-    ##% during the run.
     config = kettle / ".duvet" / "config.toml"
     config.write_text(config.read_text() + "[[specification]]\nsource = 'https://example.org/spec.txt'\n")
     for _ in range(2):

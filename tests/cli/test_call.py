@@ -35,9 +35,6 @@ PROJECT = FILES
     ],
 )
 def test_a_call_is_answered_as_anywhere(duvet: Run, folder: Path, line: str, arguments: dict[str, Any]) -> None:
-    ##= man/spec/service.md#calls
-    ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
-    ##% that are off.
     tool, *words = shlex.split(line)
     done = duvet("call", tool, *words)
     expected = json.loads(json.dumps(value(context_in(folder), tool, **arguments)))
@@ -172,9 +169,6 @@ def test_the_configuration_counts(indexed: Run, folder: Path) -> None:
 
 
 def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
-    ##= man/spec/knowledge.md#reports
-    ##% `km-lifecycle-report` and `km-ingest-status` MUST be reserved for maintainers, and MUST be available in a
-    ##% `read-only` pack.
     make(folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"mode": "read-only"}}}'})
     shown = {row["name"]: row["scope"] for row in json.loads(indexed("tools", "--format", "json").out)}
     assert shown["km-lifecycle-report"] == shown["km-ingest-status"] == "maintainer"

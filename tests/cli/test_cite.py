@@ -52,9 +52,6 @@ DIFFERENCE = """\
 def test_a_citation_is_inserted_and_shown(duvet: Run, folder: Path) -> None:
     ##= man/spec/cite.md#what-is-written
     ##% `duvet cite` MUST print the citation with its place, or with `--dry-run` print a unified diff and write nothing.
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST NOT change any other byte of the file, including line endings, a byte order mark and a missing
-    ##% final newline.
     before = files(folder)
     done = duvet("cite", LID, "--at", "src/lid.rs:3:1", "--dry-run", "--part", "The lid MUST\nfit")
     assert (done, files(folder)) == (Done(0, DIFFERENCE, ""), before)
@@ -91,9 +88,6 @@ WARM = "src/lid.rs:1\n//= tea.md#pot\n//# The pot MUST be warm.\n"
     ],
 )
 def test_what_is_written(args: str, shown: str, duvet: Run) -> None:
-    ##= man/spec/cite.md#what-is-written
-    ##% `duvet cite` MUST wrap the citation at the requested width, and quote the whole requirement, only the words of
-    ##% `--part`, or nothing for a section.
     before = duvet("report").err.count("error:")
     assert duvet("cite", *shlex.split(args)) == Done(0, shown, "")
     assert duvet("report").err.count("error:") == before == 2
@@ -149,9 +143,6 @@ REFUSED: dict[str, list[str]] = {
 def test_what_is_refused(what: str, duvet: Run, folder: Path, gold: Snapshot) -> None:
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST NOT write a citation in which `duvet validate` would find a problem.
-    ##= man/spec/cite.md#what-is-refused
-    ##% `duvet cite` MUST refuse a file that no source pattern matches, a line that the file does not have, and a place
-    ##% inside an annotation or a continued line.
     ##= man/spec/cite.md#what-is-refused
     ##% `duvet cite` MUST refuse the id of a requirement that occurs in several places, and list these places.
     before, said = files(folder), []

@@ -90,9 +90,6 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
 
 
 def test_another_configuration(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-    ##% belongs when nothing is configured.
     (kettle / ".duvet/config.toml").rename(kettle / "other.toml")
     assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
     assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")

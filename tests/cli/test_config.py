@@ -70,8 +70,6 @@ def printed(*args: str) -> str:
 
 
 def test_a_table_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% `duvet config` MUST show each value in force and where it comes from.
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UnreadableError, match="no configuration in this folder"):
         printed()
@@ -122,9 +120,6 @@ def test_the_languages_of_the_folder(tmp_path: Path, here: Run) -> None:
 
 @pytest.mark.parametrize("args", [(), ("--extended",)])
 def test_what_is_written_can_be_reported_on(args: tuple[str, ...], tmp_path: Path, here: Run) -> None:
-    ##= man/spec/trace.md#configuration
-    ##% `duvet init` MUST write a configuration that duvet can read, for the given languages or those found in the
-    ##% folder, and MUST NOT change existing files.
     make(tmp_path, {"Cargo.toml": ""})
     assert here("-q", "init", *args) == Done(0, "", "")
     assert here("-q", "report") == Done(0, "", "")

@@ -93,9 +93,6 @@ now:  1 of 5 applicable requirements done (20 %), 0 excepted
 
 
 def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST take a specification that the revision lacks from disk, and say so, but MUST NOT do this for
-    ##% sources.
     url = "https://example.org/tea.md"
     config = CONFIG + f'[[specification]]\nsource = "{url}"\n[[specification]]\nsource = "../milk.md"\n'
     tea = "# Tea\n\n## Leaves\n\nLeaves MUST be green.\n"
@@ -136,9 +133,6 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST read a revision from git's objects, without a checkout, and find the same trace there as on
-    ##% disk, also in a git hook.
     folder = history(tmp_path / "all", {f"sub/{name}": text for name, text in KETTLE.items()})
     git(folder, "worktree", "add", "--quiet", str(tmp_path / "tree"))
     for top in (folder, tmp_path / "tree"):
@@ -219,8 +213,6 @@ def test_every_kind_of_change(format: str, folder: Path, diff: Run, gold: Snapsh
 
 
 def test_a_moved_file(folder: Path, diff: Run) -> None:
-    ##= man/spec/diff.md#differences
-    ##% `duvet diff` MUST NOT list a renamed file or a citation on another line as a change.
     (folder / "src" / "a.rs").unlink()
     make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
     done = diff("--fail-on", "regression", "--fail-on", "new")

@@ -119,8 +119,6 @@ def dead_url() -> str:
 def test_what_can_not_be_fetched_is_one_problem(
     is_configured: bool, option: str, reason: str, dead_url: str, reported: Path, duvet: Run
 ) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% With `--offline`, duvet MUST NOT download anything.
     citation = f"//= {dead_url}#heating\n//# The kettle MUST boil water.\n"
     make(reported, {"src/a.rs": f"{citation}\n{citation}", "src/b.rs": citation})
     if is_configured:

@@ -60,8 +60,6 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
 
 
 def test_stand_ins_need_no_extra(ledger: Path) -> None:
-    ##= man/spec/knowledge.md#vectors
-    ##% duvet MUST compute vectors with what is installed, without the network.
     (ledger / "duvet.config.yaml").unlink()
     done = without_extras(ledger, "ingest", "--dummy-embeddings")
     assert done.returncode == 0 and "Made 7 vectors" in done.stderr, done.stderr
@@ -89,8 +87,6 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     written(ledger, {"src/app/mail/send.py": "def other(): ...\n"})
     said = run(duvet_command, ledger, "-q", "ingest", "--dry-run", "--format", "json")
     assert json.loads(said.out)["changed_files"] == ["src/app/mail/send.py"]
-    ##= man/spec/knowledge.md#ingest-runs
-    ##% With `--dry-run`, `duvet ingest` MUST show what would change and change nothing.
     told = run(duvet_command, ledger, "ingest", "--dry-run")
     assert run(duvet_command, ledger, "-q", "ingest", "--dry-run") == (0, told.out, "")
     assert re.fullmatch(r"1 new, 1 changed, 2 removed; \d+\.\d\d s", told.err.splitlines()[-1].strip())
@@ -168,9 +164,6 @@ def test_a_store_that_is_damaged_is_replaced(
 
 
 def test_a_dry_run_does_not_mind_a_store_of_an_older_duvet(ledger: Path, duvet_command: str) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file and
-    ##% not the index of a newer version.
     run(duvet_command, ledger, "ingest")
     with closing(sqlite3.connect(ledger / STORE)) as database:
         database.execute("PRAGMA user_version=1")

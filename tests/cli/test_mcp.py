@@ -41,9 +41,6 @@ workflows:
 
 
 def test_what_would_be_served(duvet: Run, duvet_command: str, folder: Path) -> None:
-    ##= man/spec/service.md#calls
-    ##% `duvet mcp --check` MUST fail for an invalid configuration, and otherwise show what would be served and where
-    ##% calls are forwarded.
     none = ["configuration  none (defaults)", "server         duvet 0.1.0, stdio"]
     assert duvet("mcp", "--check").out.splitlines()[:2] == none
     assert run(str(Path(duvet_command).with_name("contextive-mcp")), folder, "--check") == duvet("mcp", "--check")
@@ -73,9 +70,6 @@ PROVIDER = "providers: {{ a: {{ baseUrl: {}, defaultModel: x }} }}"
     ],
 )
 def test_what_is_wrong(duvet: Run, folder: Path, text: str, message: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse unknown names of providers, packs and tools, and names of one table that differ only in case
-    ##% or in `-` and `_`.
     make(folder, {"duvet.config.yaml": text})
     code, _, err = duvet("mcp", "--check")
     assert (code, message in err, "Traceback" in err) == (1, True, False), err
@@ -167,9 +161,6 @@ def test_the_server_starts_as_it_is_configured(duvet_command: str, folder: Path)
         names = [tool["name"] for tool in wire.ask("tools/list", {})["result"]["tools"]]
         assert names[-3:] == ["duvet_server_info", "duvet_health", "workflow.audit"]
         for name in ("workflow.audit", "workflow_audit"):
-            ##= man/spec/service.md#workflows
-            ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may
-            ##% call every tool in it.
             result = wire.ask("tools/call", {"name": name, "arguments": {}})["result"]
             assert result["structuredContent"]["status"] == "success"
     finally:

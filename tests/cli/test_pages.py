@@ -32,8 +32,6 @@ OTHER_PAGES = {"duvet.config.toml": "[[pages]]\npattern = 'notes/*.md'\n"}
 
 
 def test_the_list(duvet: Run) -> None:
-    ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
     plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
     rows = [line.split("\t") for line in plain.splitlines()]
@@ -72,8 +70,6 @@ Requirements
 
 
 def test_a_page(duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#tools
-    ##% `get_page` and `duvet pages show` MUST show the requirements that a page names, and the code that cites them.
     make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
     assert duvet("pages", "show", "kettle") == (0, SHOWN, "")
     found = json.loads(duvet("pages", "show", "kettle", "--format", "json").out)
@@ -155,8 +151,6 @@ UNSET = "providers: {model: {type: openai, apiKey: $DUVET_TEST_UNSET}}\npages: [
 
 
 def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
     make(folder, {"notes/one.md": "---\ncreated: 2026-05-01\n---\n# One\n"})
     make(folder, {"duvet.config.yaml": f"{UNSET}nonsense: 1\n"})
     assert duvet("pages") == (0, "one\t2026-05-01\t\tnotes/one.md\tOne\n", "1 page\n")
@@ -172,9 +166,6 @@ def test_a_variable_that_is_not_set_changes_no_pages(duvet: Run, folder: Path) -
 )
 @pytest.mark.parametrize("args", ["pages", "pages check", "validate", "report --html page.html"])
 def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run, folder: Path) -> None:
-    ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
     make(folder, {"duvet.config.yaml": text})
     for more in ((), ("--no-cache",)):
         done = duvet(*more, *args.split())

@@ -42,9 +42,6 @@ def test_formats(name: str, args: str, count: str, format: str, tea: Run, gold: 
 def test_prompts(name: str, args: str, tea: Run, gold: Snapshot) -> None:
     ##= man/spec/queries.md#priorities
     ##% With `--prompt`, `duvet prioritize` MUST print a prompt about the most urgent requirement, and nothing else.
-    ##= man/spec/mcp.md#prompts
-    ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
-    ##% around them, and show the comments to write.
     done = tea("prioritize", *args.split())
     assert (done.code, done.err) == (0, "")
     gold.assert_match(done.out, f"prompt.{name}.md")
@@ -60,9 +57,6 @@ def test_text_in_a_prompt_is_neither_markup_nor_a_template_and_drives_no_termina
 
 
 def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
-    ##= man/spec/queries.md#priorities
-    ##% `duvet prioritize` MUST leave out requirements that are done, excepted with a reason or not applicable, unless
-    ##% it is asked for them.
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + SERVING})
     assert "#serving" not in tea("prioritize").out + tea("uncited").out + tea("uncited", "--untested").out
     asked = tea("prioritize", "--all", "--section", "serving", "--format", "csv").out.splitlines()

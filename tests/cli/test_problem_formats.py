@@ -118,9 +118,6 @@ def test_no_workflow_commands(args: tuple[str, ...], environ: dict[str, str], wr
 
 
 def test_a_folder_of_a_repository(tmp_path: Path, wrong: Path, duvet: Run) -> None:
-    ##= man/spec/problems.md#github-and-junit
-    ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
-    ##% expects.
     workspace = {"GITHUB_WORKSPACE": str(tmp_path)}
     inside = COMMAND.replace("src/", "kettle/src/")
     assert COMMAND in duvet("report", "--format", "github", environ={"GITHUB_WORKSPACE": str(tmp_path / "kett")}).out

@@ -55,9 +55,6 @@ def duvet(duvet_command: str, project: Path) -> Run:
 
 
 def test_the_list(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% duvet MUST list every problem of a recipe with file, line and path of the key, and run no step of it or of a
-    ##% recipe that calls it.
     rows = json.loads(duvet("recipe", "--format", "json").out)
     assert [(row["name"], row["file"], row["steps"]) for row in rows] == [
         ("daily-health", "shipped", 4),
@@ -92,9 +89,6 @@ def test_one_of_them(duvet: Run, project: Path) -> None:
 
 
 def test_a_dry_run(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
-    ##% brings, and call nothing.
     make(project, {"recipes/look.yaml": LOOK.replace('"${vars.only}"', '"$${x} ${vars.only} ${captures.first}"')})
     before = files(project)
     done = duvet("recipe", "run", "look", "--dry-run", "--var", "only=1.10", "--format", "json")
@@ -152,10 +146,6 @@ def test_a_pack_that_is_off(duvet: Run, project: Path) -> None:
 
 @pytest.mark.parametrize("token", [{}, {"KM_ADMIN_TOKEN": "sesame"}], ids=["none", "admin"])
 def test_with_a_gateway(duvet: Run, token: dict[str, str]) -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##% With `KM_GATEWAY_URL`, the shell and `duvet mcp` over standard input and output MUST enable the pack `knowledge`
-    ##% unless it is disabled, forward the calls of its tools except `km-help` to that server, and refuse
-    ##% `duvet recipe run`.
     environ = {"KM_GATEWAY_URL": "http://127.0.0.1:9", **token}
     error = "error: with KM_GATEWAY_URL, recipes are run by that server\n"
     for more in ((), ("--dry-run",)):
@@ -197,8 +187,6 @@ def test_a_run(duvet: Run) -> None:
 
 
 def test_a_release(duvet: Run, project: Path) -> None:
-    ##= man/spec/gateway.md#recipes
-    ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
     config = '{"ingest": {"semantic": false}}'
     make(project, {"README.md": "# The pot\n\nHow to install it.\n", "duvet.config.json": config})
     done = duvet("recipe", "run", "release-prep", "--var", "profile=nightly", "--format", "json")

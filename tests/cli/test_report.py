@@ -113,8 +113,6 @@ def test_problems_of_requirement_files_are_in_the_same_order(reported: Path, duv
 
 
 def test_nothing_drives_the_terminal(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#diagnostics
-    ##% An input MUST NOT cause a traceback or control the terminal.
     evil = "\x1b[31m"
     config = CONFIG.replace("[report.json]\n", '[report.json]\npath = "\\u001b[31m.json"\n')
     specification = SPECIFICATION.replace("drip", f"{evil}drip")
@@ -160,9 +158,6 @@ def test_extracted_requirements(kettle: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize("args", [("report",), EXTRACT], ids=["report", "extract"])
 def test_requirements_that_stay_are_not_written_again(args: tuple[str, ...], reported: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% `duvet extract` MUST write the requirement files that awslabs duvet writes, inside the folder of the
-    ##% specification, and leave unchanged ones alone.
     for path in (reported / ".duvet/requirements/spec").iterdir():
         os.utime(path, ns=(1, 1))
     make(reported, {"spec.md": SPECIFICATION.replace("drip", "leak")})
@@ -242,9 +237,6 @@ def warnings(done: Done) -> str:
 
 
 def test_doubts(reported: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
-    ##% wrong byte, which SHOULD cause a warning.
     ##= man/spec/gates.md#snapshots-and-coverage
     ##% With `--strict`, `duvet report` and `duvet validate` MUST fail on warnings.
     before = files(make(reported, {"src/a.rs": DOUBTFUL}))
@@ -294,9 +286,6 @@ LEFT = doubt(
 
 
 def test_requirements_that_went_away(stale: Path, duvet: Run) -> None:
-    ##= man/spec/trace.md#requirements
-    ##% duvet SHOULD warn about requirement files that are no longer needed, and MUST remove these and no others with
-    ##% `--prune`.
     text = (stale / SPOUT).read_text()
     # It still stands in the section, so that nothing but its age is wrong with it.
     make(stale, {SPOUT: text.replace("The spout MAY drip.", "drip.")})

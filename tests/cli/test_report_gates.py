@@ -155,11 +155,6 @@ NO_TESTS = [NO_BOIL_TEST, NO_WHISTLE_TEST]
     ],
 )
 def test_every_offender_of_a_target(args: str, offenders: list[str], reported: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#gates-for-targets
-    ##% With a target, even without `--ci`, `--require-citations` MUST list each of its requirements that is not fully
-    ##% implemented, and `--require-tests` each one that is neither done nor fully tested.
-    ##= man/spec/gates.md#gates-for-targets
-    ##% duvet MUST list each offender with its target and its place in the specification.
     make(reported, {"src/a.rs": HALF})
     assert duvet("-q", "report", *args.split()) == ended(offenders)
     # Now the snapshot has what is there.
@@ -253,9 +248,6 @@ def summary(done: Done) -> str:
 
 
 def test_what_is_not_applicable_is_in_every_report(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% The summary, the report, both versions of JSON and the snapshot MUST list every entry with its target, reason,
-    ##% owner, expiry date and number of requirements.
     entry = ENTRY.format(day=FUTURE)
     make(kettle, {".duvet/config.toml": EXTENDED + entry})
     first, again = duvet("report"), duvet("report")
@@ -273,9 +265,6 @@ def test_what_is_not_applicable_is_in_every_report(kettle: Path, duvet: Run) -> 
 
 
 def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% An entry MUST apply until the end of the day on which it expires; after that day, duvet MUST report the entry
-    ##% and require its requirements again.
     make(kettle, {".duvet/config.toml": EXTENDED + ENTRY.format(day=PAST)})
     assert duvet("-q", "report") == Done(1, "", EXPIRED)
     assert summary(duvet("report")) == EXPIRED_SUMMARY
@@ -285,8 +274,6 @@ def test_an_entry_that_has_expired(kettle: Path, duvet: Run) -> None:
 
 @pytest.mark.parametrize(("day", "code"), [(FUTURE, "DUV062"), (PAST, "DUV080")])
 def test_gates_do_not_ask_for_what_is_not_applicable(day: str, code: str, kettle: Path, duvet: Run) -> None:
-    ##= man/spec/gates.md#not-applicable
-    ##% duvet MUST NOT require code or tests for a requirement that is not applicable.
     make(kettle, {".duvet/config.toml": EXTENDED.partition("[report.snapshot]")[0] + ENTRY.format(day=day)})
     done = duvet("-q", "report", "--ci", "--require-citations", "spec.md")
     assert (codes(done), "spec.md#pouring: The spout" in done.err) == ([code], False)

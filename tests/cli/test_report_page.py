@@ -20,8 +20,6 @@ PAGE = ".duvet/reports/report.html"
 
 
 def test_the_page_follows_the_commit_and_the_code_below_a_comment(kettle: Path, duvet: Run) -> None:
-    ##= man/spec/page.md#overview
-    ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     def reported() -> str:
         assert duvet("report").code == 0
         kept = (kettle / PAGE).read_text()
@@ -91,9 +89,6 @@ def embedded(page: Path) -> list[object]:
 def test_the_report_in_the_page(kettle: Path, duvet: Run) -> None:
     ##= man/spec/page.md#working-with-the-report
     ##% With `embed-json`, the report MUST contain the JSON report, unless an annotation is wrong.
-    ##= man/spec/page.md#overview
-    ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
-    ##% else after its specifications.
     (kettle / ".duvet/config.toml").write_text(EMBEDDED)
     text = "It MUST say </script><!-- & \u2028."
     (kettle / "spec.md").write_text(f"# Kettle\n\n## Heating\n\n{text}\n")

@@ -71,9 +71,6 @@ def test_every_format(format: str, duvet: Run, gold: Snapshot) -> None:
 
 
 def test_some_of_many(duvet: Run) -> None:
-    ##= man/spec/search.md#results
-    ##% `duvet search` MUST mark the words that it found, count the results that it does not show, and suggest similar
-    ##% names for an unknown word.
     done = duvet("search", "must", "--limit", "2")
     assert (done.code, done.out.count("\n"), done.err) == (0, 2, "2 of 6 shown\n")
     assert duvet("search", "must", "--limit", "0").err == ""
@@ -92,9 +89,6 @@ def test_some_of_many(duvet: Run) -> None:
     ],
 )
 def test_what_can_not_be_asked(args: tuple[str, ...], done: Done, duvet: Run) -> None:
-    ##= man/spec/search.md#queries
-    ##% `duvet search` MUST refuse a query without words, one that `--raw` cannot parse, and `--raw` together with
-    ##% `--semantic`.
     assert duvet("search", *args) == done
 
 

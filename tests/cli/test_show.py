@@ -32,12 +32,8 @@ ERRORS = "2 errors in the project, so not everything counts; `duvet validate` li
 @pytest.mark.parametrize("name", THINGS)
 def test_everything_in_every_format(name: str, duvet: Run, gold: Snapshot) -> None:
     ##= man/spec/show.md#details
-    ##% For a requirement that occurs in several places, duvet MUST show the worst status and list all places.
-    ##= man/spec/show.md#details
     ##% `duvet show` MUST show a requirement with the reason for its status and its citations by type, and a citation
     ##% with its place, its problems and the code around it.
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST leave the headers and footers of pages out of sections.
     assert duvet("show", THINGS[name]) == duvet("show", THINGS[name], "--format=text")
     for format, ending in ENDINGS.items():
         code, out, err = duvet("show", THINGS[name], "--format", format)

@@ -136,8 +136,6 @@ def test_an_interruption_while_downloading(held: Held, reported: Path, duvet_com
 
 
 def test_an_interruption_while_downloading_several(held: Held, reported: Path, duvet_command: str) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST refuse an HTML page as a specification, and leave no file after a failed download.
     held.held = {"/good/slow", "/good/stuck"}
     urls = [f"{held.url}/good/{name}" for name in ("slow", "quick", "stuck")]
     configured = "[[specification]]\n".join(f'source = "{url}"\n' for url in urls)

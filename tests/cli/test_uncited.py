@@ -25,9 +25,6 @@ COUNT = "5 of 12 requirements uncited\n"
     ],
 )
 def test_formats(name: str, args: tuple[str, ...], said: str, format: str, tea: Run, gold: Snapshot) -> None:
-    ##= man/spec/queries.md#uncited
-    ##% `duvet uncited` MUST list requirements by specification and section, with their number, the total, and how many
-    ##% are not applicable.
     done = tea("uncited", *args, "--format", format)
     assert (done.code, done.err) == (0, said)
     gold.assert_match(done.out, f"{name}.{format}.txt")

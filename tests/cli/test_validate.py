@@ -168,8 +168,6 @@ def test_odd_standard_input(data: bytes, path: str, codes: list[str], said: str,
 
 
 def test_standard_input_that_is_closed_and_a_folder_to_run_in(duvet_command: str, folder: Path) -> None:
-    ##= man/spec/show.md#references
-    ##% duvet MUST find a file by its relative or absolute path, with the separators of any system.
     done = shell(duvet_command, folder, "duvet validate --stdin-path src/right.py - <&-")
     assert (done.code, done.out, done.err.startswith("error: standard input is closed")) == (1, "", True)
     for name in ("src/right.py", str(folder / "src/right.py")):

@@ -80,8 +80,6 @@ def test_a_step_that_fails(duvet: Run, wire: Wire) -> None:
 
 
 def test_an_interruption(project: Path, wire: Wire, duvet_command: str) -> None:
-    ##= man/spec/workflows.md#steps
-    ##% The engine MUST announce each step before it begins, and the end of the run.
     path = project / "duvet.config.yaml"
     path.write_text(path.read_text().replace("apiKey: $POT_KEY, ", ""))
     wire.plan(Reply(body=b"x", stops_before="headers"))

@@ -44,9 +44,6 @@ def copy_with_links(source: Path, target: Path) -> Path:
 
 @pytest.mark.parametrize("area", AREAS)
 def test_probes(area: str, shared: Path, duvet_command: str, record_property: Record, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#reports
-    ##% Both versions of JSON, LCOV and the snapshot MUST equal those of awslabs duvet, except for its defects and
-    ##% `[[not-applicable]]`.
     folder = copy_with_links(shared / "probes" / "open" / area, tmp_path / area)
     cases = run_cases(shared / "probes" / "run.py", duvet_command, str(folder))
     record_property(CONFORMANCE, ("probes", cases))

@@ -25,8 +25,6 @@ GRACE = 16_000
 
 @pytest.mark.parametrize("cache", [True, False], ids=["cache", "no cache"])
 def test_memory_does_not_grow(cache: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ##= man/spec/watch.md#reporting-again
-    ##% A process that watches or serves MUST NOT use more memory with each run.
     make(tmp_path, KETTLE)
     monkeypatch.chdir(tmp_path)
     objects, sizes = [], []

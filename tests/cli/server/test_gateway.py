@@ -107,9 +107,6 @@ def test_a_gateway_without_tokens_serves_readers(duvet_command: str, project: Pa
 
 
 def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, desk: Open) -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST pass on errors of the gateway, and answer `upstream_error` for anything that is not an answer of the
-    ##% tool or is larger than 32 MiB.
     with Command(duvet_command, project, **TOKENS) as command:
         here = desk(command.url, **TOKENS)
         wire = here.pipes()
@@ -130,9 +127,6 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
 
 
 def test_a_forwarded_report_is_cut_for_agents(duvet_command: str, project: Path, desk: Open) -> None:
-    ##= man/spec/knowledge.md#answers
-    ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit` asks
-    ##% for more, and say so.
     make(project, {f"src/many/part_{number:03}.py": "" for number in range(300)})
     assert run(duvet_command, project, "ingest").code == 0
     with Command(duvet_command, project, **TOKENS) as command:
@@ -190,9 +184,6 @@ def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:
 
 @pytest.mark.parametrize("words", ["mcp --check", "mcp", "call km-search --query x", "tools"])
 def test_an_address_with_credentials_is_refused(desk: Open, words: str) -> None:
-    ##= man/spec/gateway.md#forwarding
-    ##% duvet MUST reach a gateway over HTTPS with a valid certificate unless it is on the same machine, follow no
-    ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     done = desk("https://user:geheim@example.org").run(*words.split())
     assert (done.code, done.out) == (1, "")
     assert "KM_GATEWAY_URL is not the address of a server" in done.err and "geheim" not in done.err

@@ -85,12 +85,6 @@ def faces(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         yield Faces(duvet_command, tmp_path_factory.mktemp("faces"), stack)
 
 
-##= man/spec/gateway.md#access
-##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
-##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
-##= man/spec/gateway.md#forwarding
-##% duvet MUST forward a call with the reader's or else the admin's token, and neither list nor forward maintainers'
-##% tools without the admin's token.
 ##= man/spec/knowledge.md#answers
 ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
 @pytest.mark.parametrize(
@@ -185,9 +179,6 @@ FAILING: list[tuple[str, dict[str, Any], str, str]] = [
 
 @pytest.mark.parametrize("face", ["rest", "mcp", *LOCAL])
 def test_every_failure_on_every_face(duvet_command: str, tmp_path: Path, face: str) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
-    ##% name.
     with ExitStack() as stack:
         faces = Faces(duvet_command, tmp_path, stack)
         ask, _ = faces.get(face, "admin")
@@ -287,9 +278,6 @@ BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input"
 
 
 def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
-    ##% be read, the folder of the project or the text of exceptions.
     folder = team(tmp_path / "pot")
     heard: list[str] = []
     paths = ("/api/v1/coverage", "/api/v1/lifecycle/history?limit=%00", "/metrics", f"/x?t={ADMIN}")

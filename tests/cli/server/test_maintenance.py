@@ -56,9 +56,6 @@ def audit(project: Path) -> list[dict[str, Any]]:
 
 
 def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#audit
-    ##% For each call of a tool that changes something, the server MUST write time, tool, outcome and caller to
-    ##% `audit.jsonl` and the log before it answers, or log a delay of more than 10 seconds.
     wire = Wire(duvet_command, project)
     wire.greet()
     with Command(duvet_command, project, **TOKENS) as command:
@@ -81,8 +78,6 @@ def test_every_change_is_in_the_audit_log(duvet_command: str, project: Path) -> 
     stored = next(one for one in lines if one["tool"] == "km-storetext")
     assert stored["parameters"] == {"overwrite": True, "ingest": True}
     assert stored["arguments"] == "content=str(11) title=str(6) tags=array(1) overwrite=true ingest=true"
-    ##= man/spec/gateway.md#audit
-    ##% The audit log MUST NOT contain tokens or the content of files, texts and notes.
     for text in (log, json.dumps(lines)):
         assert not any(secret in text for secret in (SECRET, ADMIN, READER))
 
@@ -99,9 +94,6 @@ def test_changes_are_logged_at_every_level(duvet_command: str, project: Path) ->
 
 
 async def test_a_run_reports_progress(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% During an ingest run, the server MUST go on answering and report progress, and a cancelled run MUST leave the
-    ##% index unchanged.
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -130,9 +122,6 @@ def test_a_refused_caller_leaves_nothing_on_the_disk(duvet_command: str, project
 
 
 async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#indexing-and-feedback
-    ##% Feedback that was acknowledged MUST survive killed processes, concurrent writers, a replaced index and a
-    ##% restored backup.
     (project / "docs/large.md").write_text("tea " * 200_000)
     told: list[tuple[str, str]] = []
 
@@ -173,9 +162,6 @@ async def test_acknowledged_changes_survive_a_killed_server(duvet_command: str, 
 
 
 def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% Over HTTP, `km-upload` MUST read only files below the content root that are not hidden, ignored by git, secret,
-    ##% vendored or duvet's own.
     outside = make(project.parent, {"outside.md": "# Out\n"}) / "outside.md"
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
         for path in (str(outside), "/etc/hostname", "../outside.md"):
@@ -211,9 +197,6 @@ def test_an_admin_cannot_widen_the_root_or_move_the_store(duvet_command: str, pr
 
 
 def test_the_longest_text(duvet_command: str, project: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
-    ##% to a file named after the title or the time.
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
         assert "500,000 bytes" in json.dumps(client.listed["km-storetext"])
         for content in ("x" * 500_000, '\n"' * 249_999 + "xx", "é" * 250_000):
@@ -226,9 +209,6 @@ def test_the_longest_text(duvet_command: str, project: Path) -> None:
 
 @pytest.mark.parametrize("store", [("km-storetext", "content", "x"), ("km-upload", "source_path", "docs/spec.md")])
 def test_variables_set_the_defaults_of_uploads(duvet_command: str, project: Path, store: tuple[str, ...]) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
-    ##% nothing, and be refused at the start if they are invalid.
     tool, argument, value = store
     root = project.parent / "content"
     root.mkdir()

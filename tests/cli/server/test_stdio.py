@@ -321,8 +321,6 @@ def test_an_answer_of_a_model_that_is_not_text_fails_the_step(asking: tuple[Wire
 
 
 def test_a_cancelled_workflow_begins_no_further_step(asking: tuple[Wire, Any]) -> None:
-    ##= man/spec/workflows.md#steps
-    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
     server, _ = asking
     server.send(cancel("call"))
     server.ask("ping", id="over")

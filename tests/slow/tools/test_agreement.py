@@ -62,8 +62,6 @@ def both(request: pytest.FixtureRequest, duvet_command: str, tmp_path_factory: p
 
 
 def test_uncited_requirements_and_search_results_are_those_of_the_commands(both: Both) -> None:
-    ##= man/spec/trace.md#coverage
-    ##% All commands, reports and tools MUST take their numbers from the same computation.
     uncited = partial(every, both.context, "list_uncited_requirements")
     assert uncited() == both.brief("uncited")
     assert uncited(level="MUST", limit=7) == both.brief("uncited", "--level", "must")
@@ -188,8 +186,5 @@ def test_answers_are_small_and_conform_to_the_schemas(both: Both) -> None:
         if found.page:
             more = {"next_cursor": found.page.next_cursor} if found.page.next_cursor else {}
             content = {"result": content, "total": found.page.total, **more}
-        ##= man/spec/mcp.md#tools
-        ##% Structured content MUST conform to the output schema of its tool, and wrap a list in an object with `result`,
-        ##% `total` and `next_cursor`.
         Draft202012Validator(schema).validate(json.loads(json.dumps(content)))
         assert "limit" in arguments or len(msgspec_json.encode(found.value)) <= MAX_PAGE_BYTES

@@ -451,8 +451,6 @@ REFUSED = {
 
 
 def test_editor_uris() -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
     uris = {
         "vscode://file/{abs_path}:{line_start}": "vscode://file//home/me/my%20tea/src/a%23b%20c.py:4",
         "x://{path}?from={line_start}&to={line_end}#{name}": "x://src/a%23b%20c.py?from=4&to=9#Spout.pour%3CT%3E",

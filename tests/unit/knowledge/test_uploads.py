@@ -52,9 +52,6 @@ REFUSED = {
 
 
 def test_destinations_that_are_refused(tmp_path: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
-    ##% content root, also by `..` or through a link.
     for reason, destinations in REFUSED.items():
         for path in destinations:
             with pytest.raises(QueryError) as caught:

@@ -232,8 +232,6 @@ def large() -> ProjectSnapshot:
 def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
     name: str, given: dict[str, str], said: str, large: ProjectSnapshot
 ) -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     text = text_of(name, large, **given)
     assert re.search(rf"^\d+ {said}", text, re.MULTILINE)
     assert tokens(text) < MOST

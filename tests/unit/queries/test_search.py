@@ -324,9 +324,6 @@ def ranked(items: str) -> list[tuple[str, object]]:
 
 
 def test_rankings_are_fused() -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST rank chunks by the sum of their reciprocal ranks by words and by vectors, or with
-    ##% `sort_by_vector` by vectors alone.
     found = fuse_rankings([compute_shares(ranked("abc"), 2), compute_shares(ranked("cde"), 2)])
     assert [*found] == ["c", "a", "b", "d", "e"]
     assert found == pytest.approx(

@@ -32,9 +32,6 @@ def overview(report: Finished, **given: Any) -> str:
 
 
 def test_all_of_it(snapshot: Snapshot) -> None:
-    ##= man/spec/page.md#overview
-    ##% The overview MUST list the ten most urgent requirements in the order of `duvet prioritize`, with the reason for
-    ##% each.
     report = finished(STATES, None, ISSUES)
     since = SnapshotDiff(
         gained=(line("The pot MUST be warm."),),

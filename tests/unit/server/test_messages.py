@@ -142,8 +142,6 @@ async def test_answers_of_tools_about_real_projects_are_short(agent: Client, ser
 
 
 async def test_prompts_about_real_projects_are_short(agent: Client, served: DuvetServer) -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     known = await _arguments(served)
     paid = {}
     for prompt in load_prompts():

@@ -210,9 +210,6 @@ def test_matches(tmp_path: Path, pattern: str, paths: list[str]) -> None:
 
 @pytest.mark.parametrize("pattern", ["**/*", "docs/*", "docs/.*", "*/*"])
 def test_unfinished_files_are_ignored(tmp_path: Path, pattern: str) -> None:
-    ##= man/spec/trace.md#reports
-    ##% duvet MUST ignore the temporary files of killed runs and remove them in a later run, but not those of a run that
-    ##% is still writing.
     tree = touch(tmp_path, "docs/.a.md", "docs/.a.md.16748-1765d643927350aa.new")
     assert [path for path in found(tree, pattern) if path != "docs"] == ["docs/.a.md"]
 

@@ -128,9 +128,6 @@ def test_a_file_or_a_folder_in_the_way_stays(held: Held, path: Path) -> None:
 
 
 def test_as_many_as_may_be_are_under_way_at_once(held: Held, tmp_path: Path) -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet SHOULD download missing specifications at the same time, and what it finds MUST NOT depend on the order in
-    ##% which they arrive.
     names = [f"n{index}" for index in range(2 * MAX_PARALLEL_DOWNLOADS)]
     held.meeting = Barrier(MAX_PARALLEL_DOWNLOADS)
     found = downloaded(held, {f"/good/{name}": tmp_path / f"{name}.txt" for name in names})

@@ -72,8 +72,6 @@ def test_nothing_is_parsed_twice() -> None:
 
 
 def test_what_is_not_there_is_fetched_once() -> None:
-    ##= man/spec/trace.md#specifications
-    ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     wanted: list[dict[str, str]] = []
 
     def fetcher(missing: dict[str, str]) -> dict[str, DownloadOutcome]:

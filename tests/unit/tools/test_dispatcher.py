@@ -71,9 +71,6 @@ FAULT = rules.CONFIG_SYNTAX.problem("this is no TOML", ".duvet/config.toml", Pla
     ],
 )
 def test_an_error_is_described_with_what_to_do(error: DuvetError, code: str, message: str, hint: str) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##% While the project cannot be read, the server MUST answer each request with the reason, and recover without a
-    ##% restart.
     found = make_tool_error(error)
     assert (found.code, found.message, found.hint) == (ErrorCode(code), message, hint)
 
@@ -130,8 +127,6 @@ def test_calls_that_change_something_are_logged(tmp_path: Path) -> None:
 
 
 def test_a_call_that_fails_makes_no_folder(tmp_path: Path) -> None:
-    ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
     told, failed = log_calls(tmp_path, replace(CHANGE, code="upstream_error", holder=""))
     assert (len(told), failed, list(tmp_path.iterdir())) == (1, [], [])
     # A server logs every attempt of a named caller.

@@ -136,9 +136,6 @@ def desk_of(folder: Path, files: dict[str, str]) -> tuple[Callable[..., ToolAnsw
 
 
 def test_a_page_that_was_removed_is_not_found(tmp_path: Path) -> None:
-    ##= man/spec/pages.md#tools
-    ##% These tools MUST answer `not_found` for an unknown page, with the nearest slug, and refuse an empty required
-    ##% argument.
     call, context = desk_of(tmp_path, {"docs/a.md": "tea", "docs/b.md": "tea [[a]]"})
     context.read(load_page_index)
     (tmp_path / "docs/a.md").unlink()
@@ -175,9 +172,6 @@ TEXT = "\u00e9" * 12_000
 def test_agents_get_long_pages_in_parts(
     tmp_path: Path, face: str, asked: dict[str, int], shown: str, rest: int | None
 ) -> None:
-    ##= man/spec/pages.md#tools
-    ##% `get_page` MUST return the whole text of a page, or about 4,000 tokens to MCP clients, unless `limit` is given,
-    ##% and say where the rest begins.
     call, _ = desk_of(tmp_path, {"docs/a.md": TEXT})
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value

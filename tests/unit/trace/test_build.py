@@ -134,8 +134,6 @@ def test_spellings_and_formats_are_specifications_of_their_own() -> None:
     ],
 )
 def test_two_spellings_of_one_text(comments: list[str], expected: str) -> None:
-    ##= man/spec/trace.md#targets-and-quotes
-    ##% duvet SHOULD warn about two spellings of one specification.
     assert [show_problem(one) for one in traced(*comments).problems if one.code != "DUV050"] == [expected]
 
 

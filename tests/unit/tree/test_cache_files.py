@@ -32,9 +32,6 @@ def saved(blobs: BlobStore) -> Path:
 
 
 def test_what_was_saved_is_loaded(blobs: BlobStore) -> None:
-    ##= man/spec/cache.md#storage
-    ##% duvet MUST hide the cache and the index from git and from source patterns, and MUST NOT write through a symbolic
-    ##% link there.
     assert load(blobs) is None
     saved(blobs)
     assert (load(blobs), blobs.load("name", list[int])) == (VALUE, None)

@@ -121,9 +121,6 @@ def test_what_is_read_before_it_is_lost(folder: Path, descriptor: InotifyDescrip
 
 
 def test_more_than_the_system_keeps(folder: Path, descriptor: InotifyDescriptor) -> None:
-    ##= man/spec/mcp.md#freshness
-    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
-    ##% missing or unreliable, as on network file systems.
     one, other = str(folder / "a" / "one"), str(folder / "a" / "other")
     Path(one).touch()
     for _ in range(QUEUE // 4 + 2):

@@ -168,8 +168,6 @@ def test_a_real_project(name: str, shared: Path, tmp_path: Path) -> None:
 
 
 def test_objects_that_a_partial_clone_lacks_are_not_fetched(tmp_path: Path) -> None:
-    ##= man/spec/diff.md#reading-a-revision
-    ##% `duvet diff` MUST NOT let git write, fetch, prompt, run a configured program, or read a revision as an option.
     folder = history(tmp_path / "r", KETTLE)
     git(folder, "config", "uploadpack.allowFilter", "true")
     git(folder, "config", "uploadpack.allowAnySHA1InWant", "true")

@@ -54,8 +54,6 @@ async def test_the_command_line_prints_the_same(name: str, duvet_command: str, p
 async def test_unknown_prompts_and_wrong_arguments_are_refused(
     client: Client, name: str, arguments: dict[str, str], message: str
 ) -> None:
-    ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
     with pytest.raises(MCPError) as caught:
         await client.get_prompt(name, arguments)
     assert (caught.value.code, caught.value.message) == (-32602, message)

@@ -203,9 +203,6 @@ WARM = {"spec_id": "tea", "section_id": "pot", "req_identifier": "1dd64a535306"}
 async def test_variables_are_completed(
     client: Client, of: str, variable: str, begun: str, filled: dict[str, str], values: list[str]
 ) -> None:
-    ##= man/spec/mcp.md#resources
-    ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
-    ##% project.
     assert await complete(client, of, variable, begun, filled) == values
 
 

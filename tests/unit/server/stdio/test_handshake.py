@@ -118,9 +118,6 @@ def line_of(message: Message | bytes) -> bytes:
 
 @pytest.mark.parametrize("case", EARLY)
 def test_the_early_answer_is_that_of_the_server(case: str, server: DuvetServer) -> None:
-    ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
     line = line_of(EARLY[case])
     early = make_early_answer(line, ServerIdentity(), INSTRUCTIONS)
     assert [encode_message(early)] == said(server, line + b"\n")

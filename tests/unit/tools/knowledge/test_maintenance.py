@@ -275,8 +275,6 @@ def test_a_backup_is_called_tgz_or_tar_gz(known: Asking, destination: str) -> No
 
 
 def test_backups_are_not_indexed(known: Asking) -> None:
-    ##= man/spec/knowledge.md#files
-    ##% `duvet ingest` MUST skip what git ignores, links, and what duvet itself has made, including backups.
     before = known.value(INGEST)["run"]["artifact_counts"]
     known.value(BACKUP, destination="kept")
     assert known.value(INGEST)["run"]["artifact_counts"] == before
@@ -357,9 +355,6 @@ def test_a_file_is_copied_to_its_destination(kept: Asking, source: Path) -> None
 
 
 def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, source: Path) -> None:
-    ##= man/spec/gateway.md#uploads
-    ##% The server MUST write an upload completely or not at all, and MUST NOT overwrite a file without `overwrite` or
-    ##% under a name that duvet has chosen.
     given: dict[str, object] = {"source_path": str(source), "destination": "tool.sh"}
     assert refused(kept, UPLOAD, **given) == ("invalid_request", '"tool.sh" is there already')
     assert (kept.folder / "tool.sh").read_text() == "echo\n"

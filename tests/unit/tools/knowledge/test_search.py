@@ -95,8 +95,6 @@ def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
 
 
 def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
-    ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST use weights only to order equally good results, and apply edited weights to the next search.
     assert searched.value(SEARCH, query="boil")["metadata"]["weight_profile"] == "default"
     given = SearchSection(profile=ProfileName.OPERATIONS, weights=WeightsSection(support=0.5)).rule()
     assert given == SearchRule(profile="operations", weights={"support": 0.5})
@@ -189,8 +187,6 @@ def test_edges_have_a_limit(known: Asking, limit: int, count: int, step: str) ->
 
 
 def test_a_chunk_is_a_node(known: Asking) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% The graph MUST contain each chunk as a node `Chunk:PATH::NUMBER`, and each link of a document as an edge.
     assert known.value(NODE, node_id="Chunk:src/kettle/boil.py::1", relationships="all") == {
         "status": "ok",
         "node": chunk(1, text="    heat()\n", symbols=["boil"]),
@@ -223,9 +219,6 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_node_is_found_by_each_of_its_names(known: Asking, name: str) -> None:
-    ##= man/spec/knowledge.md#graph
-    ##% `km-graph-node` MUST find a node by `LABEL:KEY`, a requirement also by four or more digits of its id, and
-    ##% specifications, sections and requirements by their full path.
     assert known.value(NODE, node_id=name, relationships="none")["node"]["id"] == NAMES[name]
 
 

@@ -69,11 +69,6 @@ def test_a_reference_that_leads_nowhere_is_refused(
 ) -> None:
     context, tool, name = asked
     more = {"query": "hot"} if tool == "search_requirements" else {}
-    ##= man/spec/mcp.md#errors
-    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
-    ##% without commands; an unknown tool MUST be the protocol error -32602.
-    ##= man/spec/show.md#references
-    ##% For a line without an annotation, duvet MUST name the nearest annotations in its file.
     assert refusal(context, tool, **{name: reference, **more}) == (code, message, hint)
 
 

@@ -103,9 +103,6 @@ def texts_found(context: ProjectSnapshot, query: str, **wanted: str) -> tuple[li
 def test_the_second_block_of_a_search_says_what_was_found_how(
     context: ProjectSnapshot, query: str, texts: list[str], words: str
 ) -> None:
-    ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
-    ##% step or a note.
     assert texts_found(context, query) == (texts, words)
 
 

@@ -190,9 +190,6 @@ def test_an_entry_of_a_requirement_file_is_judged(kind: str) -> None:
         ),
         (entry.format(""), invalid("URL not found: missing target"), no_target),
     ):
-        ##= man/spec/mcp.md#tools
-        ##% `validate_citation` MUST accept exactly the citations that `duvet report` accepts, in any comment style or
-        ##% as an entry of a requirement file, and with code around them.
         assert answer(TEA, "validate_citation", citation=text) == (expected, step)
 
 

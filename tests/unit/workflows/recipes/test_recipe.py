@@ -108,9 +108,6 @@ HOSTILE: dict[str, tuple[str, int, str]] = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_file_is_refused(kitchen: Kitchen, name: str) -> None:
-    ##= man/spec/service.md#configuration
-    ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-    ##% expands to more than 100,000 values or 4 Mi characters.
     text, line, message = HOSTILE[name]
     kitchen.write("brew", text)
     (found,) = kitchen.problems("brew")
