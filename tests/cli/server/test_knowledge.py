@@ -13,22 +13,7 @@ import pytest
 
 from tests.cli.made import make
 from tests.cli.running import run
-from tests.cli.server.team import (
-    ALL,
-    CALLERS,
-    MAINTAINERS,
-    READERS,
-    READING,
-    SETTINGS,
-    Ask,
-    break_store,
-    by_mcp,
-    by_pipes,
-    by_rest,
-    by_shell,
-    lasting,
-    team,
-)
+from tests.cli.server import team
 from tests.pairwise import pairwise
 from tests.unit.knowledge.stored import NODES, STORE, fill
 from tests.unit.server.http.command import Command
@@ -46,37 +31,40 @@ class Faces:
     def __init__(self, command: str, folder: Path, stack: ExitStack) -> None:
         self.command = command
         self.stack = stack
-        self.served = stack.enter_context(Command(command, team(folder / "served/pot"), **TOKENS))
-        self.local = team(folder / "local/pot")
+        self.served = stack.enter_context(Command(command, team.team(folder / "served/pot"), **TOKENS))
+        self.local = team.team(folder / "local/pot")
         self.desk = make(folder / "desk/pot", FILES)
-        self.opened: dict[tuple[str, str], tuple[Ask, set[str] | None]] = {}
+        self.opened: dict[tuple[str, str], tuple[team.Ask, set[str] | None]] = {}
 
     @cached_property
     def reference(self) -> dict[str, Any]:
         """What the shell answers, without what differs from call to call."""
-        return {tool: lasting(by_shell(self.command, self.local)(tool, given).value) for tool, given in ALL.items()}
+        return {
+            tool: team.lasting(team.by_shell(self.command, self.local)(tool, given).value)
+            for tool, given in team.ALL.items()
+        }
 
-    def get(self, face: str, caller: str) -> tuple[Ask, set[str] | None]:
+    def get(self, face: str, caller: str) -> tuple[team.Ask, set[str] | None]:
         """How a face is asked, and the tools that it lists."""
         if (face, caller) not in self.opened:
             self.opened[face, caller] = self.open(face, caller)
         return self.opened[face, caller]
 
-    def open(self, face: str, caller: str) -> tuple[Ask, set[str] | None]:
+    def open(self, face: str, caller: str) -> tuple[team.Ask, set[str] | None]:
         if face in ("rest", "mcp"):
-            client = self.stack.enter_context(self.served.client("".join(CALLERS[caller].values())))
+            client = self.stack.enter_context(self.served.client("".join(team.CALLERS[caller].values())))
             listed = None if caller == "nobody" else {*client.listed}
-            return (by_rest if face == "rest" else by_mcp)(client), listed
-        folder, environ = (self.local if face in LOCAL else self.desk), dict(CALLERS[caller])
+            return (team.by_rest if face == "rest" else team.by_mcp)(client), listed
+        folder, environ = (self.local if face in LOCAL else self.desk), dict(team.CALLERS[caller])
         if face not in LOCAL:
             environ["KM_GATEWAY_URL"] = self.served.url.removesuffix("/mcp")
         if face.endswith("shell"):
             rows = json.loads(run(self.command, folder, "tools", "--format", "json", environ=environ).out)
-            return by_shell(self.command, folder, **environ), {row["name"] for row in rows}
+            return team.by_shell(self.command, folder, **environ), {row["name"] for row in rows}
         wire = Wire(self.command, folder, **environ)
         self.stack.callback(wire.kill)
         wire.greet()
-        return by_pipes(wire), {tool["name"] for tool in wire.ask("tools/list")["result"]["tools"]}
+        return team.by_pipes(wire), {tool["name"] for tool in wire.ask("tools/list")["result"]["tools"]}
 
 
 @pytest.fixture(scope="module")
@@ -88,11 +76,11 @@ def faces(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
 ##= man/spec/knowledge.md#answers
 ##% Every answer of these tools MUST have a `status`, which is `ok` unless the tool says otherwise.
 @pytest.mark.parametrize(
-    "row", pairwise(tool=ALL, face=FACES, caller=CALLERS), ids=lambda row: " ".join(map(str, row.values()))
+    "row", pairwise(tool=team.ALL, face=FACES, caller=team.CALLERS), ids=lambda row: " ".join(map(str, row.values()))
 )
 def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, str]) -> None:
     tool, face, caller = row["tool"], row["face"], row["caller"]
-    is_forwarded, is_readers = face.startswith("forwarding"), tool in READERS
+    is_forwarded, is_readers = face.startswith("forwarding"), tool in team.READERS
     if (
         face in LOCAL
         or caller == "admin"
@@ -103,14 +91,14 @@ def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, 
     else:
         expected = "unauthorized" if caller == "nobody" else "forbidden"
     ask, listed = faces.get(face, caller)
-    code, value = ask(tool, ALL[tool])
+    code, value = ask(tool, team.ALL[tool])
     if face == "forwarding shell" and expected:
         assert code == "exit 1" and ("scope maintainer" in value) == (not is_readers)
     else:
         assert code == expected
     if not expected:
         assert value["status"] in ("ok", "success")
-        assert lasting(value) == faces.reference[tool]
+        assert team.lasting(value) == faces.reference[tool]
     if listed is not None:
         assert (tool in listed) == (face in LOCAL or is_readers or caller == "admin")
     if face == "rest":
@@ -119,11 +107,11 @@ def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, 
 
 
 def test_without_tokens_every_caller_is_a_reader(duvet_command: str, tmp_path: Path) -> None:
-    with Command(duvet_command, team(tmp_path / "pot")) as command, command.client() as client:
-        for ask in (by_rest(client), by_mcp(client)):
-            codes = {tool: ask(tool, given).code for tool, given in ALL.items()}
-            assert codes == dict.fromkeys(READERS, "") | dict.fromkeys(MAINTAINERS, "forbidden")
-        assert {*client.listed} & {*ALL} == {*READERS}
+    with Command(duvet_command, team.team(tmp_path / "pot")) as command, command.client() as client:
+        for ask in (team.by_rest(client), team.by_mcp(client)):
+            codes = {tool: ask(tool, given).code for tool, given in team.ALL.items()}
+            assert codes == dict.fromkeys(team.READERS, "") | dict.fromkeys(team.MAINTAINERS, "forbidden")
+        assert {*client.listed} & {*team.ALL} == {*team.READERS}
 
 
 def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
@@ -133,8 +121,8 @@ def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
         assert listed is not None and ("workflow.look" in listed) == (not code)
     for face, caller in (("pipes", "reader"), ("shell", "nobody")):
         ran = faces.get(face, caller)[0]("workflow.look", {}).value["outputs"]
-        expected = {f"step{number}": faces.reference[tool] for number, tool in enumerate(READING)}
-        assert lasting(ran) == expected
+        expected = {f"step{number}": faces.reference[tool] for number, tool in enumerate(team.READING)}
+        assert team.lasting(ran) == expected
 
 
 def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) -> None:
@@ -143,13 +131,13 @@ def test_the_catalogue_has_scopes_and_hints(faces: Faces, duvet_command: str) ->
     ##% `read-only` pack.
     with faces.served.client(ADMIN) as client:
         scopes = {name: tool["scope"] for name, tool in client.listed.items() if name.startswith("km-")}
-    assert scopes == dict.fromkeys(READERS, "reader") | dict.fromkeys(MAINTAINERS, "maintainer")
+    assert scopes == dict.fromkeys(team.READERS, "reader") | dict.fromkeys(team.MAINTAINERS, "maintainer")
     wire = Wire(duvet_command, faces.local)
     wire.greet()
     tools = wire.ask("tools/list")["result"]["tools"]
     wire.kill()
     hints = {tool["name"]: tool["annotations"]["readOnlyHint"] for tool in tools}
-    assert {tool: hints[tool] for tool in ALL} == {tool: tool in READING for tool in ALL}
+    assert {tool: hints[tool] for tool in team.ALL} == {tool: tool in team.READING for tool in team.ALL}
     assert hints["workflow.look"]
 
 
@@ -187,7 +175,7 @@ def test_every_failure_on_every_face(duvet_command: str, tmp_path: Path, face: s
         for tool, given, code, message in FAILING:
             if code == "upstream_error":
                 for name in ("served/pot", "local/pot"):
-                    break_store(tmp_path / name)
+                    team.break_store(tmp_path / name)
             found = ask(tool, given)
             if face == "shell":
                 is_usage = code in ("invalid_request", "invalid_identifier")
@@ -199,14 +187,14 @@ def test_every_failure_on_every_face(duvet_command: str, tmp_path: Path, face: s
 
 
 def test_a_server_follows_a_repaired_store(duvet_command: str, tmp_path: Path) -> None:
-    project = team(tmp_path / "pot")
+    project = team.team(tmp_path / "pot")
     with Command(duvet_command, project, **TOKENS) as command, command.client(ADMIN) as client:
         hint = "write LABEL:KEY, such as DesignDoc:docs/README.md"
         wrong = refused("invalid_identifier", "Invalid node identifier", hint)
         assert client.post_tool("km-graph-node", node_id="nowhere") == (400, wrong)
         status, found = client.post_tool("km-search", query="boil " * 200_000)
         assert status == 200 and found["results"]
-        break_store(project)
+        team.break_store(project)
         assert client.post_tool("km-search", query="boil")[0] == 503
         for path in project.joinpath(STORE).parent.iterdir():
             path.unlink()
@@ -218,11 +206,11 @@ def test_a_server_follows_a_repaired_store(duvet_command: str, tmp_path: Path) -
 
 
 def test_the_pack_is_off_unless_it_is_enabled(duvet_command: str, tmp_path: Path) -> None:
-    project = team(tmp_path / "pot", {})
-    other = json.dumps({**SETTINGS, "store": {"path": "other/store.db"}})
+    project = team.team(tmp_path / "pot", {})
+    other = json.dumps({**team.SETTINGS, "store": {"path": "other/store.db"}})
     node = {"node_id": NODES[0].id}
     with Command(duvet_command, project) as command, command.client() as client:
-        assert client.listed.keys().isdisjoint(ALL)
+        assert client.listed.keys().isdisjoint(team.ALL)
         assert client.post_tool("km-search", query="boil")[0] == 400
         # An edit of the configuration applies to the next request, but not the place of the store.
         for config in (json.dumps({"toolPacks": {"knowledge": {}}}), other):
@@ -278,7 +266,7 @@ BODIES = [b"", b"{", b"\xff\xfe", b"[" * 60_000, b'{"tool": "km-search", "input"
 
 
 def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
-    folder = team(tmp_path / "pot")
+    folder = team.team(tmp_path / "pot")
     heard: list[str] = []
     paths = ("/api/v1/coverage", "/api/v1/lifecycle/history?limit=%00", "/metrics", f"/x?t={ADMIN}")
     with Command(duvet_command, folder, **TOKENS) as command:
@@ -299,7 +287,7 @@ def test_nothing_leaks(duvet_command: str, tmp_path: Path) -> None:
                             heard += [answer.text, str(answer.headers)]
                     heard += [client.get(path).text for path in paths]
                     if token == ADMIN:
-                        break_store(folder)
+                        team.break_store(folder)
         _, out, err = command.end()
     everything = "\n".join([*heard, out, err])
     for secret in (ADMIN, READER, str(folder), "Traceback", 'File "', "sqlite3."):

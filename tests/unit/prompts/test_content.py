@@ -10,14 +10,8 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.config.settings import SourceRule
 from duvet.errors import DuvetError, NotFoundError, QueryError
 from duvet.model import Kind
+from duvet.prompts import library
 from duvet.prompts.content import CitationComment, fill_requirement_prompt, make_comments
-from duvet.prompts.library import (
-    REQUIREMENT_PROMPTS,
-    SYSTEM_PROMPT,
-    complete_prompt_argument,
-    describe_prompt,
-    load_prompts,
-)
 from duvet.queries.references import RequirementRef
 from duvet.text import make_text_id
 from duvet.tools.context import ProjectSnapshot
@@ -59,9 +53,9 @@ def test_the_text_of_each_prompt(
 
 def test_a_prompt_can_be_filled_with_a_requirement(tea: ProjectSnapshot) -> None:
     asked = RequirementRef((0,))
-    texts = [fill_requirement_prompt(name, asked, tea, Registry()) for name in REQUIREMENT_PROMPTS]
+    texts = [fill_requirement_prompt(name, asked, tea, Registry()) for name in library.REQUIREMENT_PROMPTS]
     path = tea.catalogue.full_path_of(tea.catalogue.requirements[0])
-    assert texts == [text_of(name, tea, requirement=path) for name in REQUIREMENT_PROMPTS]
+    assert texts == [text_of(name, tea, requirement=path) for name in library.REQUIREMENT_PROMPTS]
 
 
 def test_the_problems_to_review_are_in_order() -> None:
@@ -74,10 +68,10 @@ def test_the_problems_to_review_are_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", [one.name for one in load_prompts() if one.name != SYSTEM_PROMPT])
+@pytest.mark.parametrize("name", [one.name for one in library.load_prompts() if one.name != library.SYSTEM_PROMPT])
 def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
-    wanted = {one.name: given[one.name] for one in describe_prompt(name).arguments if one.required}
+    wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
     ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
@@ -138,7 +132,7 @@ def test_completions(argument: str, value: str, found: list[str], tea: ProjectSn
     ##= man/spec/mcp.md#resources
     ##% The server MUST complete the variables of resource templates and the arguments of prompts with names from the
     ##% project.
-    assert complete_prompt_argument(tea.catalogue, argument, value) == found
+    assert library.complete_prompt_argument(tea.catalogue, argument, value) == found
 
 
 def test_a_broken_configuration_is_an_error() -> None:

@@ -13,17 +13,7 @@ from pytest_snapshot.plugin import Snapshot
 from duvet.model import Note, Place, Problem, Severity
 from duvet.reports.html.render import make_header_view, make_report_title
 from tests.conftest import ROOT
-from tests.unit.reports.html_pages import (
-    EVIL,
-    EVIL_PROBLEM,
-    evil,
-    page,
-    page_of,
-    tree,
-    values,
-    without_shell,
-    write_specifications,
-)
+from tests.unit.reports import html_pages
 from tests.unit.reports.made import CONFIG, STATES, finished, json_v1_of, not_applicable
 
 BLOB, ISSUES = "https://git.example/o/r/blob/main/", "https://git.example/o/r/issues"
@@ -47,18 +37,20 @@ def test_whole_pages(name: str, snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "html"
     expired = not_applicable(today=date(2030, 2, 1))
     pages = {
-        "all_of_it": lambda: page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
-        "nothing": lambda: page(finished({})),
-        "not_applicable": lambda: page(not_applicable()),
-        "expired": lambda: page(expired, problems=expired.trace.problems),
+        "all_of_it": lambda: html_pages.page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS),
+        "nothing": lambda: html_pages.page(finished({})),
+        "not_applicable": lambda: html_pages.page(not_applicable()),
+        "expired": lambda: html_pages.page(expired, problems=expired.trace.problems),
     }
-    snapshot.assert_match(without_shell(pages[name]()), f"{name}.html")
+    snapshot.assert_match(html_pages.without_shell(pages[name]()), f"{name}.html")
 
 
 def test_hostile_text_stays_text() -> None:
     ##= man/spec/page.md#safety
     ##% The report MUST show text from specifications, sources and the configuration as text, whatever it contains.
-    shown = tree(page(evil(f"https://x/{EVIL}"), problems=(EVIL_PROBLEM,)))
+    shown = html_pages.tree(
+        html_pages.page(html_pages.evil(f"https://x/{html_pages.EVIL}"), problems=(html_pages.EVIL_PROBLEM,))
+    )
     assert [one.tag for one in shown.iter("img")] == []
     assert [one.attrib for one in shown.iter("script")] == OWN_SCRIPTS
     assert not any(name.startswith("on") for one in shown.iter() for name in one.attrib)
@@ -69,38 +61,49 @@ def test_hostile_text_stays_text() -> None:
 def test_nothing_is_loaded() -> None:
     ##= man/spec/page.md#safety
     ##% The report MUST NOT load anything from elsewhere, and MUST link only to itself and the web.
-    shown = page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
-    elements = tree(shown)
-    assert values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
+    shown = html_pages.page(finished(STATES, BLOB, ISSUES), problems=PROBLEMS)
+    elements = html_pages.tree(shown)
+    assert html_pages.values(elements, "content")[0].split("; ")[0] == "default-src 'none'"
     assert {one.tag for one in elements.iter()} & {"base", "embed", "iframe", "img", "link", "object"} == set()
     assert [one.attrib for one in elements.iter("script")] == OWN_SCRIPTS
-    assert [value for name in ("action", "background", "src", "srcset") for value in values(elements, name)] == []
+    assert [
+        value for name in ("action", "background", "src", "srcset") for value in html_pages.values(elements, name)
+    ] == []
     assert re.findall(r"@import|url\((?!data:)", shown) == []
 
 
 @pytest.mark.parametrize("link", [None, "javascript:alert(1)//", " http://x", "data:text/html,"])
 def test_links_that_do_not_lead_to_the_web_are_left_out(link: str | None) -> None:
-    assert [url for url in values(tree(page(evil(link))), "href") if not url.startswith("#")] == []
+    assert [
+        url
+        for url in html_pages.values(html_pages.tree(html_pages.page(html_pages.evil(link))), "href")
+        if not url.startswith("#")
+    ] == []
 
 
 def test_the_blob_link_of_a_source_wins_over_that_of_the_report() -> None:
     config = CONFIG.replace("[[requirement]]", 'blob-link = "https://other.example/"\n\n[[requirement]]', 1)
-    links = values(tree(page(finished(STATES | {".duvet/config.toml": config}, BLOB))), "href")
+    links = html_pages.values(
+        html_pages.tree(html_pages.page(finished(STATES | {".duvet/config.toml": config}, BLOB))), "href"
+    )
     assert "https://other.example/src/a.rs#L1" in links
 
 
 @pytest.mark.parametrize("char", ["\x00", "\x0c", "\x1b", "\x7f", "\x85", "\x9f", "\ufdd0", "\uffff", "\U0010fffe"])
 def test_characters_that_html_does_not_allow_are_replaced(char: str) -> None:
     source = f"//= tea.md#pot\n//= reason=a{char}b\n//# The pot MUST be warm.\n"
-    shown = page(finished(STATES | {"src/a.rs": source}), title=f"a{char}b", embedded=f'["{char}☕"]'.encode())
-    assert tree(shown).findtext(".//h1") == "a?b"
+    shown = html_pages.page(
+        finished(STATES | {"src/a.rs": source}), title=f"a{char}b", embedded=f'["{char}☕"]'.encode()
+    )
+    assert html_pages.tree(shown).findtext(".//h1") == "a?b"
     assert re.search(r"[^\n -\x7e\x80-\U0010ffff]", shown) is None
 
 
 def test_embedded_json_is_the_same_value() -> None:
-    data = json_v1_of(evil())
+    data = json_v1_of(html_pages.evil())
     (island,) = re.findall(
-        r'(?s)<script type="application/json" id=result>(.*?)</script>', page(evil(), embedded=data.encode())
+        r'(?s)<script type="application/json" id=result>(.*?)</script>',
+        html_pages.page(html_pages.evil(), embedded=data.encode()),
     )
     assert json.loads(island) == json.loads(data) and "<" not in island
 
@@ -123,23 +126,23 @@ def test_the_report_is_named_after_its_repository_or_its_specifications(link: st
     ##= man/spec/page.md#overview
     ##% The report MUST have the configured title and logo, or be named after the repository that its links lead to, or
     ##% else after its specifications.
-    assert make_report_title(page_of(finished(STATES, link))) == title
-    assert make_report_title(page_of(finished(STATES, None, link))) == title
+    assert make_report_title(html_pages.page_of(finished(STATES, link))) == title
+    assert make_report_title(html_pages.page_of(finished(STATES, None, link))) == title
 
 
 def test_many_specifications_or_none_are_not_in_the_title() -> None:
-    for files in (write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
-        assert make_report_title(page_of(finished(files))) == "Requirements report"
+    for files in (html_pages.write_specifications(4, "# S{}\n\nIt MUST work.\n"), {}):
+        assert make_report_title(html_pages.page_of(finished(files))) == "Requirements report"
 
 
 def test_the_report_names_what_it_was_made_from() -> None:
     ##= man/spec/page.md#overview
     ##% The report MUST name its version of duvet, its configuration and the checked-out commit, if there is one.
     known = {"commit": "0123456789abcdef", "version": "1.2", "config_path": ".duvet/config.toml"}
-    words = make_header_view(page_of(finished({}), **known)).provenance
+    words = make_header_view(html_pages.page_of(finished({}), **known)).provenance
     assert words == "commit 0123456789ab · duvet 1.2 · configuration .duvet/config.toml"
-    assert make_header_view(page_of(finished({}), version="1.2")).provenance == "duvet 1.2"
-    assert 'class="provenance"' not in page(finished({}))
+    assert make_header_view(html_pages.page_of(finished({}), version="1.2")).provenance == "duvet 1.2"
+    assert 'class="provenance"' not in html_pages.page(finished({}))
 
 
 @pytest.mark.parametrize("scripting", [True, False])
@@ -147,12 +150,19 @@ def test_the_report_is_valid_html(scripting: bool) -> None:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST be valid HTML, whatever it contains, and readable without scripts.
     for shown in (
-        page(finished({})),
-        page(finished(STATES, "https://x/"), problems=(EVIL_PROBLEM,)),
-        page(evil("https://x/"), problems=(EVIL_PROBLEM,), title=EVIL, logo=EVIL, commit=EVIL, snippets={0: EVIL}),
+        html_pages.page(finished({})),
+        html_pages.page(finished(STATES, "https://x/"), problems=(html_pages.EVIL_PROBLEM,)),
+        html_pages.page(
+            html_pages.evil("https://x/"),
+            problems=(html_pages.EVIL_PROBLEM,),
+            title=html_pages.EVIL,
+            logo=html_pages.EVIL,
+            commit=html_pages.EVIL,
+            snippets={0: html_pages.EVIL},
+        ),
     ):
-        found = tree(shown, scripting=scripting)
-        ids = values(found, "id")
+        found = html_pages.tree(shown, scripting=scripting)
+        ids = html_pages.values(found, "id")
         assert len(ids) == len(set(ids))
         levels = [int(one.tag[1]) for one in found.iter() if one.tag in ("h1", "h2", "h3", "h4")]
         assert levels.count(1) == 1
@@ -160,7 +170,7 @@ def test_the_report_is_valid_html(scripting: bool) -> None:
 
 
 def elements(text: str, *, scripting: bool = True) -> int:
-    return sum(1 for _ in tree(text, scripting=scripting).iter())
+    return sum(1 for _ in html_pages.tree(text, scripting=scripting).iter())
 
 
 def many(requirements: int, citations: int) -> dict[str, str]:
@@ -178,5 +188,5 @@ def test_citations_are_no_elements() -> None:
     ##= man/spec/page.md#size-and-accessibility
     ##% The report MUST NOT make a browser create more than 20,000 elements at first, and a citation MUST add at most
     ##% 200 bytes, apart from its code.
-    few, more = (elements(page(finished(many(50, citations)))) for citations in (1, 20))
+    few, more = (elements(html_pages.page(finished(many(50, citations)))) for citations in (1, 20))
     assert few == more

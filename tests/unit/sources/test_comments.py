@@ -7,27 +7,15 @@ from hypothesis import given, strategies as st
 from pytest_snapshot.plugin import Snapshot
 
 from duvet.model import Annotation, Format, Kind, Level, Problem, Source
-from duvet.sources.comments import (
-    LineRun,
-    LineToken,
-    SourceStyle,
-    find_runs,
-    make_finder,
-    may_have_annotations,
-    parse_block,
-    parse_usual_run,
-    scan_comments,
-    split_blocks,
-    tokenize_run,
-)
+from duvet.sources import comments
 from duvet.text import WHITESPACE
 from tests.conftest import ROOT
 from tests.problems import show_problem
 
 
-def show(text: str, style: SourceStyle = SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
+def show(text: str, style: comments.SourceStyle = comments.SourceStyle()) -> list[tuple[int, str, str]]:  # noqa: B008 - frozen
     """Line, target and quote of each annotation, where nothing may be wrong."""
-    found, problems = scan_comments("a.rs", text, style)
+    found, problems = comments.scan_comments("a.rs", text, style)
     assert problems == []
     return [(one.line, one.target, one.quote) for one in found]
 
@@ -43,29 +31,36 @@ def test_every_field() -> None:
         blob_link="https://host",
         source=Source(20, 31, 20, 183, 154, 183),
     )
-    assert scan_comments("src/a.rs", text, SourceStyle(blob_link="https://host")) == ([annotation], [])
+    assert comments.scan_comments("src/a.rs", text, comments.SourceStyle(blob_link="https://host")) == (
+        [annotation],
+        [],
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "style", "expected"),
     [
         # Lines in any order make one annotation, and an empty line of text keeps it together.
-        ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", SourceStyle(), [(1, "a#1", "one two")]),
-        ("//= a#1\n//#\n//# one", SourceStyle(), [(1, "a#1", "one")]),
+        ("//= type=test\n//= a#1\n//#\n//# one\n//#  \n//# two\n", comments.SourceStyle(), [(1, "a#1", "one two")]),
+        ("//= a#1\n//#\n//# one", comments.SourceStyle(), [(1, "a#1", "one")]),
         # Any other line ends it.
         *(
-            (f"//= a#1\n{gap}\n//= a#2\n//# two", SourceStyle(), [(1, "a#1", ""), (3, "a#2", "two")])
+            (f"//= a#1\n{gap}\n//= a#2\n//# two", comments.SourceStyle(), [(1, "a#1", ""), (3, "a#2", "two")])
             for gap in ("", "// note", "code();")
         ),
         # A target after text begins the next one.
-        ("//= a#1\n//# one\n//= a#2\n//= type=test\n//# two", SourceStyle(), [(1, "a#1", "one"), (3, "a#2", "two")]),
-        ("/*\n *= a#1\n *# one\n */", SourceStyle("*=", "*#"), [(2, "a#1", "one")]),
-        ("(* a#1\n# one", SourceStyle("(*", "#"), [(1, "a#1", "one")]),
-        ("//= source = https://host/?a=b#c\n", SourceStyle(), [(1, "https://host/?a=b#c", "")]),
-        ("//= type=test\n//= source = a#1", SourceStyle(), [(1, "a#1", "")]),
+        (
+            "//= a#1\n//# one\n//= a#2\n//= type=test\n//# two",
+            comments.SourceStyle(),
+            [(1, "a#1", "one"), (3, "a#2", "two")],
+        ),
+        ("/*\n *= a#1\n *# one\n */", comments.SourceStyle("*=", "*#"), [(2, "a#1", "one")]),
+        ("(* a#1\n# one", comments.SourceStyle("(*", "#"), [(1, "a#1", "one")]),
+        ("//= source = https://host/?a=b#c\n", comments.SourceStyle(), [(1, "https://host/?a=b#c", "")]),
+        ("//= type=test\n//= source = a#1", comments.SourceStyle(), [(1, "a#1", "")]),
     ],
 )
-def test_annotations(text: str, style: SourceStyle, expected: list[tuple[int, str, str]]) -> None:
+def test_annotations(text: str, style: comments.SourceStyle, expected: list[tuple[int, str, str]]) -> None:
     ##= man/spec/trace.md#annotations
     ##% Consecutive lines that start with one of the two prefixes MUST form an annotation, and a target after quoted
     ##% text MUST start the next one.
@@ -76,19 +71,22 @@ def test_the_type_of_the_source_counts_where_none_is_given() -> None:
     ##= man/spec/trace.md#annotations
     ##% An annotation without a type MUST have the type of its source, or else be a citation.
     annotation = Annotation("a.rs", 1, Kind.TEST, "spec.md#pot", "", source=Source(4, 15, 4, 15))
-    assert scan_comments("a.rs", "//= spec.md#pot\n", SourceStyle(kind=Kind.TEST)) == ([annotation], [])
-    assert [one.kind for one in scan_comments("a.rs", "//= a#1\n//# b\n//= a#2", SourceStyle())[0]] == [
-        Kind.CITATION
-    ] * 2
+    assert comments.scan_comments("a.rs", "//= spec.md#pot\n", comments.SourceStyle(kind=Kind.TEST)) == (
+        [annotation],
+        [],
+    )
+    assert [
+        one.kind for one in comments.scan_comments("a.rs", "//= a#1\n//# b\n//= a#2", comments.SourceStyle())[0]
+    ] == [Kind.CITATION] * 2
     text = "//= a#1\n//= feature=x"
-    assert scan_comments("a.rs", text, SourceStyle(kind=Kind.TODO))[1] == []
-    (problem,) = scan_comments("a.rs", text, SourceStyle(kind=Kind.SPEC))[1]
+    assert comments.scan_comments("a.rs", text, comments.SourceStyle(kind=Kind.TODO))[1] == []
+    (problem,) = comments.scan_comments("a.rs", text, comments.SourceStyle(kind=Kind.SPEC))[1]
     assert problem.message == "invalid key for type SPEC"
 
 
 @given(st.text(st.sampled_from("//=//#\n\n =#ab\u00a0é"), max_size=60))
 def test_spans_hold_what_they_say(text: str) -> None:
-    for found in scan_comments("a.rs", text, SourceStyle())[0]:
+    for found in comments.scan_comments("a.rs", text, comments.SourceStyle())[0]:
         source = found.source
         if source.target[0]:
             assert text[slice(*source.target)] == found.target
@@ -100,7 +98,7 @@ def test_spans_hold_what_they_say(text: str) -> None:
 
 
 def scanned(*fields: str) -> tuple[list[Annotation], list[Problem]]:
-    return scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), SourceStyle())
+    return comments.scan_comments("a.rs", "\n".join(f"  //= {field}" for field in fields), comments.SourceStyle())
 
 
 def read(*fields: str) -> Annotation:
@@ -164,7 +162,7 @@ def test_problems(snapshot: Snapshot) -> None:
     ##% duvet SHOULD warn about quoted text without a target, or with a gap before it.
     found: list[str] = []
     for text in [*("\n".join(f"  //= {field}" for field in fields) for fields in MISTAKES), *STRAYS]:
-        annotations, problems = scan_comments("a.rs", text, SourceStyle())
+        annotations, problems = comments.scan_comments("a.rs", text, comments.SourceStyle())
         found += [*text.splitlines(), *(f"-> {one.target} {one.quote}".rstrip() for one in annotations)]
         found += [*map(show_problem, problems), ""]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
@@ -177,8 +175,12 @@ TOKEN_TEXTS = st.lists(
 )
 
 
-def tokens_in(text: str, meta: str, content: str) -> list[LineToken]:
-    return [token for run in find_runs(text, make_finder(meta, content)) for token in tokenize_run(run, meta, content)]
+def tokens_in(text: str, meta: str, content: str) -> list[comments.LineToken]:
+    return [
+        token
+        for run in comments.find_runs(text, comments.make_finder(meta, content))
+        for token in comments.tokenize_run(run, meta, content)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -202,24 +204,26 @@ def tokens_in(text: str, meta: str, content: str) -> list[LineToken]:
     ],
 )
 def test_tokens(text: str, prefixes: tuple[str, str], tokens: list[tuple[int, bool, str, int]]) -> None:
-    assert tokens_in(text, *prefixes) == [LineToken(*token) for token in tokens]
+    assert tokens_in(text, *prefixes) == [comments.LineToken(*token) for token in tokens]
 
 
-def plain_tokens(text: str, meta: str, content: str) -> list[LineToken]:
-    found: list[LineToken] = []
+def plain_tokens(text: str, meta: str, content: str) -> list[comments.LineToken]:
+    found: list[comments.LineToken] = []
     start = 0
     for number, line in enumerate(text.split("\n"), 1):
         tail = line.lstrip(WHITESPACE)
         prefix = next((prefix for prefix in (meta, content) if tail.startswith(prefix)), None)
         if tail and prefix is not None:
             rest = tail[len(prefix) :].lstrip(WHITESPACE)
-            found.append(LineToken(number, prefix is meta, rest.rstrip(WHITESPACE), start + len(line) - len(rest)))
+            found.append(
+                comments.LineToken(number, prefix is meta, rest.rstrip(WHITESPACE), start + len(line) - len(rest))
+            )
         start += len(line) + 1
     return found
 
 
-def without_gaps(tokens: list[LineToken]) -> list[list[LineToken]]:
-    found: list[list[LineToken]] = []
+def without_gaps(tokens: list[comments.LineToken]) -> list[list[comments.LineToken]]:
+    found: list[list[comments.LineToken]] = []
     for token in tokens:
         if found and token.line == found[-1][-1].line + 1:
             found[-1].append(token)
@@ -231,8 +235,10 @@ def without_gaps(tokens: list[LineToken]) -> list[list[LineToken]]:
 @given(TOKEN_TEXTS.map("".join), st.sampled_from(PREFIXES))
 def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
     expected = without_gaps(plain_tokens(text, *style))
-    assert [tokenize_run(run, *style) for run in find_runs(text, make_finder(*style))] == expected
-    if not may_have_annotations(text.encode(), *style):
+    assert [
+        comments.tokenize_run(run, *style) for run in comments.find_runs(text, comments.make_finder(*style))
+    ] == expected
+    if not comments.may_have_annotations(text.encode(), *style):
         assert expected == []
 
 
@@ -241,7 +247,7 @@ def test_equals_the_plain_rules(text: str, style: tuple[str, str]) -> None:
     [(b"x //= y", True), (b"x //# y", True), (b"// =", False), (b"", False), ("é//#".encode(), True)],
 )
 def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> None:
-    assert may_have_annotations(data, "//=", "//#") is expected
+    assert comments.may_have_annotations(data, "//=", "//#") is expected
 
 
 @pytest.mark.parametrize(
@@ -260,48 +266,50 @@ def test_whether_a_file_may_have_annotations(data: bytes, expected: bool) -> Non
     ],
 )
 def test_runs(text: str, meta: str, content: str, runs: list[tuple[int, int, str]]) -> None:
-    assert [(run.line, run.start, run.text) for run in find_runs(text, make_finder(meta, content))] == runs
+    assert [
+        (run.line, run.start, run.text) for run in comments.find_runs(text, comments.make_finder(meta, content))
+    ] == runs
 
 
 def test_white_space_is_that_of_unicode() -> None:
     texts = [f"{char}a{char}" for char in map(chr, range(0x10000)) if char != "\n"]
     lines = "\n".join(f"//#{text}" for text in texts)
-    assert make_finder("//=", "//#").texts(lines) == [text.strip(WHITESPACE) for text in texts]
+    assert comments.make_finder("//=", "//#").texts(lines) == [text.strip(WHITESPACE) for text in texts]
 
 
 STYLES = [
-    SourceStyle(),
-    SourceStyle("*=", "*#", Kind.TEST, "https://host"),
-    SourceStyle("-- =", "-- #"),
-    SourceStyle("#= ", "#% "),
-    SourceStyle("é", "e"),
-    SourceStyle("//", "//="),
-    SourceStyle("//=", "//"),
-    SourceStyle("=", "=#="),
-    SourceStyle("", "#"),
-    SourceStyle("=", ""),
-    SourceStyle(" *=", "*#"),
-    SourceStyle("*=", "\u3000*#"),
+    comments.SourceStyle(),
+    comments.SourceStyle("*=", "*#", Kind.TEST, "https://host"),
+    comments.SourceStyle("-- =", "-- #"),
+    comments.SourceStyle("#= ", "#% "),
+    comments.SourceStyle("é", "e"),
+    comments.SourceStyle("//", "//="),
+    comments.SourceStyle("//=", "//"),
+    comments.SourceStyle("=", "=#="),
+    comments.SourceStyle("", "#"),
+    comments.SourceStyle("=", ""),
+    comments.SourceStyle(" *=", "*#"),
+    comments.SourceStyle("*=", "\u3000*#"),
 ]
 WORDS = st.sampled_from(["a.md#b", "two  words", "é", "type=test", "level = MAY", "reason=x", "type=x", "source=a", ""])
 BLANKS = st.sampled_from(["", "", "", " ", "\t", "\r", "\u00a0", "\x85", "\x1c"])
 
 
-def in_usual_form(text: str, style: SourceStyle) -> list[Annotation | None]:
-    finder = make_finder(style.meta, style.content)
-    return [parse_usual_run("a.rs", run, style, finder) for run in find_runs(text, finder)]
+def in_usual_form(text: str, style: comments.SourceStyle) -> list[Annotation | None]:
+    finder = comments.make_finder(style.meta, style.content)
+    return [comments.parse_usual_run("a.rs", run, style, finder) for run in comments.find_runs(text, finder)]
 
 
-def line_by_line(run: LineRun, style: SourceStyle) -> tuple[list[Annotation], list[Problem]]:
+def line_by_line(run: comments.LineRun, style: comments.SourceStyle) -> tuple[list[Annotation], list[Problem]]:
     found: list[Annotation] = []
     problems: list[Problem] = []
-    for block in split_blocks(tokenize_run(run, style.meta, style.content)):
-        found += parse_block("a.rs", run.found.string, block, style, problems)
+    for block in comments.split_blocks(comments.tokenize_run(run, style.meta, style.content)):
+        found += comments.parse_block("a.rs", run.found.string, block, style, problems)
     return found, problems
 
 
 @st.composite
-def sources(draw: st.DrawFn) -> tuple[str, SourceStyle]:
+def sources(draw: st.DrawFn) -> tuple[str, comments.SourceStyle]:
     """A few annotations, and what may go wrong around them."""
     style = draw(st.sampled_from(STYLES))
     lines = []
@@ -314,11 +322,11 @@ def sources(draw: st.DrawFn) -> tuple[str, SourceStyle]:
 
 
 @given(sources())
-def test_equals_what_comes_out_line_by_line(source: tuple[str, SourceStyle]) -> None:
+def test_equals_what_comes_out_line_by_line(source: tuple[str, comments.SourceStyle]) -> None:
     text, style = source
-    finder = make_finder(style.meta, style.content)
-    for run in find_runs(text, finder):
-        annotation = parse_usual_run("a.rs", run, style, finder)
+    finder = comments.make_finder(style.meta, style.content)
+    for run in comments.find_runs(text, finder):
+        annotation = comments.parse_usual_run("a.rs", run, style, finder)
         if annotation is not None:
             assert ([annotation], []) == line_by_line(run, style)
 
@@ -328,7 +336,7 @@ def test_target_fields_and_text() -> None:
     end, link = len(text) - 3, "https://host"
     source = Source(7, 13, 7, end, text.index("one"), end)
     todo = Annotation("a.rs", 2, Kind.TODO, "a.md#b", "one  two three", Level.SHOULD, blob_link=link, source=source)
-    assert in_usual_form(text, SourceStyle("*=", "*#", blob_link=link)) == [todo]
+    assert in_usual_form(text, comments.SourceStyle("*=", "*#", blob_link=link)) == [todo]
 
 
 UNUSUAL = (
@@ -340,10 +348,10 @@ UNUSUAL = (
 
 @pytest.mark.parametrize("text", UNUSUAL.split("|"))
 def test_any_other_form(text: str) -> None:
-    assert in_usual_form(text, SourceStyle()) == [None]
+    assert in_usual_form(text, comments.SourceStyle()) == [None]
 
 
 @pytest.mark.parametrize("style", STYLES[5:])
-def test_prefixes_that_are_hard_to_tell_apart(style: SourceStyle) -> None:
+def test_prefixes_that_are_hard_to_tell_apart(style: comments.SourceStyle) -> None:
     found = in_usual_form(f"{style.meta} a#1\n{style.content} one\n", style)
     assert found and set(found) == {None}

@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
-from duvet.specs.requirement_files import (
-    make_requirement_file,
-    read_requirement_file,
-    read_requirements_checked,
-    render_rust_file,
-    render_toml_file,
-)
+from duvet.specs import requirement_files
 from duvet.text import trim
 
 TARGET = "oven.md#door"
@@ -35,7 +29,7 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 
 def test_toml() -> None:
-    assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
+    assert requirement_files.render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
         "[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY\n'''\n\n"
@@ -43,13 +37,13 @@ def test_toml() -> None:
 
 
 def test_rust() -> None:
-    assert render_rust_file(TARGET, DOOR, FOUND).decode() == (
+    assert requirement_files.render_rust_file(TARGET, DOOR, FOUND).decode() == (
         "//! oven.md#door\n//!\n//! Door\n//!\n//! It MUST be\n//! closed.  It MAY\n//! \n//! squeak.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MUST\n//# It MUST be\n//# closed.\n\n"
         "//= oven.md#door\n//= type=spec\n//= level=MAY\n//# It MAY\n\n"
     )
     title = "//! oven.md#door\n//!\n//! Long title\n//! goes on\n//!\n\n"
-    assert render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
+    assert requirement_files.render_rust_file(TARGET, section("Long title\r\ngoes on", []), ()).decode() == title
 
 
 @pytest.mark.parametrize(
@@ -62,20 +56,23 @@ def test_rust() -> None:
     ],
 )
 def test_titles_and_lines_in_comments(title: str, lines: list[str], comment: str) -> None:
-    assert render_toml_file(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
+    assert (
+        requirement_files.render_toml_file(TARGET, section(title, lines), ()).decode()
+        == f'target = "oven.md#door"\n\n{comment}\n'
+    )
 
 
 def test_strings_that_need_escapes() -> None:
     target = 'a"\\b.md#x'
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
-    text = render_toml_file(target, section("T", []), found).decode()
+    text = requirement_files.render_toml_file(target, section("T", []), found).decode()
     assert text == (
         'target = "a\\"\\\\b.md#x"\n\n# T\n#\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\nUse \'\'\'MUST\'\'\' here.\n"""\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\na\\\\ ""\\"" \\u000C\\u007F\tb\n"""\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nplain\n'''\n\n"
     )
-    annotations = read_requirement_file("x.toml", text.encode())[0]
+    annotations = requirement_files.read_requirement_file("x.toml", text.encode())[0]
     assert [(one.target, one.quote) for one in annotations] == [(target, " ".join(it.pieces)) for it in found]
 
 
@@ -90,10 +87,14 @@ def test_annotations_are_those_that_reading_gives(
     target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
     whole = section(title, lines)
-    data = render_toml_file(target, whole, found)
-    made = make_requirement_file("x.toml", target, whole, found)[1]
-    assert (made, []) == read_requirement_file("x.toml", data) == read_requirements_checked("x.toml", data)
-    assert make_requirement_file("x.toml", target, whole, found) == (data, made)
+    data = requirement_files.render_toml_file(target, whole, found)
+    made = requirement_files.make_requirement_file("x.toml", target, whole, found)[1]
+    assert (
+        (made, [])
+        == requirement_files.read_requirement_file("x.toml", data)
+        == requirement_files.read_requirements_checked("x.toml", data)
+    )
+    assert requirement_files.make_requirement_file("x.toml", target, whole, found) == (data, made)
 
 
 def test_annotations_of_real_requirements(shared: Path) -> None:
@@ -103,8 +104,10 @@ def test_annotations_of_real_requirements(shared: Path) -> None:
         for id, expected in document["requirements"].items():
             found = [ExtractedSentence(Level[level], tuple(quote.strip("\n").split("\n"))) for level, quote in expected]
             whole = section("Title", text[:3000].split("\n"), id)
-            made = make_requirement_file("x.toml", TARGET, whole, found)[1]
-            assert (made, []) == read_requirement_file("x.toml", render_toml_file(TARGET, whole, found))
+            made = requirement_files.make_requirement_file("x.toml", TARGET, whole, found)[1]
+            assert (made, []) == requirement_files.read_requirement_file(
+                "x.toml", requirement_files.render_toml_file(TARGET, whole, found)
+            )
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
@@ -120,6 +123,8 @@ def rewritten(data: bytes) -> bytes:
     lines = [line[2:] for line in comment.partition("\n\n")[0].split("\n")]
     found = [
         ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n")))
-        for it in read_requirement_file("x.toml", data)[0]
+        for it in requirement_files.read_requirement_file("x.toml", data)[0]
     ]
-    return render_toml_file(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)
+    return requirement_files.render_toml_file(
+        json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found
+    )

@@ -24,19 +24,7 @@ from duvet.server.http.listener import CoalescingTransport, ServerAddress, open_
 from duvet.server.live_project import LiveProject
 from duvet.server.protocol.server import DuvetServer
 from tests.unit.llm.wire import Wire, openai_says
-from tests.unit.server.http.serving import (
-    API,
-    HEAD,
-    LONGEST,
-    MODERN_HEADERS,
-    asking,
-    call,
-    error_of,
-    greet,
-    messages_in,
-    refused,
-    running,
-)
+from tests.unit.server.http import serving
 from tests.unit.server.http.waiting import Waiting
 from tests.unit.server.servers import server_of
 from tests.unit.server.wire import enveloped, request
@@ -138,15 +126,15 @@ async def wait(client: httpx2.AsyncClient, session: dict[str, str], found: list[
 
 async def test_an_open_request_is_finished(server: DuvetServer, waiting: Waiting) -> None:
     found: list[str] = []
-    async with running(server) as (where, served), asking(where) as client:
-        session = await greet(client)
+    async with serving.running(server) as (where, served), serving.asking(where) as client:
+        session = await serving.greet(client)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(wait, client, session, found)
             await waiting.asked.wait()
             # A second connection, which is open before the server stops listening.
             answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             served.leave()
-            with anyio.fail_after(LONGEST):
+            with anyio.fail_after(serving.LONGEST):
                 while answer.status_code == 200:
                     answer = await client.post("/mcp", json=request("ping", id=2), headers=session)
             waiting.may_answer.set()
@@ -160,19 +148,22 @@ async def test_a_call_that_takes_too_long_is_refused(server: DuvetServer, waitin
     async def ask(how: str, asked: Awaitable[httpx2.Response]) -> None:
         found[how] = await asked
 
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(serving.LONGEST):
         async with (
-            running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
-            asking(where) as client,
+            serving.running(server, limits=HttpLimits(stopping=0.1)) as (where, served),
+            serving.asking(where) as client,
             anyio.create_task_group() as tasks,
         ):
-            tasks.start_soon(ask, "rest", client.post(API, json={"tool": "wait"}))
-            tasks.start_soon(ask, "mcp", call(client, "wait", {}))
+            tasks.start_soon(ask, "rest", client.post(serving.API, json={"tool": "wait"}))
+            tasks.start_soon(ask, "mcp", serving.call(client, "wait", {}))
             while waiting.at_work < 2:
                 await anyio.lowlevel.checkpoint()
             served.leave()
     ending = ("upstream_error", "The server is about to end", "try again later")
-    assert {how: one.json() for how, one in found.items()} == {"rest": refused(*ending), "mcp": error_of(*ending)}
+    assert {how: one.json() for how, one in found.items()} == {
+        "rest": serving.refused(*ending),
+        "mcp": serving.error_of(*ending),
+    }
     assert [(one.status_code, one.headers["retry-after"]) for one in found.values()] == [(503, "5")] * 2
     assert waiting.given_up.is_set()
 
@@ -184,8 +175,8 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
     async def received(client: socket.socket) -> bytes:
         return await asyncio.get_running_loop().sock_recv(client, 1 << 16)
 
-    with anyio.fail_after(LONGEST):
-        async with running(server) as (where, served):
+    with anyio.fail_after(serving.LONGEST):
+        async with serving.running(server) as (where, served):
             with socket.create_connection(where) as client:
                 client.setblocking(False)
                 client.send(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -204,18 +195,18 @@ def _block_the_loop() -> None:
 
 async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
     asked = request("subscriptions/listen", enveloped({"notifications": {"resourcesListChanged": True}}), id="mine")
-    headers = {**MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
-    async with running(server) as (where, served), asking(where) as client:
-        session = await greet(client)
+    headers = {**serving.MODERN_HEADERS, "mcp-method": "subscriptions/listen"}
+    async with serving.running(server) as (where, served), serving.asking(where) as client:
+        session = await serving.greet(client)
         async with (
             client.stream("GET", "/mcp", headers=session) as older,
             client.stream("POST", "/mcp", json=asked, headers=headers) as stream,
         ):
             lines = stream.aiter_lines()
-            with anyio.fail_after(LONGEST):
+            with anyio.fail_after(serving.LONGEST):
                 assert await anext(lines) == "event: message"
                 served.leave()
-                found = messages_in("\n".join([line async for line in lines]))
+                found = serving.messages_in("\n".join([line async for line in lines]))
                 assert await older.aread() == b""
     assert [(one.get("id"), one.get("method")) for one in found] == [
         (None, "notifications/subscriptions/acknowledged"),
@@ -224,14 +215,14 @@ async def test_streams_end_with_their_last_message(server: DuvetServer) -> None:
 
 
 async def test_the_rest_of_a_request_is_not_waited_for(server: DuvetServer) -> None:
-    limits = HttpLimits(arrival=10 * LONGEST, stopping=10 * LONGEST)
-    with anyio.fail_after(LONGEST):
+    limits = HttpLimits(arrival=10 * serving.LONGEST, stopping=10 * serving.LONGEST)
+    with anyio.fail_after(serving.LONGEST):
         async with (
-            running(server, limits=limits) as (where, served),
-            asking(where) as client,
+            serving.running(server, limits=limits) as (where, served),
+            serving.asking(where) as client,
             await anyio.connect_tcp(*where) as stream,
         ):
-            await stream.send(HEAD + b"Content-Length: 10\r\n\r\n{")
+            await stream.send(serving.HEAD + b"Content-Length: 10\r\n\r\n{")
             # The connection is accepted before that of a later client.
             assert (await client.get("/health")).status_code == 200
             served.leave()
@@ -246,7 +237,7 @@ async def test_connections_to_models_are_closed(live: LiveProject) -> None:
     with at_work(Wire()) as wire:
         wire.plan(openai_says("Hi"))
         router = StaticRouter({"one": ProviderSection(base_url=f"{wire.url}/v1", default_model="small")}, {}, {})
-        async with running(server_of(live, closers=[router.aclose])):
+        async with serving.running(server_of(live, closers=[router.aclose])):
             assert (await router.invoke(ModelRequest(prompt="Hi"))).text == "Hi"
             assert not wire.left.is_set()
-        assert await anyio.to_thread.run_sync(wire.left.wait, LONGEST)
+        assert await anyio.to_thread.run_sync(wire.left.wait, serving.LONGEST)

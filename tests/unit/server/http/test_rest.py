@@ -11,19 +11,7 @@ import pytest
 
 from duvet.server.protocol.server import DuvetServer
 from duvet.tools.arguments import MAX_ARGUMENT_LENGTH
-from tests.unit.server.http.serving import (
-    ADMIN,
-    API,
-    BOTH,
-    READER,
-    asking,
-    call,
-    connected,
-    post,
-    refused,
-    serving,
-    tools_of,
-)
+from tests.unit.server.http import serving
 from tests.unit.server.servers import TOOLS, server_of
 
 pytestmark = pytest.mark.anyio
@@ -32,11 +20,11 @@ pytestmark = pytest.mark.anyio
 async def test_the_manifest_lists_the_tools_of_the_caller(server: DuvetServer) -> None:
     ##= man/spec/service.md#rest
     ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-    async with serving(server, tokens=BOTH) as where:
-        async with asking(where, READER) as client:
-            answer = await client.get(API)
-        async with asking(where, ADMIN) as client:
-            everything = await tools_of(client)
+    async with serving.serving(server, tokens=serving.BOTH) as where:
+        async with serving.asking(where, serving.READER) as client:
+            answer = await client.get(serving.API)
+        async with serving.asking(where, serving.ADMIN) as client:
+            everything = await serving.tools_of(client)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     manifest, identity = answer.json(), server.identity
     about = [manifest[name] for name in ("name", "version", "description")]
@@ -68,8 +56,8 @@ async def test_a_tool_answers_the_same_as_by_mcp(http: httpx2.AsyncClient, name:
     ##= man/spec/service.md#calls
     ##% A tool MUST answer the same over MCP, over `/api/mcp` and by `duvet call`, which also finds the tools of packs
     ##% that are off.
-    found = (await http.post(API, json={"tool": name, "input": given})).json()
-    told = (await call(http, name, given)).json()["result"]
+    found = (await http.post(serving.API, json={"tool": name, "input": given})).json()
+    told = (await serving.call(http, name, given)).json()["result"]
     notes = " ".join(filter(None, (found.pop("warning", ""), found.pop("next_step", ""))))
     assert [notes] == [block["text"] for block in told["content"][1:]]
     result = json.loads(told["content"][0]["text"])
@@ -111,13 +99,13 @@ async def test_wrong_bodies_are_refused(http: httpx2.AsyncClient) -> None:
     ##% The server MUST answer 400 for a body that is not JSON, an unknown tool and a wrong input, and 500 without
     ##% details for an unexpected failure, with `code` and `hint` beside the `error`.
     for body, error in BODIES:
-        answer = await http.post(API, content=body if isinstance(body, bytes) else json.dumps(body).encode())
-        assert (answer.status_code, answer.json()) == (400, refused("invalid_request", *error)), body
+        answer = await http.post(serving.API, content=body if isinstance(body, bytes) else json.dumps(body).encode())
+        assert (answer.status_code, answer.json()) == (400, serving.refused("invalid_request", *error)), body
 
 
 async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     inputs: list[dict[str, Any]] = [{}, {"input": None}, {"input": {}}]
-    answers = [await http.post(API, json={"tool": "coverage_summary", **one}) for one in inputs]
+    answers = [await http.post(serving.API, json={"tool": "coverage_summary", **one}) for one in inputs]
     assert [answer.status_code for answer in answers] == [200] * 3
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
@@ -125,40 +113,50 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
 @pytest.mark.parametrize(
     ("token", "status", "error"),
     [
-        ("", 401, refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
-        (READER, 403, refused("forbidden", "fix needs the scope maintainer", "call it with a token that has it")),
-        (ADMIN, 200, {"done": True}),
+        ("", 401, serving.refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
+        (
+            serving.READER,
+            403,
+            serving.refused("forbidden", "fix needs the scope maintainer", "call it with a token that has it"),
+        ),
+        (serving.ADMIN, 200, {"done": True}),
     ],
 )
 async def test_a_call_needs_the_scope_of_its_tool(server: DuvetServer, token: str, status: int, error: Any) -> None:
-    async with connected(server, token, tokens=BOTH) as client:
-        assert await post(client, "fix") == (status, error)
+    async with serving.connected(server, token, tokens=serving.BOTH) as client:
+        assert await serving.post(client, "fix") == (status, error)
 
 
 async def test_statuses(http: httpx2.AsyncClient) -> None:
-    status, missing = await post(http, "get_requirement_status", req_identifier="ffff")
+    status, missing = await serving.post(http, "get_requirement_status", req_identifier="ffff")
     assert (status, missing["code"]) == (404, "not_found")
-    odd = await http.put(API)
+    odd = await http.put(serving.API)
     code = "unsupported_operation"
     assert (odd.status_code, odd.headers["allow"], odd.json()["code"]) == (405, "GET, HEAD, POST", code)
-    large = await http.post(API, content=b"x" * (2 << 20))
+    large = await http.post(serving.API, content=b"x" * (2 << 20))
     hint = "it may have 1,048,576 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
-    assert (large.status_code, large.json()) == (413, refused("invalid_request", "The request is too large", hint))
-    elsewhere = await http.post(API, json={}, headers={"origin": "http://evil.example"})
+    assert (large.status_code, large.json()) == (
+        413,
+        serving.refused("invalid_request", "The request is too large", hint),
+    )
+    elsewhere = await http.post(serving.API, json={}, headers={"origin": "http://evil.example"})
     assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "forbidden")
-    assert (await http.post(f"{API}/", json={})).json() == refused("not_found", "Not Found")
+    assert (await http.post(f"{serving.API}/", json={})).json() == serving.refused("not_found", "Not Found")
 
 
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
-    async with connected(server_of(server.live, TOOLS)) as client:
-        assert await post(client, "burst", number=1) == (500, refused("upstream_error", "Internal server error"))
-        assert await post(client, "twice", number=1) == (200, {"number": 2})
+    async with serving.connected(server_of(server.live, TOOLS)) as client:
+        assert await serving.post(client, "burst", number=1) == (
+            500,
+            serving.refused("upstream_error", "Internal server error"),
+        )
+        assert await serving.post(client, "twice", number=1) == (200, {"number": 2})
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
     assert record.getMessage() == "/api/mcp failed"
 
 
 @pytest.mark.parametrize("given", ["mine-1", "", "x" * 200, "a\tb"])
 async def test_an_answer_names_its_request(http: httpx2.AsyncClient, given: str) -> None:
-    answer = await http.post(API, json={"tool": "coverage_summary"}, headers={"x-request-id": given})
+    answer = await http.post(serving.API, json={"tool": "coverage_summary"}, headers={"x-request-id": given})
     name = answer.headers["x-request-id"]
     assert name == given if given == "mine-1" else len(name) == 32 and name.isalnum()

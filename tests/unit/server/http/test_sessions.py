@@ -19,24 +19,7 @@ from duvet.server.http.tokens import AccessTokens
 from duvet.server.protocol.server import DuvetServer
 from tests.cli.made import SPECIFICATION
 from tests.unit.server.clients import VERSIONS, client_of, value_of
-from tests.unit.server.http.serving import (
-    ADMIN,
-    API,
-    BOTH,
-    ELSEWHERE,
-    LONGEST,
-    MEDIA,
-    NOBODY,
-    READER,
-    Where,
-    asking,
-    connected,
-    error_of,
-    greet,
-    messages_in,
-    samples,
-    serving,
-)
+from tests.unit.server.http import serving
 from tests.unit.server.http.waiting import Waiting
 from tests.unit.server.servers import server_of
 from tests.unit.server.wire import hello, request
@@ -54,10 +37,10 @@ async def open_stream(stack: AsyncExitStack, client: httpx2.AsyncClient, session
 
 
 async def test_the_longest_idle_session_makes_room(server: DuvetServer) -> None:
-    async with connected(server, limits=HttpLimits(sessions=3)) as client:
-        sessions = [await greet(client) for _ in range(3)]
+    async with serving.connected(server, limits=HttpLimits(sessions=3)) as client:
+        sessions = [await serving.greet(client) for _ in range(3)]
         assert await ping(client, sessions[0]) == 200
-        sessions.append(await greet(client))
+        sessions.append(await serving.greet(client))
         assert [await ping(client, one) for one in sessions] == [200, 404, 200, 200]
 
 
@@ -66,22 +49,22 @@ async def test_the_client_with_most_sessions_makes_room(server: DuvetServer) -> 
     ##= man/spec/mcp.md#limits
     ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of the
     ##% client that has the most.
-    async with serving(server, limits=HttpLimits(sessions=3)) as where, asking(where) as client:
-        async with asking(where, at=ELSEWHERE) as flood:
-            session = await greet(client)
-            sessions = [await greet(flood) for _ in range(10)]
+    async with serving.serving(server, limits=HttpLimits(sessions=3)) as where, serving.asking(where) as client:
+        async with serving.asking(where, at=serving.ELSEWHERE) as flood:
+            session = await serving.greet(client)
+            sessions = [await serving.greet(flood) for _ in range(10)]
             found = [await ping(flood, one) for one in sessions]
         assert await ping(client, session) == 200
     assert found == [404] * 8 + [200] * 2
 
 
 async def test_sessions_with_streams_stay(server: DuvetServer) -> None:
-    async with connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
-        sessions = [await greet(client) for _ in range(2)]
+    async with serving.connected(server, limits=HttpLimits(sessions=2)) as client, AsyncExitStack() as stack:
+        sessions = [await serving.greet(client) for _ in range(2)]
         assert [await open_stream(stack, client, one) for one in sessions] == [200, 200]
-        refused = await client.post("/mcp", json=hello(), headers=MEDIA)
+        refused = await client.post("/mcp", json=hello(), headers=serving.MEDIA)
         assert (await client.delete("/mcp", headers=sessions[0])).status_code == 200
-        sessions.append(await greet(client))
+        sessions.append(await serving.greet(client))
         assert [await ping(client, one) for one in sessions] == [404, 200, 200]
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
 
@@ -91,25 +74,25 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
     ##% The server MUST notify each client independently of slow ones, over HTTP as soon as the client opens a stream.
     async def notified(lines: AsyncIterator[str], count: int) -> set[str]:
         found: set[str] = set()
-        with anyio.fail_after(LONGEST):
+        with anyio.fail_after(serving.LONGEST):
             while len(found) < count:
-                found |= {one["method"].rpartition("/")[2] for one in messages_in(await anext(lines))}
+                found |= {one["method"].rpartition("/")[2] for one in serving.messages_in(await anext(lines))}
         return found
 
     server = server_of(kettle)
     await server.live.context()
-    async with connected(server) as client:
-        silent, session = await greet(client), await greet(client)
+    async with serving.connected(server) as client:
+        silent, session = await serving.greet(client), await serving.greet(client)
         for one in (silent, session):
             asked = request("resources/subscribe", {"uri": "duvet:///specifications/spec/sections/heating"})
-            (answer,) = messages_in((await client.post("/mcp", json=asked, headers=one)).text)
+            (answer,) = serving.messages_in((await client.post("/mcp", json=asked, headers=one)).text)
             assert answer["result"] == {}
         async with client.stream("GET", "/mcp", headers=session) as stream:
             lines = stream.aiter_lines()
             for count in range(2):
                 save_by_rename("spec.md", SPECIFICATION.replace("# Heating", f"# Heating\n\n{count}."))(kettle)
                 assert await notified(lines, 1) == {"updated"}
-        with anyio.fail_after(LONGEST):
+        with anyio.fail_after(serving.LONGEST):
             while server.subscriptions.reaches(session["mcp-session-id"]):
                 await anyio.lowlevel.checkpoint()
         create("src/b.rs", "//= spec.md#pouring\n//# The spout MAY drip.\n")(kettle)
@@ -125,13 +108,18 @@ async def test_a_change_is_notified_once_a_stream_is_open(kettle: Path) -> None:
 ##% read.
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize(
-    ("tokens", "token", "may_change"), [(BOTH, ADMIN, True), (BOTH, READER, False), (NOBODY, ADMIN, False)]
+    ("tokens", "token", "may_change"),
+    [
+        (serving.BOTH, serving.ADMIN, True),
+        (serving.BOTH, serving.READER, False),
+        (serving.NOBODY, serving.ADMIN, False),
+    ],
 )
 async def test_only_admins_see_and_call_the_tools_of_maintainers(
     server: DuvetServer, version: str, tokens: AccessTokens, token: str, may_change: bool
 ) -> None:
     async with (
-        connected(server, token, tokens=tokens) as http,
+        serving.connected(server, token, tokens=tokens) as http,
         client_of(streamable_http_client(f"{http.base_url}/mcp", http_client=http), version) as client,
     ):
         shown = "fix" in [tool.name for tool in (await client.list_tools()).tools]
@@ -139,17 +127,21 @@ async def test_only_admins_see_and_call_the_tools_of_maintainers(
     assert (shown, answer.get("done", answer.get("error", {}).get("code"))) == (may_change, may_change or "forbidden")
 
 
-@pytest.mark.parametrize(("begun", "used"), [(READER, ADMIN), (ADMIN, READER)])
+@pytest.mark.parametrize(("begun", "used"), [(serving.READER, serving.ADMIN), (serving.ADMIN, serving.READER)])
 async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, used: str) -> None:
-    async with serving(server, tokens=BOTH) as where, asking(where, begun) as one, asking(where, used) as other:
-        session = await greet(one)
+    async with (
+        serving.serving(server, tokens=serving.BOTH) as where,
+        serving.asking(where, begun) as one,
+        serving.asking(where, used) as other,
+    ):
+        session = await serving.greet(one)
         for method in ("GET", "DELETE"):
             assert (await other.request(method, "/mcp", headers=session)).status_code == 404
         assert await ping(other, session) == 404
         assert await ping(one, session) == 200
 
 
-async def begin_calls(stack: AsyncExitStack, where: Where, count: int, waiting: Waiting) -> None:
+async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, waiting: Waiting) -> None:
     """Begin so many calls, which are open until the stack closes their connections."""
     body = json.dumps({"tool": "wait"}).encode()
     for number in range(count):
@@ -165,46 +157,48 @@ async def test_a_call_ends_when_its_client_leaves(server: DuvetServer, waiting: 
     ##% The server MUST cancel a call when its client disconnects, and answer calls that it cannot finish before it
     ##% stops with 503 and `Retry-After`.
     many = 20
-    with anyio.fail_after(LONGEST):
-        async with serving(server, limits=HttpLimits(requests=many)) as where, asking(where) as client:
+    with anyio.fail_after(serving.LONGEST):
+        async with serving.serving(server, limits=HttpLimits(requests=many)) as where, serving.asking(where) as client:
             for _ in range(many):
                 async with AsyncExitStack() as stack:
                     await begin_calls(stack, where, 1, waiting)
                 while waiting.at_work:
                     await anyio.lowlevel.checkpoint()
             assert waiting.given_up.is_set()
-            assert (await client.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            assert (await client.post(serving.API, json={"tool": "coverage_summary"})).status_code == 200
             metrics = (await client.get("/metrics")).text
-    assert samples(metrics, "duvet_http_requests_at_work") == {(): 1}
+    assert serving.samples(metrics, "duvet_http_requests_at_work") == {(): 1}
 
 
 @pytest.mark.parametrize(("places", "most"), [(9, 8), (24, 12)])
 async def test_one_client_leaves_requests_to_others(
     server: DuvetServer, waiting: Waiting, places: int, most: int
 ) -> None:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(serving.LONGEST):
         async with (
-            serving(server, limits=HttpLimits(requests=places)) as where,
-            asking(where) as greedy,
-            asking(where, at=ELSEWHERE) as other,
+            serving.serving(server, limits=HttpLimits(requests=places)) as where,
+            serving.asking(where) as greedy,
+            serving.asking(where, at=serving.ELSEWHERE) as other,
             AsyncExitStack() as stack,
         ):
             await begin_calls(stack, where, most, waiting)
-            refused = await greedy.post("/mcp", headers=MEDIA, json=hello())
-            assert (await other.post(API, json={"tool": "coverage_summary"})).status_code == 200
+            refused = await greedy.post("/mcp", headers=serving.MEDIA, json=hello())
+            assert (await other.post(serving.API, json={"tool": "coverage_summary"})).status_code == 200
             waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert refused.json() == error_of("upstream_error", "Too many requests of this client at once", "try again later")
+    assert refused.json() == serving.error_of(
+        "upstream_error", "Too many requests of this client at once", "try again later"
+    )
 
 
 async def test_one_client_leaves_streams_to_others(server: DuvetServer) -> None:
-    with anyio.fail_after(LONGEST):
+    with anyio.fail_after(serving.LONGEST):
         async with (
-            serving(server, limits=HttpLimits(streams=9)) as where,
-            asking(where) as greedy,
-            asking(where, at=ELSEWHERE) as other,
+            serving.serving(server, limits=HttpLimits(streams=9)) as where,
+            serving.asking(where) as greedy,
+            serving.asking(where, at=serving.ELSEWHERE) as other,
             AsyncExitStack() as stack,
         ):
-            found = [await open_stream(stack, greedy, await greet(greedy)) for _ in range(9)]
+            found = [await open_stream(stack, greedy, await serving.greet(greedy)) for _ in range(9)]
             assert found == [200] * 8 + [503]
-            assert await open_stream(stack, other, await greet(other)) == 200
+            assert await open_stream(stack, other, await serving.greet(other)) == 200

@@ -21,24 +21,7 @@ from duvet.server.messages import LISTEN_METHOD, ServerIdentity, encode_message
 from duvet.server.protocol.resources import MAX_SUBSCRIPTIONS
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.protocol.session import ServerRequest
-from duvet.server.stdio.handshake import (
-    MAX_LINE_BYTES,
-    ClientPipes,
-    SessionOpening,
-    answer_handshake,
-    make_early_answer,
-)
-from duvet.server.stdio.session import (
-    BATCH_VERSIONS,
-    MAX_BATCH_SIZE,
-    MAX_PENDING_BYTES,
-    MAX_PENDING_REQUESTS,
-    MAX_UNREAD_BYTES,
-    ByteStream,
-    PolledStream,
-    ThreadedStream,
-    converse,
-)
+from duvet.server.stdio import handshake, session
 from tests.unit.server.clients import HANDSHAKES
 from tests.unit.server.servers import INSTRUCTIONS, LONGEST, live_of, server_of
 from tests.unit.server.stdio.conversation import FOREVER, JSON, NOTICE, WORDS, OddMethods, lines_of, said
@@ -174,8 +157,8 @@ def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
     ##% 413, without reading it all.
     long = b'"' + b"x" * 10_000_000 + b'"'
-    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(MAX_LINE_BYTES)
-    too_long = refused(f"a line has at most {MAX_LINE_BYTES} bytes")
+    longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
+    too_long = refused(f"a line has at most {handshake.MAX_LINE_BYTES} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert in_order(found) == in_order([PONG, too_long, result_of("longest"), too_long, PONG])
 
@@ -200,7 +183,7 @@ def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(versio
     batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
     # A batch without a request has no answer.
     found = after_greeting(server, [NOTICE, NOTICE], batch, request("ping", id=2), version=version)
-    if version not in BATCH_VERSIONS:
+    if version not in session.BATCH_VERSIONS:
         assert found == [refused(NO_BATCHES), refused(NO_BATCHES), result_of(2)]
         return
     (array,) = (one for one in found if isinstance(one, list))
@@ -232,11 +215,13 @@ def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> Non
 
 
 def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
-    full = [request("ping", id=id) for id in range(MAX_BATCH_SIZE)]
+    full = [request("ping", id=id) for id in range(session.MAX_BATCH_SIZE)]
     found = after_greeting(server, [], full, [*full, request("ping", id="a")])
     (array,) = (one for one in found if isinstance(one, list))
-    assert sorted(answer["id"] for answer in array) == list(range(MAX_BATCH_SIZE))
-    assert [one for one in found if one != array] == [refused(f"a batch has from 1 to {MAX_BATCH_SIZE} messages")] * 2
+    assert sorted(answer["id"] for answer in array) == list(range(session.MAX_BATCH_SIZE))
+    assert [one for one in found if one != array] == [
+        refused(f"a batch has from 1 to {session.MAX_BATCH_SIZE} messages")
+    ] * 2
 
 
 def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> None:
@@ -245,12 +230,12 @@ def test_a_cancelled_request_is_missing_in_the_array(patient: DuvetServer) -> No
 
 
 @contextmanager
-def pipes() -> Iterator[tuple[ClientPipes, FileIO, FileIO]]:
+def pipes() -> Iterator[tuple[handshake.ClientPipes, FileIO, FileIO]]:
     """The descriptors of the server, and the ends at which a client writes and reads; it may close them."""
     (their_reading, writing), (reading, their_writing) = os.pipe(), os.pipe()
     try:
         with FileIO(writing, "w") as writer, FileIO(reading) as reader:
-            yield ClientPipes(their_reading, their_writing), writer, reader
+            yield handshake.ClientPipes(their_reading, their_writing), writer, reader
     finally:
         os.close(their_reading)
         os.close(their_writing)
@@ -261,10 +246,10 @@ def test_an_early_answer_is_not_repeated(server: DuvetServer) -> None:
     with pipes() as (wire, writing, reading):
         writing.write(words)
         writing.close()
-        early = answer_handshake(wire, ServerIdentity(), INSTRUCTIONS)
-        anyio.run(converse, wire, early, server)
+        early = handshake.answer_handshake(wire, ServerIdentity(), INSTRUCTIONS)
+        anyio.run(session.converse, wire, early, server)
         assert (early.read, early.is_answered) == (words, True)
-        greeting = make_early_answer(json.dumps(hello(id="a")).encode(), ServerIdentity(), INSTRUCTIONS)
+        greeting = handshake.make_early_answer(json.dumps(hello(id="a")).encode(), ServerIdentity(), INSTRUCTIONS)
         assert reading.read(1 << 16) == encode_message(greeting) + lines_of(result_of("a")).replace(b" ", b"")
 
 
@@ -272,7 +257,7 @@ def test_an_incomplete_first_line_is_not_answered_early() -> None:
     with pipes() as (wire, writing, _):
         writing.write(lines_of(hello())[:-1])
         writing.close()
-        assert answer_handshake(wire, ServerIdentity(), INSTRUCTIONS).is_answered is False
+        assert handshake.answer_handshake(wire, ServerIdentity(), INSTRUCTIONS).is_answered is False
 
 
 def test_a_request_without_an_answer_does_not_keep_the_server_from_ending(patient: DuvetServer) -> None:
@@ -296,11 +281,11 @@ def test_services_are_closed_at_the_end(project: Path, odd: OddMethods, asked: M
 def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -> None:
     ping = lines_of(request("ping", id="x" * 1000))
 
-    async def pester(wire: ClientPipes, writing: FileIO) -> int:
+    async def pester(wire: handshake.ClientPipes, writing: FileIO) -> int:
         sent = 0
         with anyio.fail_after(LONGEST):
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(converse, wire, SessionOpening(lines_of(hello())), server, 0.2)
+                tasks.start_soon(session.converse, wire, handshake.SessionOpening(lines_of(hello())), server, 0.2)
                 with suppress(TimeoutError):
                     while True:
                         with anyio.fail_after(0.5):
@@ -311,15 +296,15 @@ def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -
 
     with pipes() as (wire, writing, _):
         # Each waits with its answer, and what is in the pipes comes on top.
-        assert anyio.run(pester, wire, writing) < MAX_PENDING_REQUESTS * 2 * len(ping)
+        assert anyio.run(pester, wire, writing) < session.MAX_PENDING_REQUESTS * 2 * len(ping)
 
 
 def stay(server: DuvetServer, words: bytes, watch: Callable[[FileIO], Awaitable[Any]]) -> Any:
     """What a client that stays has watched of the output of a server."""
 
-    async def converse_and_watch(wire: ClientPipes, reading: FileIO) -> Any:
+    async def converse_and_watch(wire: handshake.ClientPipes, reading: FileIO) -> Any:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(converse, wire, SessionOpening(words), server)
+            tasks.start_soon(session.converse, wire, handshake.SessionOpening(words), server)
             with anyio.fail_after(LONGEST):
                 found = await watch(reading)
             tasks.cancel_scope.cancel()
@@ -339,14 +324,14 @@ async def read_lines(reading: FileIO, count: int) -> list[Message]:
     return [json.loads(line) for line in heard.splitlines()]
 
 
-LARGE = request(FOREVER, {"a": "x" * (MAX_LINE_BYTES - 100)})
+LARGE = request(FOREVER, {"a": "x" * (handshake.MAX_LINE_BYTES - 100)})
 
 
 @pytest.mark.parametrize(
     ("requests", "most"),
     [
-        ([request(FOREVER, id=id) for id in range(1, 2 * MAX_PENDING_REQUESTS)], MAX_PENDING_REQUESTS),
-        ([LARGE] * 10, MAX_PENDING_BYTES // MAX_LINE_BYTES + 1),
+        ([request(FOREVER, id=id) for id in range(1, 2 * session.MAX_PENDING_REQUESTS)], session.MAX_PENDING_REQUESTS),
+        ([LARGE] * 10, session.MAX_PENDING_BYTES // handshake.MAX_LINE_BYTES + 1),
     ],
     ids=["requests", "bytes"],
 )
@@ -358,7 +343,7 @@ def test_open_requests_are_limited(patient: DuvetServer, odd: OddMethods, reques
 
 
 def test_an_answer_makes_room_for_another_request(server: DuvetServer) -> None:
-    ids = range(1, 4 * MAX_PENDING_REQUESTS)
+    ids = range(1, 4 * session.MAX_PENDING_REQUESTS)
     found = answers(server, hello(), *(request("ping", id=id) for id in ids))
     assert sorted(answer["id"] for answer in found) == [0, *ids]
 
@@ -372,7 +357,7 @@ def test_open_streams_are_limited(server: DuvetServer) -> None:
 
 
 BIG = "tests/big"
-TEXT = "x" * (MAX_UNREAD_BYTES // 4)
+TEXT = "x" * (session.MAX_UNREAD_BYTES // 4)
 
 
 class BigAnswers:
@@ -469,11 +454,11 @@ def test_the_server_answers_after_deeply_nested_lines(method: str, depth: int, s
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("kind", [PolledStream, ThreadedStream])
+@pytest.mark.parametrize("kind", [session.PolledStream, session.ThreadedStream])
 class TestByteStream:
     """Bytes through descriptors that block, without blocking."""
 
-    async def test_all_bytes_arrive(self, kind: Callable[[int], ByteStream]) -> None:
+    async def test_all_bytes_arrive(self, kind: Callable[[int], session.ByteStream]) -> None:
         sent = bytes(range(256)) * 4096
         heard = bytearray()
 
@@ -488,7 +473,7 @@ class TestByteStream:
                     heard += data
         assert heard == sent
 
-    async def test_waiting_can_be_cancelled(self, kind: Callable[[int], ByteStream]) -> None:
+    async def test_waiting_can_be_cancelled(self, kind: Callable[[int], session.ByteStream]) -> None:
         with pipes() as (wire, writing, _), anyio.fail_after(LONGEST):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(kind(wire.reading).read)
@@ -496,7 +481,7 @@ class TestByteStream:
                 await anyio.wait_all_tasks_blocked()
                 tasks.cancel_scope.cancel()
 
-    async def test_a_closed_reader_is_an_error(self, kind: Callable[[int], ByteStream]) -> None:
+    async def test_a_closed_reader_is_an_error(self, kind: Callable[[int], session.ByteStream]) -> None:
         with pipes() as (wire, _, reading):
             reading.close()
             with pytest.raises(BrokenPipeError):
@@ -508,13 +493,13 @@ async def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"words")
     with path.open("rb") as file:
-        stream = PolledStream(file.fileno())
+        stream = session.PolledStream(file.fileno())
         assert (await stream.read(), await stream.read(), stream.hung_up) == (b"words", b"", False)
 
 
 def test_a_closed_writer_is_noticed_before_everything_is_read() -> None:
     with pipes() as (wire, writing, _):
-        stream = PolledStream(wire.reading)
+        stream = session.PolledStream(wire.reading)
         before = stream.hung_up
         writing.write(b"unread")
         writing.close()
