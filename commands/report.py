@@ -1,4 +1,4 @@
-"""`duvet report`"""
+"""`duvet report`, once or in watch mode."""
 
 from __future__ import annotations
 

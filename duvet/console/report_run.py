@@ -1,4 +1,4 @@
-"""A report run: the trace, the gates, the contents of each report, and the files written."""
+"""A report run: the trace, the gates, the comparison with the snapshot in CI, the contents of each report, the files."""
 
 from __future__ import annotations
 

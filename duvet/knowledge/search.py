@@ -1,4 +1,4 @@
-"""The search engine: full text, vectors and names, fused by rank (RRF)."""
+"""The search engine of the index: full text, vectors and names."""
 
 from __future__ import annotations
 

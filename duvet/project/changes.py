@@ -1,4 +1,4 @@
-"""Waits for changes to the files that a run has read."""
+"""Watches the files that a run has read, and waits for changes: the watch mode of `duvet report` and of the server."""
 
 from __future__ import annotations
 

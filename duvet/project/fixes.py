@@ -1,4 +1,4 @@
-"""Proposes fixes for wrong targets and drifted quotes."""
+"""Proposes fixes for wrong targets and for drift, that is for quotes that no longer stand in their section."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Searches requirements by name, words and meaning, and fuses rankings by reciprocal rank (RRF)."""
+"""Searches requirements by name, words and meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of tools: their JSON Schemas, kept short because agents pay for each word, and the checks before a tool runs."""
+"""Arguments of tools: their JSON Schemas, kept short because agents pay for each word, and the checks of scope and arguments."""
 
 from __future__ import annotations
 

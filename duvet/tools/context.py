@@ -1,4 +1,4 @@
-"""A snapshot of the project, as tools see it."""
+"""The project at one moment, as tools see it."""
 
 from __future__ import annotations
 

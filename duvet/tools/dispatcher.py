@@ -1,4 +1,4 @@
-"""Dispatches tool calls from every face: scope, arguments, limits, failures, records."""
+"""Dispatches tool calls from every face: finds the tool, runs it within its limits, and records the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of callers and their scopes."""
+"""Token scopes: the tokens of callers, and what each allows."""
 
 from __future__ import annotations
 
