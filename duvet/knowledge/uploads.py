@@ -1,4 +1,4 @@
-"""Files and texts that clients upload."""
+"""Files that clients upload, and texts, which get a front matter."""
 
 from __future__ import annotations
 

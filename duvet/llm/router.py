@@ -1,4 +1,4 @@
-"""Chooses the model for a request, and discovers models."""
+"""Chooses the model for a request, with fallbacks, and discovers models."""
 
 from __future__ import annotations
 

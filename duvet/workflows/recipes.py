@@ -1,4 +1,4 @@
-"""The recipes of a project and the built-in ones, and their runs."""
+"""Finds the recipes of a project and the built-in ones, and runs them."""
 
 from __future__ import annotations
 

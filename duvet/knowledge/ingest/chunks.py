@@ -1,4 +1,4 @@
-"""Reads a file and splits it into chunks at headings and symbols."""
+"""Reads a file with its front matter, and splits it into chunks at headings and symbols."""
 
 from __future__ import annotations
 

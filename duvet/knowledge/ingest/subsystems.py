@@ -1,4 +1,4 @@
-"""Subsystems of a project, from folders, imports, front matter and a catalogue file."""
+"""Subsystems of a project, from folders, imports, what front matter names and a catalogue file."""
 
 from __future__ import annotations
 
