@@ -14,6 +14,7 @@ from duvet.config.settings import IngestRule
 from duvet.errors import DuvetError
 from duvet.knowledge.ingest.run import SPACE_SIZE_KEY, ingest_project
 from duvet.knowledge.settings import IngestOptions
+from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store.database import StoreBusyError
 from duvet.store.records import SPACE_KEY, Artifact, FileKind, IngestRun, RemovedFile, Store
@@ -232,6 +233,25 @@ def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
         made.taken(ledger)
     assert not made.last(ledger).success and made.last(ledger).error.startswith("subsystems.yaml:1: ")
     assert artifacts(ledger) == before and made.found(ledger, "other") == []
+
+
+def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
+    made.written(ledger, {"tool.sh": "echo other\n"})
+    before = made.asked(ledger, everything)
+    sees_it: dict[str, bool] = {}
+
+    class Asking(Progress):
+        """Asks at the end of each step."""
+
+        def end(self, outcome: str) -> None:
+            sees_it[outcome] = made.asked(ledger, everything) == before
+
+    project = Project(str(ledger), environ={}, progress=Asking())
+    with closing(made.opened(ledger)) as store:
+        ingest_project(project, store, IngestRule(), IngestOptions(dummy=True))
+    assert {"Read 1 files that are new or have changed", "Made 7 vectors"} <= sees_it.keys()
+    assert all(sees_it.values())
+    assert made.found(ledger, "other") == ["tool.sh::0"]
 
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
