@@ -110,7 +110,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (SEARCH, {"query": LONG}, "query has more than 20,000 characters", ""),
     (NODE, {"node_id": LONG}, "node_id has more than 20,000 characters", ""),
     (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
-    *((SEARCH, {"query": nested(levels)}, "query is nested too deeply", SHALLOW) for levels in (65, 950)),
+    *((SEARCH, {"query": nested(levels)}, "query is nested too deeply", SHALLOW) for levels in (65, 800)),
     # Not among the choices, and not a text.
     (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "give one of MUST, SHOULD, MAY, unspecified"),
     (SUGGEST, {**CITED, "type": "spec"}, "type: invalid enum value 'spec'", TYPES),
