@@ -253,7 +253,6 @@ def _unreadable(path: str, message: str, hint: str = "") -> Problem:
 
 
 def render_json_v2(report: Finished, out: BinaryIO) -> None:
-    # Hashing is loaded for this report alone.
     out.write(encode_v2_report(build_v2_report(report)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +18,7 @@ from duvet.knowledge.index import Knowledge, Maintenance, OpenedProject
 from duvet.knowledge.settings import KnowledgeSettings, find_store_paths
 from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
-from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, run_blocking
+from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
 from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
@@ -249,7 +249,7 @@ class Application:
             project = self._open_project(progress)
             return OpenedProject(project, lambda: self._read_catalogue(project))
 
-        return Maintenance(lambda: self.knowledge.rules(), lambda: self.uploads, open_project, get_utc_now)
+        return Maintenance(lambda: self.knowledge.rules(), lambda: self.uploads, open_project, get_current_time)
 
     @property
     def uploads(self) -> UploadRule:
@@ -283,7 +283,7 @@ class Application:
         from duvet.tools.dispatcher import ToolDispatcher
 
         # A command asks few questions, most often none about the trace.
-        readings = _LaterReadings(self) if self.mode == SHELL_SOURCE else self.live
+        readings = _LazyReadings(self) if self.mode == SHELL_SOURCE else self.live
         self.dispatcher = ToolDispatcher(self.tools.registry, readings, self.make_environment(observers, **services))
         return self.dispatcher
 
@@ -344,7 +344,7 @@ class Application:
         if self.line is not None:
             yield self.line.aclose
         elif self._has_index:
-            yield partial(close_knowledge, self.knowledge)
+            yield partial(run_blocking, self.knowledge.close, abandon=True)
 
     @property
     def _has_index(self) -> bool:
@@ -375,7 +375,9 @@ class Application:
         def log_failure(reason: str) -> None:
             self.log.tell(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
 
-        await AuditLog(lambda: find_store_paths(self.knowledge.rules()), get_utc_now, log_entry, log_failure).saw(call)
+        await AuditLog(lambda: find_store_paths(self.knowledge.rules()), get_current_time, log_entry, log_failure).saw(
+            call
+        )
 
 
 class _Services(Mapping[str, Any]):
@@ -387,6 +389,11 @@ class _Services(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         return self._given[name] if name in self._given else self._makers[name]()
 
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the service; a KeyError of its maker is a defect, and not its absence."""
+        maker = self._makers.get(name, lambda: default)
+        return self._given[name] if name in self._given else maker()
+
     def __iter__(self) -> Iterator[str]:
         return iter({**self._makers, **self._given})
 
@@ -394,7 +401,7 @@ class _Services(Mapping[str, Any]):
         return len({**self._makers, **self._given})
 
 
-class _LaterReadings:
+class _LazyReadings:
     """The live project of a command, which is made with the first question about it."""
 
     def __init__(self, application: Application) -> None:
@@ -409,12 +416,3 @@ class _LaterReadings:
     async def caught_up(self) -> None:
         if "live" in vars(self._application):
             await self._application.live.caught_up()
-
-
-async def close_knowledge(knowledge: Knowledge) -> None:
-    """Close the index without waiting for queries whose answers nobody takes any more."""
-    await run_blocking(knowledge.close, abandon=True)
-
-
-def get_utc_now() -> datetime:
-    return datetime.now(UTC)

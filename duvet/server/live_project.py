@@ -1,19 +1,18 @@
-"""The project as it is now, re-read when it has changed, at the pace at which clients read their answers."""
+"""The project as it is now, re-read when it has changed."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from contextlib import suppress
 from datetime import date
 from itertools import islice
 from operator import attrgetter
 from threading import Thread
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
 from anyio.lowlevel import checkpoint
@@ -23,49 +22,11 @@ from duvet.errors import DuvetError
 from duvet.project.changes import RecordedAnswers
 from duvet.project.project import Project
 from duvet.server import staleness
+from duvet.server.caller import current_backpressure
 from duvet.server.resources.documents import NO_DIGEST, digest_document, find_changed_documents
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.tool import Scope
 from duvet.trace.catalogue import Catalogue
 from duvet.tree.recorder import RecordedTree
-
-if TYPE_CHECKING:
-    from duvet.server.stdio.session import UnreadAnswers
-
-
-class CallerIdentity(Struct, frozen=True):
-    scopes: frozenset[Scope] = frozenset(Scope)  # All of them for whoever started the server and uses its pipes.
-    holder: str = ""
-
-
-_CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
-_UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
-current_caller = _CALLER.get
-
-
-@contextmanager
-def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
-    token = _CALLER.set(CallerIdentity(scopes, holder))
-    try:
-        yield
-    finally:
-        _CALLER.reset(token)
-
-
-def current_backpressure() -> UnreadAnswers | None:
-    """Return the unread answers of the current client; None if each answer has a connection of its own."""
-    return _UNREAD.get()
-
-
-@contextmanager
-def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
-    """Answer questions within the block only while there is room for their answers."""
-    token = _UNREAD.set(unread)
-    try:
-        yield
-    finally:
-        _UNREAD.reset(token)
-
 
 _PATIENCE = 2.0  # Seconds after which a project that keeps changing is answered for as it was before.
 _CALM_MILLISECONDS = 5  # Time without a change before the project is read again.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,13 +10,17 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from itertools import islice
 from shutil import disk_usage
-from typing import Any, Final, NamedTuple, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from msgspec import DecodeError, Struct, msgpack
 
 from duvet.errors import DuvetError
 from duvet.store import records
 from duvet.store.records import NodeLabel, Relation
+
+if TYPE_CHECKING:
+    import sqlite3
 
 StoreStamp = tuple[tuple[int, int, int, int] | None, ...]  # Device, inode, size and time of the store and its log.
 
@@ -90,12 +93,20 @@ def read_store_stamp(path: str) -> StoreStamp:
     return tuple(stamp(file) for file in list_store_files(path)[:2])
 
 
+def load_sqlite() -> ModuleType:
+    """Return `sqlite3`, imported on first use: duvet also runs where Python was built without it."""
+    import sqlite3
+
+    return sqlite3
+
+
 @contextmanager
 def translate_errors(path: str) -> Iterator[None]:
     """Turn the errors of sqlite into StoreErrors."""
+    sqlite_error = load_sqlite().Error
     try:
         yield
-    except sqlite3.Error as error:
+    except sqlite_error as error:
         raise _make_error(error, path) from error
     except UnicodeDecodeError as error:
         # The message of sqlite contains text that is not Unicode.
@@ -113,8 +124,8 @@ def translate_decoding_errors(path: str) -> Iterator[None]:
         raise make_damaged_error(path, str(error) or type(error).__name__) from error
 
 
-def _make_error(error: sqlite3.Error, path: str) -> StoreError:
-    if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
+def _make_error(error: Exception, path: str) -> StoreError:
+    if isinstance(error, (load_sqlite().ProgrammingError, load_sqlite().InterfaceError)):
         return StoreError(f"it can't be asked: {error}", path=path, hint="open it again")
     # An error about text that is not Unicode has no code.
     code = getattr(error, "sqlite_errorcode", _CORRUPT) & 0xFF
@@ -260,7 +271,7 @@ class Database:
 
     def undo(self) -> None:
         """Roll back the transaction, and ignore errors."""
-        with suppress(sqlite3.Error):
+        with suppress(load_sqlite().Error):
             self.connection.rollback()
 
     def close(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sqlite3
 import stat
 from contextlib import suppress
 from urllib.parse import quote
@@ -117,7 +116,7 @@ def _open(path: str, *, create: bool) -> db.Database:
 def _connect(path: str, mode: str, stamp: db.StoreStamp | None = None) -> db.Database:
     name = quote(os.fsencode(os.path.abspath(path)))
     with db.translate_errors(path):
-        connection = sqlite3.connect(
+        connection = db.load_sqlite().connect(
             f"file:{name}?{mode}",
             uri=True,
             timeout=db.BUSY_TIMEOUT / 1000,

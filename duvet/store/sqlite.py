@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +51,7 @@ class SqliteStore(text_index.ChunkSearch):
         with db.translate_errors(self.database.path):
             # Created first, so that no link is followed.
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            with closing(sqlite3.connect(path)) as target:
+            with closing(db.load_sqlite().connect(path)) as target:
                 # All pages in one step: otherwise it starts again whenever somebody writes.
                 self.database.connection.backup(target)
 
@@ -297,10 +296,10 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
 
     def wait(status: int, remaining: int, total: int) -> None:
         nonlocal is_checked
-        if status not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        if status not in (db.load_sqlite().SQLITE_BUSY, db.load_sqlite().SQLITE_LOCKED):
             # The first page is written: from here on nobody else can write.
             if not is_checked:
-                with db.translate_errors(database.path), closing(sqlite3.connect(database.path)) as connection:
+                with db.translate_errors(database.path), closing(db.load_sqlite().connect(database.path)) as connection:
                     moment = read_moment(db.Database(connection, database.path))
                 if moment != only:
                     raise db.StoreChangedError("somebody else has written to it", path=database.path, hint="try again")
@@ -310,7 +309,7 @@ def overwrite_store(database: db.Database, path: str, patience: float, only: Sto
 
     database.run("PRAGMA busy_timeout=0")
     try:
-        with db.translate_errors(database.path), closing(sqlite3.connect(path)) as source:
+        with db.translate_errors(database.path), closing(db.load_sqlite().connect(path)) as source:
             # Page after page, and still one transaction.
             source.backup(database.connection, pages=1, progress=wait, sleep=_COPY_PAUSE)
     finally:

@@ -110,6 +110,7 @@ class ToolDispatcher:
             failure = error
             raise
         finally:
+            seconds = self.environment.clock() - begun
             if self.environment.observers or self.environment.keepers:
                 pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
                 code, reason = _classify_failure(failure)
@@ -122,7 +123,7 @@ class ToolDispatcher:
                     request=caller.request,
                     scope=tool.scope.value,
                     arguments=audit.summarize_arguments(arguments) if measured else "",
-                    seconds=self.environment.clock() - begun,
+                    seconds=seconds,
                     code=code,
                     reason=reason,
                     bytes_in=_measure_json(arguments) if measured else 0,

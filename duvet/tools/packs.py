@@ -24,7 +24,7 @@ class Registry:
     """The enabled tools, in a stable order."""
 
     def __init__(self, chosen: Sequence[EnabledPack] | None = None) -> None:
-        """Register the tools of these packs, by default of `trace`; QueryError if two tools have one name."""
+        """Offer the tools of these packs, by default of `trace`; QueryError if tools of other packs share a name."""
         self.every_pack = enable_packs(DEFAULT_PACKS) if chosen is None else chosen
         """Also those that are not shown to everybody."""
         self.packs = [pack for pack in self.every_pack if pack.shown]

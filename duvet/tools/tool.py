@@ -174,10 +174,10 @@ class QueryTool(Tool, frozen=True, kw_only=True):
 def declare_tool(
     name: str, title: str, input: type[Struct], output: Any, *, kind: type[Tool] = Tool, **options: Any
 ) -> Callable[[Callable[[Any, Any], Any]], Tool]:
-    """Return a decorator that makes a tool of its handler, whose docstring describes the tool."""
+    """Return a decorator that makes a tool of its handler, whose docstring describes the tool (with `-OO`, the title)."""
 
     def declare(handler: Callable[[Any, Any], Any]) -> Tool:
-        description = " ".join((handler.__doc__ or "").split())
+        description = " ".join((handler.__doc__ or title).split())
         return kind(
             name=name, title=title, description=description, input=input, output=output, handler=handler, **options
         )
@@ -210,7 +210,7 @@ class ToolTable(Mapping[str, Tool]):
 class Pack(Struct, frozen=True):
     name: str
     tools: Sequence[Tool] | ToolTable | Callable[[Mapping[str, Any]], Sequence[Tool]]
-    """The tools, or a function that makes them from the settings of the pack."""
+    """The tools, a table of them (built-in packs), or a function that makes them from the settings of the pack."""
     description: str = ""
     version: str = ""
 

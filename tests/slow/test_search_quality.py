@@ -52,7 +52,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "compare two catalogues of requirements": ("duvet/queries/",),
     "shell completion": ("duvet/console/completion.py", "duvet/console/completion_values.py", "commands/completion.py"),
     "nearest vectors by cosine": (
-        "duvet/queries/vector_matrix.py",
+        "duvet/queries/vectors.py",
         "duvet/queries/embeddings.py",
         "duvet/knowledge/relevance.py",
         "duvet/knowledge/search.py",

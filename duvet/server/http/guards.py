@@ -19,7 +19,8 @@ from mcp.server.auth.provider import AccessToken
 from msgspec import Struct, structs
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duvet.server import live_project, messages
+from duvet.server import messages
+from duvet.server.caller import set_caller
 from duvet.server.http.responses import API_PREFIX, HttpRefusal, get_headers, make_busy_refusal, send_refusal
 from duvet.server.http.tokens import ADMIN_HOLDER, READER_HOLDER, AccessTokens, TokenHolder
 from duvet.tools.tool import ErrorCode
@@ -242,7 +243,7 @@ class Authentication:
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
             return
-        with live_project.set_caller(holder.scopes, holder.name):
+        with set_caller(holder.scopes, holder.name):
             await self._app({**scope, "user": self._users[holder]}, receive, send)
 
 

@@ -13,7 +13,8 @@ import msgspec
 from msgspec.structs import replace
 from starlette.types import Receive, Scope, Send
 
-from duvet.server import live_project, messages
+from duvet.server import messages
+from duvet.server.caller import current_caller
 from duvet.server.http import responses
 from duvet.server.protocol.session import PROTOCOL_LOGGER
 from duvet.text import shorten_text
@@ -69,7 +70,7 @@ class RestEndpoint:
     async def _describe_tools(self) -> dict[str, Any]:
         ##= man/spec/service.md#rest
         ##% `GET /api/mcp` MUST list the tools that the caller may call, with name, description and input schema.
-        granted, registry = live_project.current_caller().scopes, await self._dispatcher.tools()
+        granted, registry = current_caller().scopes, await self._dispatcher.tools()
         return {
             "name": self._identity.name,
             "version": self._identity.version,
@@ -96,7 +97,7 @@ class RestEndpoint:
         ##% For MCP clients these tools MUST cut long lists, forwarded ones too, to about 4,000 tokens unless `limit`
         ##% asks for more, and say so.
         is_forwarded = responses.get_headers(scope, gateway.AUDIENCE_HEADER.encode()) == [MCP_SOURCE]
-        identity = live_project.current_caller()
+        identity = current_caller()
         caller = call_context.Caller(
             scopes=identity.scopes,
             face=REST_SOURCE,
@@ -178,7 +179,7 @@ class ReportEndpoint:
         ##% callers who may use their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
-        caller = call_context.Caller(scopes=live_project.current_caller().scopes, face=REST_SOURCE)
+        caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)
         report = (await self._dispatcher.call(_REPORT_TOOLS[path], arguments, caller)).value
         return {"status": "ok", "history": msgspec.to_builtins(report)["history"]} if arguments else report
 

@@ -18,7 +18,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
-from duvet.server import live_project, live_project as backpressure, messages as jsonrpc
+from duvet.server import live_project, messages as jsonrpc
+from duvet.server.caller import limit_answers
 from duvet.server.protocol.server import DuvetServer
 from duvet.server.stdio.handshake import CHUNK_BYTES, MAX_LINE_BYTES, ClientPipes, LineSplitter, SessionOpening
 from duvet.tools.dispatcher import ToolDispatcher
@@ -75,7 +76,7 @@ async def converse(
             tasks.start_soon(run_to_end, outbound.run(from_server))
             tasks.start_soon(run_to_end, _wait_for_hang_up(reading, grace))
             unread = UnreadAnswers()
-            with backpressure.limit_answers(unread):
+            with limit_answers(unread):
                 options = server.create_initialization_options()
                 await server.run(incoming, CountingSendStream(outgoing, unread), options)
             tasks.cancel_scope.deadline = anyio.current_time() + _FLUSH_SECONDS

@@ -1,0 +1,49 @@
+"""The caller of the current request: its scopes, and whether it reads its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from duvet.tools.tool import Scope
+
+if TYPE_CHECKING:
+    from duvet.server.stdio.session import UnreadAnswers
+
+
+class CallerIdentity(Struct, frozen=True):
+    scopes: frozenset[Scope] = frozenset(Scope)  # All of them for whoever started the server and uses its pipes.
+    holder: str = ""
+
+
+_CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
+_UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
+current_caller = _CALLER.get
+
+
+@contextmanager
+def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
+    token = _CALLER.set(CallerIdentity(scopes, holder))
+    try:
+        yield
+    finally:
+        _CALLER.reset(token)
+
+
+def current_backpressure() -> UnreadAnswers | None:
+    """Return the unread answers of the current client; None if each answer has a connection of its own."""
+    return _UNREAD.get()
+
+
+@contextmanager
+def limit_answers(unread: UnreadAnswers) -> Iterator[None]:
+    """Answer questions within the block only while there is room for their answers."""
+    token = _UNREAD.set(unread)
+    try:
+        yield
+    finally:
+        _UNREAD.reset(token)
