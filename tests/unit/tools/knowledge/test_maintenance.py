@@ -48,8 +48,7 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
     assert kept.value(INGEST, paths=None)["changed"] == 0
 
 
-def test_the_profile_of_a_run_is_given_or_configured_or_manual(kept: Asking) -> None:
-    assert kept.value(INGEST, profile=None)["profile"] == "manual"
+def test_the_profile_of_a_run_is_given_or_configured(kept: Asking) -> None:
     kept.turn_to(ingest=replace(PLAIN, profile="nightly"))
     assert (kept.value(INGEST)["profile"], kept.value(INGEST, profile="x")["profile"]) == ("nightly", "x")
     assert kept.value(STORE, content="x", ingest=True)["ingest_run"]["profile"] == "nightly"
