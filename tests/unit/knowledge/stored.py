@@ -75,9 +75,7 @@ def requirement(key: str, text: str, status: str) -> GraphNode:
     )
 
 
-MUST_BOIL = requirement(
-    BOIL, "The kettle MUST boil. " + "It does so at a hundred degrees. " * 3 + "Steam MUST rise.", "done"
-)
+MUST_BOIL = requirement(BOIL, "The kettle MUST boil. " + "It does so at 100 degrees. " * 3 + "Steam MUST rise.", "done")
 MUST_POUR = requirement(POUR, "The kettle MUST pour.", "not started")
 
 

@@ -271,9 +271,7 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     with closing(filled(tmp_path)) as store:
         many = [node(f"Requirement:spec#a/{number:012}", text="It MUST.") for number in range(30)]
         leaves = "SourceFile:src/tea/leaves.py"
-        cites = [
-            edge(leaves, Relation.CITES, one.id, kinds=["test"], lines=[number]) for number, one in enumerate(many, 1)
-        ]
+        cites = [edge(leaves, Relation.CITES, one.id, kinds=["test"], lines=[line]) for line, one in enumerate(many, 1)]
         with store.writing() as writing:
             writing.replace_graph([*NODES, *many], cites)
         (result,) = (answer := ask(engine(store), "steep leaves")).results

@@ -29,9 +29,7 @@ DOCUMENTED = {"query": "a pipeline", "limit": 10, "include_graph": True, "filter
 
 def test_every_field() -> None:
     asked = parse_search_request(DOCUMENTED)
-    tuples: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in FILTERS.items()
-    }
+    tuples: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in FILTERS.items()}
     assert asked == SearchRequest(query="a pipeline", filters=SearchFilters(**tuples))
     assert search_query.make_filters(asked.filters, NOW) == ChunkFilters(
         subsystems=("kasmina",),

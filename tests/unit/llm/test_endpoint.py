@@ -154,18 +154,16 @@ async def test_a_key_in_a_refusal_is_not_shown(said: str, wire: Wire) -> None:
 ESCAPED = (
     KEY.replace("-", "\\u002d"),
     f"\\u0073{KEY[1:]}",
-    *(f"{KEY[:5]}{sign}{KEY[5:]}" for sign in ("\\u0000", "\\u200b")),
+    *(KEY[:5] + one + KEY[5:] for one in ("\\u0000", "\\u200b")),
 )
 """The key as JSON may write it."""
 
 
-@pytest.mark.parametrize("written", [KEY, *ESCAPED])
+@pytest.mark.parametrize("key", [KEY, *ESCAPED])
 @pytest.mark.parametrize(("kind", "says"), [("openai", openai_says), ("anthropic", anthropic_says)])
-async def test_a_key_in_an_answer_is_not_shown(
-    kind: str, says: Callable[[str], Reply], written: str, wire: Wire
-) -> None:
-    wire.files = {"/v1/models": Reply(body=f'{{"data": [{{"id": "model-{written}"}}]}}'.encode())}
-    reply = Reply(body=says("Your key is KEY.").body.replace(b"KEY", written.encode()))
+async def test_a_key_in_an_answer_is_not_shown(kind: str, says: Callable[[str], Reply], key: str, wire: Wire) -> None:
+    wire.files = {"/v1/models": Reply(body=f'{{"data": [{{"id": "model-{key}"}}]}}'.encode())}
+    reply = Reply(body=says("Your key is KEY.").body.replace(b"KEY", key.encode()))
     async with one(wire, reply, kind=kind, apiKey="$K", discover=True) as made:
         assert (await made.ask()).text == "Your key is ***."
         assert made.models() == ["small", "model-***"]

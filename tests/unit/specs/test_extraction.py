@@ -86,9 +86,8 @@ def stale(files: dict[str, bytes]) -> list[str]:
 def test_each_section_that_asks_for_something_has_a_file() -> None:
     found, _ = extracted({})
     assert list(found.files) == list(found.annotations) == [f"{FOLDER}/pot.toml"]
-    assert [(one.code, one.path, one.place) for one in found.problems] == [
-        ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
-    ]
+    (problem,) = found.problems
+    assert (problem.code, problem.path, problem.place) == ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
 
 
 def test_a_file_that_nothing_asks_for() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from duvet.config.settings import StoreSection
 from duvet.store import records
-from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store, Symbol
+from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store, Symbol, TextPiece
 
 KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def pourSlowly(self):\n        pass\n"
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
@@ -27,9 +27,7 @@ def taken(
     for number in range(0, len(lines), 2):
         part = "".join(lines[number : number + 2])
         last = min(number + 2, len(lines))
-        pieces.append(
-            records.TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title)
-        )
+        pieces.append(TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title))
         at += len(part)
     fields = {"kind": FileKind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
     artifact = records.Artifact(path=path, **fields)

@@ -69,11 +69,8 @@ def test_a_file_is_replaced_and_removed(kitchen: Store) -> None:
         for path in ("src/kettle.py", "src/kettle.py", "nowhere"):
             writing.remove(path)
     assert sorted(kitchen.artifacts()) == ["docs/guide.md", "tests/test_kettle.py"]
-    assert (kitchen.chunk_total(), texts(kitchen, "whistle"), frequencies(kitchen, "whistle")) == (
-        3,
-        [],
-        {"whistle": 0},
-    )
+    words = texts(kitchen, "whistle"), frequencies(kitchen, "whistle")
+    assert (kitchen.chunk_total(), *words) == (3, [], {"whistle": 0})
 
 
 def test_a_touched_file_keeps_its_chunks(kitchen: Store) -> None:

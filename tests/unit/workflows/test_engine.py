@@ -46,11 +46,9 @@ async def test_steps_run_in_their_order_and_are_recorded() -> None:
         return {"result": [{"id": arguments["q"]}], "total": 1}
 
     world = World({"slow": slow, "echo": echo})
-    steps = (
-        tool("find", "slow", params={"q": "${vars.q}"}),
-        tool("use", params={"id": "${steps.find.result.result[0].id}"}),
-    )
-    flow = workflow(*steps, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
+    find = tool("find", "slow", params={"q": "${vars.q}"})
+    use = tool("use", params={"id": "${steps.find.result.result[0].id}"})
+    flow = workflow(find, use, variables={"q": Variable(Kind.STRING)}, outputs={"found": "${steps.use.result}"})
     log: list[WorkflowRun] = []
     found = await run_workflow(flow, {"q": "tea"}, world, log=log.append, timing=clock)
     assert world.arguments == [{"q": "tea"}, {"id": "tea"}]
@@ -432,8 +430,8 @@ class Nested(World):
         return await run_workflow(self.workflows[name], {}, self)
 
 
-def calling(name: str, *called: str, **more: Any) -> Workflow:
-    return workflow(*(tool(f"to-{one}", f"workflow.{one}") for one in called), name=name, **more)
+def calling(name: str, *called: str) -> Workflow:
+    return workflow(*(tool(f"to-{one}", f"workflow.{one}") for one in called), name=name)
 
 
 async def test_a_workflow_that_fails_fails_the_step_that_called_it() -> None:

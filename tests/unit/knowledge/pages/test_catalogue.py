@@ -103,12 +103,8 @@ def test_the_graph_of_pages() -> None:
     edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
     assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
     assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
-    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {
-        "a": ("c",),
-        "b": ("a",),
-        "c": ("b",),
-        "d": (),
-    }
+    backlinks = {page.slug: notes.backlinks(page) for page in notes.pages}
+    assert backlinks == {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
     # Links in both directions are one edge.
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
     nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))

@@ -62,10 +62,8 @@ def test_a_dry_run_changes_nothing(kept: Asking) -> None:
 
 @pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
 def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
-    assert kept.refusal(INGEST, profile=profile)[::2] == (
-        "invalid_request",
-        "take up to 64 letters, digits, `.`, `-` and `_`",
-    )
+    told = "invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`"
+    assert kept.refusal(INGEST, profile=profile)[::2] == told
 
 
 def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(kept: Asking) -> None:
