@@ -29,8 +29,6 @@ SAID = [
 ]
 LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
 LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
-
-
 HEADERS: dict[str, dict[str, str | None]] = {
     "openai": {
         "authorization": f"Bearer {KEY}",

@@ -142,8 +142,6 @@ IMPORTS = {
     "text = 'from pkg.http import x'": "",
     "import unknown": "",
 }
-
-
 OTHER_LANGUAGES = [
     ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
     ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),

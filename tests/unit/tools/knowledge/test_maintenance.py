@@ -21,7 +21,7 @@ from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope, ToolError
 from tests.unit.knowledge.ingest.made import PLAIN
 from tests.unit.knowledge.stored import CLOCK, STAMP, fill, plain
-from tests.unit.tools.knowledge.made import STATUS, Asking
+from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
 
 INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
 UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"
@@ -299,13 +299,7 @@ def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
     assert not kept.file.parent.exists()
 
 
-QUESTIONS: dict[str, dict[str, Any]] = {
-    SEARCH: {"query": "boil the kettle", "limit": 25},
-    "km-graph-node": {"node_id": "Code:src/kettle/boil.py", "relationships": "all"},
-    "km-graph-subsystem": {"name": "Kettle", "depth": 5},
-    "km-graph-search": {"term": "kettle"},
-    **{tool: {"history": 5} for tool in ("km-coverage-summary", "km-lifecycle-report", STATUS)},
-}
+QUESTIONS = {**CALLS, SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
 
 
 def answers(known: Asking) -> dict[str, Any]:
