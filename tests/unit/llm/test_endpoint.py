@@ -150,11 +150,8 @@ async def test_a_key_in_a_refusal_is_not_shown(said: str, wire: Wire) -> None:
     assert not any(KEY[:8] in words or KEY[-8:] in words for words in shown)
 
 
-ESCAPED = (
-    KEY.replace("-", "\\u002d"),
-    f"\\u0073{KEY[1:]}",
-    *(KEY[:5] + one + KEY[5:] for one in ("\\u0000", "\\u200b")),
-)
+PARTS = KEY[:5], KEY[5:]
+ESCAPED = (KEY.replace("-", r"\u002d"), rf"\u0073{KEY[1:]}", r"\u0000".join(PARTS), r"\u200b".join(PARTS))
 """The key as JSON may write it."""
 
 

@@ -299,11 +299,11 @@ def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
     assert not kept.file.parent.exists()
 
 
-QUESTIONS = {**CALLS, SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
+ASKED: dict[str, dict[str, Any]] = {SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
 
 
 def answers(known: Asking) -> dict[str, Any]:
-    found = {tool: known.value(tool, **given) for tool, given in QUESTIONS.items()}
+    found = {tool: known.value(tool, **given) for tool, given in {**CALLS, **ASKED}.items()}
     del found[SEARCH]["metadata"]["request_id"]
     for one in found[SEARCH]["results"]:
         # These depend on the clock.
