@@ -252,9 +252,8 @@ def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"
     message = f'ingest.editorUri: "{template}" is not a template of URIs, whose fields are {fields}'
-    assert [(one.path, one.place.line, one.message) for one in error.value.problems] == [
-        ("duvet.config.yaml", 3, message)
-    ]
+    (problem,) = error.value.problems
+    assert (problem.path, problem.place.line, problem.message) == ("duvet.config.yaml", 3, message)
     with pytest.raises(ProblemsError, match="once its variables are filled in, this is not a template of URIs"):
         ingest_rules(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
 

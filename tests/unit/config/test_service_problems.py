@@ -71,9 +71,8 @@ def test_every_problem_is_listed(name: str, snapshot: Snapshot) -> None:
     ##% or in `-` and `_`.
     texts = {"service": [WRONG], "names": [UNKNOWN_NAMES, ALIKE, UNSET]}[name]
     snapshot.snapshot_dir = ROOT / "tests" / "gold" / "problems"
-    snapshot.assert_match(
-        "\n".join(line for text in texts for line in [*show_service_problems(text), ""]), f"{name}.txt"
-    )
+    lines = [line for text in texts for line in [*show_service_problems(text), ""]]
+    snapshot.assert_match("\n".join(lines), f"{name}.txt")
 
 
 def test_variables_are_filled_in() -> None:
@@ -153,9 +152,8 @@ def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) ->
     ],
 )
 def test_a_secret_is_not_shown_where_it_stands_a_second_time(provider: str, told: str) -> None:
-    (message,) = [
-        one.message for one in service_problems(f"providers: {{a: {provider}}}") if "apiKey: " not in one.message
-    ]
+    problems = service_problems(f"providers: {{a: {provider}}}")
+    (message,) = [one.message for one in problems if "apiKey: " not in one.message]
     assert message.startswith(f"providers.a.{told}")
 
 

@@ -72,12 +72,6 @@ def test_any_text_expands_or_says_why(template: str) -> None:
 
 
 @given(st.lists(PIECES, max_size=6), ENVIRONS)
-def test_each_expression_expands_on_its_own(pieces: list[str], environ: dict[str, str]) -> None:
-    parts = [document.expand_template(piece, environ).text for piece in pieces]
-    assert document.expand_template("".join(pieces), environ).text == "".join(parts)
-
-
-@given(st.lists(PIECES, max_size=6), ENVIRONS)
 def test_a_fallback_is_taken_where_the_variable_is_not_set(pieces: list[str], environ: dict[str, str]) -> None:
     template = "".join(pieces)
     expected = re.sub(r"\$\{\{ (\w+) \|\| '([^']*)' \}\}", lambda match: environ.get(match[1], match[2]), template)

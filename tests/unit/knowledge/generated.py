@@ -44,8 +44,6 @@ billing:
   criticality: high
   depends_on: [ledger, pricing]
 """
-
-
 Say = Callable[[random.Random], str]
 """Returns a random sentence."""
 

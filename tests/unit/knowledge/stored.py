@@ -24,6 +24,7 @@ from duvet.progress import Progress
 from duvet.project.project import Project
 from duvet.store import records
 from duvet.store.location import open_store
+from duvet.store.records import Artifact, FileKind, GraphNode, IngestedFile, IngestRun, Relation, RemovedFile
 from tests.cli.running import environment
 from tests.unit.store.made import edge, everything, node, symbol
 
@@ -35,32 +36,24 @@ BOIL, POUR = "spec#heating/3b42c44e1122", "spec#pouring/3b42c4990000"
 STORE = ".duvet/knowledge/store.db"
 
 
-def artifact(
-    path: str, kind: records.FileKind, subsystem: str = "", time: float | None = NEW, **more: object
-) -> records.Artifact:
+def artifact(path: str, kind: FileKind, subsystem: str = "", time: float | None = NEW, **more: object) -> Artifact:
     digest = f"d-{path}"
-    one = records.Artifact(
-        path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=digest, git_commit="c1"
-    )
+    one = Artifact(path=path, kind=kind, subsystem=subsystem, git_timestamp=time, digest=digest, git_commit="c1")
     return replace(one, **more)
 
 
 ARTIFACTS = (
-    artifact("README.md", records.FileKind.DOC, time=OLD, chunk_count=1),
-    artifact("docs/kettle.md", records.FileKind.DOC, "Kettle", OLD, chunk_count=1),
-    artifact("docs/tea.md", records.FileKind.DOC, "Tea", None, chunk_count=1),
-    artifact("src/kettle/boil.py", records.FileKind.CODE, "Kettle", OLD, criticality="high", chunk_count=2),
-    artifact("src/kettle/empty.py", records.FileKind.CODE, "Kettle", skipped="empty"),
-    artifact("src/odd::name:1.py", records.FileKind.CODE, "", NEW, chunk_count=1),
-    artifact("src/tea/leaf 100%.py", records.FileKind.CODE, "Tea", NEW, chunk_count=1),
-    artifact("tests/test_kettle.py", records.FileKind.TEST, "Kettle", OLD, chunk_count=1),
+    artifact("README.md", FileKind.DOC, time=OLD, chunk_count=1),
+    artifact("docs/kettle.md", FileKind.DOC, "Kettle", OLD, chunk_count=1),
+    artifact("docs/tea.md", FileKind.DOC, "Tea", None, chunk_count=1),
+    artifact("src/kettle/boil.py", FileKind.CODE, "Kettle", OLD, criticality="high", chunk_count=2),
+    artifact("src/kettle/empty.py", FileKind.CODE, "Kettle", skipped="empty"),
+    artifact("src/odd::name:1.py", FileKind.CODE, "", NEW, chunk_count=1),
+    artifact("src/tea/leaf 100%.py", FileKind.CODE, "Tea", NEW, chunk_count=1),
+    artifact("tests/test_kettle.py", FileKind.TEST, "Kettle", OLD, chunk_count=1),
 )
 TEXT = "def boil() -> None:\n    heat()\n"
-_OF_KIND = {
-    records.FileKind.CODE: records.Relation.BELONGS_TO,
-    records.FileKind.DOC: records.Relation.DESCRIBES,
-    records.FileKind.TEST: records.Relation.VALIDATES,
-}
+_OF_KIND = {FileKind.CODE: Relation.BELONGS_TO, FileKind.DOC: Relation.DESCRIBES, FileKind.TEST: Relation.VALIDATES}
 KETTLE = node("Subsystem:Kettle", description="Heats water.", criticality="high")
 TEA = node("Subsystem:Tea")
 SPEC = node("Specification:spec", "The Kettle", url="docs/spec.md", path="docs/spec.md")
@@ -68,7 +61,7 @@ HEATING = node("Section:spec#heating", "Heating")
 POURING = node("Section:spec#pouring", "Pouring")
 
 
-def requirement(key: str, text: str, status: str) -> records.GraphNode:
+def requirement(key: str, text: str, status: str) -> GraphNode:
     section, _, digits = key.partition("#")[2].partition("/")
     return node(
         f"Requirement:{key}",
@@ -82,15 +75,11 @@ def requirement(key: str, text: str, status: str) -> records.GraphNode:
     )
 
 
-MUST_BOIL = requirement(
-    BOIL, "The kettle MUST boil. " + "It does so at a hundred degrees. " * 3 + "Steam MUST rise.", "done"
-)
+MUST_BOIL = requirement(BOIL, "The kettle MUST boil. " + "It does so at 100 degrees. " * 3 + "Steam MUST rise.", "done")
 MUST_POUR = requirement(POUR, "The kettle MUST pour.", "not started")
-
-
 NODES = [
     *(KETTLE, TEA, SPEC, HEATING, POURING, MUST_BOIL, MUST_POUR),
-    *(records.GraphNode(label=one.label, key=one.path) for one in ARTIFACTS),
+    *(GraphNode(label=one.label, key=one.path) for one in ARTIFACTS),
 ]
 EDGES = [
     *(
@@ -98,15 +87,15 @@ EDGES = [
         for one in ARTIFACTS
         if one.subsystem
     ),
-    edge("SourceFile:src/kettle/boil.py", records.Relation.CITES, MUST_BOIL.id, kinds=["implementation"], lines=[1]),
-    edge("TestCase:tests/test_kettle.py", records.Relation.CITES, MUST_BOIL.id, kinds=["test"], lines=[1]),
+    edge("SourceFile:src/kettle/boil.py", Relation.CITES, MUST_BOIL.id, kinds=["implementation"], lines=[1]),
+    edge("TestCase:tests/test_kettle.py", Relation.CITES, MUST_BOIL.id, kinds=["test"], lines=[1]),
     *(
-        edge(child.id, records.Relation.PART_OF, parent.id)
+        edge(child.id, Relation.PART_OF, parent.id)
         for child, parent in ((MUST_BOIL, HEATING), (MUST_POUR, POURING), (HEATING, SPEC), (POURING, SPEC))
     ),
-    edge(TEA.id, records.Relation.DEPENDS_ON, KETTLE.id),
+    edge(TEA.id, Relation.DEPENDS_ON, KETTLE.id),
 ]
-RUN = records.IngestRun(
+RUN = IngestRun(
     run_id="r1",
     profile="local",
     started_at=NOW - 60,
@@ -116,10 +105,8 @@ RUN = records.IngestRun(
     repo_head="c1",
     changed=8,
     removed=(
-        records.RemovedFile(path="docs/gone.md", kind=records.FileKind.DOC, subsystem="Tea", digest="d-gone"),
-        records.RemovedFile(
-            path="a.py", kind=records.FileKind.CODE, digest="d-a", status="renamed", renamed_to="src/kettle/boil.py"
-        ),
+        RemovedFile(path="docs/gone.md", kind=FileKind.DOC, subsystem="Tea", digest="d-gone"),
+        RemovedFile(path="a.py", kind=FileKind.CODE, digest="d-a", status="renamed", renamed_to="src/kettle/boil.py"),
     ),
 )
 
@@ -134,14 +121,14 @@ def plain(value: object) -> Any:
     return json.decode(json.encode(value))
 
 
-def taken(one: records.Artifact) -> records.IngestedFile:
+def taken(one: Artifact) -> IngestedFile:
     """The file with its text, chunks and symbols."""
-    has_symbols = one.kind is records.FileKind.CODE and one.chunk_count > 0
+    has_symbols = one.kind is FileKind.CODE and one.chunk_count > 0
     pieces = (
         records.TextPiece(start=0, end=20, line_start=1, line_end=1, title=one.path),
         records.TextPiece(start=20, end=len(TEXT), line_start=2, line_end=2),
     )
-    return records.IngestedFile(
+    return IngestedFile(
         artifact=one,
         text=TEXT if one.chunk_count else "",
         pieces=pieces[: one.chunk_count],
@@ -149,7 +136,7 @@ def taken(one: records.Artifact) -> records.IngestedFile:
     )
 
 
-def fill(folder: Path, runs: Sequence[records.IngestRun] = (RUN,)) -> Path:
+def fill(folder: Path, runs: Sequence[IngestRun] = (RUN,)) -> Path:
     """Index the project, once for each run; return the folder."""
     path = folder / STORE
     path.parent.mkdir(parents=True, exist_ok=True)

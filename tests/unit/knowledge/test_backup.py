@@ -181,9 +181,7 @@ def test_folders_of_killed_backups_elsewhere_are_removed(paths: StorePaths, tmp_
     assert not left.exists()
 
 
-def test_a_backup_of_a_read_only_project_writes_nothing_into_it(
-    read_only: StorePaths, tmp_path: Path, temporary: Path
-) -> None:
+def test_a_backup_leaves_a_read_only_project_alone(read_only: StorePaths, tmp_path: Path, temporary: Path) -> None:
     tea, other = tmp_path / "tea", tmp_path / "other"
     other.mkdir()
     for destination, place in ((tea / "a.tgz", temporary), (other / "a.tgz", other)):

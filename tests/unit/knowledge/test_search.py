@@ -24,7 +24,6 @@ from tests.unit.store.made import edge, node, symbol, taken
 
 BOIL = "def boil(water):\n    return heat(water)\nclass Spout:\n    def pourSlowly(self):\n"
 GUIDE = "# The kettle\nA kettle boils water; fill it before you switch it on.\n"
-NOTES = "Old notes on porcelain.\nNothing about anything.\n"
 SYMBOLS = (symbol("boil", "function", 1, 2), symbol("Spout", "class", 3, 4), symbol("Spout.pourSlowly", "method", 4, 4))
 DOC: dict[str, Any] = {"kind": FileKind.DOC, "namespace": "docs"}
 KETTLE: dict[str, Any] = {"subsystem": "Kettle"}
@@ -33,7 +32,7 @@ STEEP, CHECK = "def steep(leaves):\n    wait(minutes=3)\n", "def test_boil():\n 
 TEST: dict[str, Any] = {"kind": FileKind.TEST, "namespace": "tests"}
 FILES = (
     taken("docs/kettle.md", GUIDE, git_timestamp=NOW - 40 * DAY, **DOC, **KETTLE),
-    taken("docs/notes.txt", NOTES, tags=("Attic",), **DOC),
+    taken("docs/notes.txt", "Old notes on porcelain.\nNothing about anything.\n", tags=("Attic",), **DOC),
     taken("src/kettle/boil.py", BOIL, git_timestamp=NOW - 2 * DAY, **CODE),
     taken("src/tea/leaves.py", STEEP, subsystem="Tea", namespace="tea", git_timestamp=NOW - 10 * DAY),
     taken("tests/test_boil.py", CHECK, git_timestamp=NOW, **TEST, **KETTLE),
@@ -271,9 +270,7 @@ def test_long_lists_in_the_graph_context_are_cut(tmp_path: Path) -> None:
     with closing(filled(tmp_path)) as store:
         many = [node(f"Requirement:spec#a/{number:012}", text="It MUST.") for number in range(30)]
         leaves = "SourceFile:src/tea/leaves.py"
-        cites = [
-            edge(leaves, Relation.CITES, one.id, kinds=["test"], lines=[number]) for number, one in enumerate(many, 1)
-        ]
+        cites = [edge(leaves, Relation.CITES, one.id, kinds=["test"], lines=[line]) for line, one in enumerate(many, 1)]
         with store.writing() as writing:
             writing.replace_graph([*NODES, *many], cites)
         (result,) = (answer := ask(engine(store), "steep leaves")).results

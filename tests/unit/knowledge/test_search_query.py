@@ -9,6 +9,7 @@ from msgspec.structs import fields
 
 from duvet.errors import QueryError
 from duvet.knowledge import search_query
+from duvet.knowledge.search_query import SearchFilters, SearchRequest, parse_search_request
 from duvet.store.records import ChunkFilters, FileKind
 from tests.unit.knowledge.stored import DAY, NOW
 
@@ -27,11 +28,9 @@ DOCUMENTED = {"query": "a pipeline", "limit": 10, "include_graph": True, "filter
 
 
 def test_every_field() -> None:
-    asked = search_query.parse_search_request(DOCUMENTED)
-    tuples: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in FILTERS.items()
-    }
-    assert asked == search_query.SearchRequest(query="a pipeline", filters=search_query.SearchFilters(**tuples))
+    asked = parse_search_request(DOCUMENTED)
+    tuples: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in FILTERS.items()}
+    assert asked == SearchRequest(query="a pipeline", filters=SearchFilters(**tuples))
     assert search_query.make_filters(asked.filters, NOW) == ChunkFilters(
         subsystems=("kasmina",),
         kinds=("doc", "code"),
@@ -43,8 +42,8 @@ def test_every_field() -> None:
         since=NOW - 30 * DAY,
     )
     assert {*get_args(search_query.ArtifactType)} == {*FileKind}
-    spelled = search_query.parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}})
-    assert spelled.filters == search_query.SearchFilters(artifact_types=("doc",))
+    spelled = parse_search_request({"query": "a", "filters": {"artifact_types": [" DOC"]}})
+    assert spelled.filters == SearchFilters(artifact_types=("doc",))
 
 
 @pytest.mark.parametrize(
@@ -57,14 +56,11 @@ def test_every_field() -> None:
     ],
 )
 def test_null_and_empty_fields_have_their_default(more: dict[str, Any]) -> None:
-    asked = search_query.parse_search_request({"query": "a", **more})
-    assert asked == search_query.SearchRequest(query="a", limit=10, include_graph=True)
+    asked = parse_search_request({"query": "a", **more})
+    assert asked == SearchRequest(query="a", limit=10, include_graph=True)
     assert search_query.make_filters(asked.filters, NOW) == ChunkFilters()
     assert search_query.compute_result_limit(asked) == 10
-    limits = [
-        search_query.compute_result_limit(search_query.SearchRequest(query="a", limit=limit))
-        for limit in (1, 25, 26, 10**30)
-    ]
+    limits = [search_query.compute_result_limit(SearchRequest(query="a", limit=limit)) for limit in (1, 25, 26, 10**30)]
     assert limits == [1, 25, 25, 25]
 
 
@@ -104,13 +100,13 @@ def test_requests_that_are_refused(message: str, request_: dict[str, Any]) -> No
     ##% `km-search` MUST refuse a missing query, an unknown or mistyped field, and a blank or too long filter, by its
     ##% name.
     with pytest.raises(QueryError) as raised:
-        search_query.parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
+        parse_search_request(request_ if "querry" in request_ else {"query": "a", **request_})
     assert raised.value.message == message
     if message in HINTS:
         assert raised.value.hint == HINTS[message]
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(search_query.SearchFilters) if field.default == ()])
+@pytest.mark.parametrize("name", [field.name for field in fields(SearchFilters) if field.default == ()])
 def test_entries_of_filters_that_are_refused(name: str) -> None:
     for trouble, entries in (
         ("has a blank entry", [" "]),
@@ -119,7 +115,7 @@ def test_entries_of_filters_that_are_refused(name: str) -> None:
         ("has an entry of more than 1,000 characters", ["a" * 1001]),
     ):
         with pytest.raises(QueryError) as raised:
-            search_query.parse_search_request({"query": "a", "filters": {name: entries}})
+            parse_search_request({"query": "a", "filters": {name: entries}})
         assert raised.value.message == f"filters.{name} {trouble}"
 
 
@@ -136,4 +132,4 @@ def test_entries_of_filters_that_are_refused(name: str) -> None:
     ],
 )
 def test_the_later_of_two_dates_counts(filters: dict[str, Any], moment: float) -> None:
-    assert search_query.make_filters(search_query.SearchFilters(**filters), NOW).since == moment
+    assert search_query.make_filters(SearchFilters(**filters), NOW).since == moment

@@ -98,11 +98,6 @@ def test_files_of_duvet_and_configurations_are_reserved(tmp_path: Path) -> None:
 
 
 def test_a_text_is_a_document_with_front_matter() -> None:
-    whole: dict[str, Any] = {"title": "Release Notes", "subsystem": "Deployment", "tags": ["release", "notes"]}
-    assert StoredText(content="## Body\nDetails", metadata={"author": "agent"}, **whole).document() == (
-        "---\ntitle: Release Notes\nsubsystem: Deployment\ntags: [release, notes]\nmetadata: {author: agent}\n---\n\n"
-        "## Body\nDetails\n"
-    )
     assert StoredText(content="Nothing else\n").document() == "Nothing else\n"
     assert StoredText(content="x", tags=["b"]).document() == "---\ntags: [b]\n---\n\nx\n"
     deep: dict[str, Any] = {}

@@ -25,14 +25,10 @@ FULL: dict[str, Any] = {
     "temperature": 0.0,
 }
 SAID = [
-    {"role": "user", "content": "Hi"},
-    {"role": "assistant", "content": "Hello"},
-    {"role": "user", "content": "And now?"},
+    {"role": role, "content": text} for role, text in (("user", "Hi"), ("assistant", "Hello"), ("user", "And now?"))
 ]
 LIMITS = {"model": "small", "max_tokens": 7, "temperature": 0.0}
 LITTLE = {"model": "small", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1024}
-
-
 HEADERS: dict[str, dict[str, str | None]] = {
     "openai": {
         "authorization": f"Bearer {KEY}",

@@ -8,6 +8,7 @@ import pytest
 
 from duvet.llm import records
 from duvet.llm.providers import Sampler
+from duvet.llm.records import SETUP_HINT, ModelRequest, ModelResponse, ResolvedModel
 from tests.unit.llm.made import FINE, KEY, Made, at, one, routing
 from tests.unit.llm.wire import Reply, Wire, anthropic_says, openai_says, refuses
 
@@ -35,8 +36,8 @@ SKIPPED = (
 )
 
 
-def pick(config: dict[str, Any] = CONFIG, **request: Any) -> records.ResolvedModel:
-    return Made(config, {"ANTHROPIC_API_KEY": KEY}).router.pick(records.ModelRequest(**request))
+def pick(config: dict[str, Any] = CONFIG, **request: Any) -> ResolvedModel:
+    return Made(config, {"ANTHROPIC_API_KEY": KEY}).router.pick(ModelRequest(**request))
 
 
 def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, str]:
@@ -46,30 +47,28 @@ def fail_to_pick(config: dict[str, Any] = CONFIG, **request: Any) -> tuple[str, 
 
 
 ASKED = "it is asked for"
-ROUTED = records.ResolvedModel(
+ROUTED = ResolvedModel(
     "claude",
     "opus",
     "`routing.ask` says so",
     (records.ModelChoice("local", "large/v2"), records.ModelChoice("local", "small")),
     ("keyless is passed over: it has no key",),
 )
-FIRST = records.ResolvedModel("local", "small", "its provider is the first that can be used", warnings=SKIPPED)
+FIRST = ResolvedModel("local", "small", "its provider is the first that can be used", warnings=SKIPPED)
 
 
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        ({"model": "local", "task": "ask"}, records.ResolvedModel("local", "small", ASKED)),
-        ({"model": "local/large", "task": "ask"}, records.ResolvedModel("local", "large", ASKED)),
-        ({"model": "local/meta/large:8b", "task": "ask"}, records.ResolvedModel("local", "meta/large:8b", ASKED)),
-        ({"model": "bare/tiny", "task": "ask"}, records.ResolvedModel("bare", "tiny", ASKED)),
+        ({"model": "local", "task": "ask"}, ResolvedModel("local", "small", ASKED)),
+        ({"model": "local/large", "task": "ask"}, ResolvedModel("local", "large", ASKED)),
+        ({"model": "local/meta/large:8b", "task": "ask"}, ResolvedModel("local", "meta/large:8b", ASKED)),
+        ({"model": "bare/tiny", "task": "ask"}, ResolvedModel("bare", "tiny", ASKED)),
         ({"task": "ask"}, ROUTED),
         *(({"task": task}, FIRST) for task in (None, "summarize", "")),
     ],
 )
-def test_a_model_is_picked_by_name_by_route_or_as_the_first(
-    request_: dict[str, Any], expected: records.ResolvedModel
-) -> None:
+def test_a_model_is_picked_by_name_by_route_or_as_the_first(request_: dict[str, Any], expected: ResolvedModel) -> None:
     ##= man/spec/ask.md#choosing-a-model
     ##% duvet MUST use the model or provider that a request names, otherwise the model or first working fallback of the
     ##% task's route, otherwise the default model of the first usable provider.
@@ -82,7 +81,7 @@ def test_a_model_is_picked_by_name_by_route_or_as_the_first(
         ("off", "it is disabled", "`providers.off.enabled` switches it on"),
         ("keyless/gpt", "it has no key", "set OPENAI_API_KEY, or name another variable as `providers.keyless.apiKey`"),
         ("bare", "it has no `defaultModel`", "name a model as bare/MODEL, or give `providers.bare.defaultModel`"),
-        ("own", "no client offers its model", records.SETUP_HINT),
+        ("own", "no client offers its model", SETUP_HINT),
         ("locale/x", "there is no such provider", "did you mean `local`?"),
         ("zzz", "there is no such provider", "there are off, keyless, bare, own, local, claude"),
     ],
@@ -97,8 +96,8 @@ def test_no_model_can_be_used() -> None:
     message, _ = fail_to_pick(task="hopeless")
     assert message == "no model can be asked: off: it is disabled; keyless/gpt: it has no key"
     for config in ({}, {"routing": {"ask": {"model": "one"}}}):
-        assert fail_to_pick(config, task="ask")[1] == records.SETUP_HINT
-    assert "OPENAI_API_KEY" in records.SETUP_HINT and "duvet.config.toml" in records.SETUP_HINT
+        assert fail_to_pick(config, task="ask")[1] == SETUP_HINT
+    assert "OPENAI_API_KEY" in SETUP_HINT and "duvet.config.toml" in SETUP_HINT
 
 
 HERE = ("127.0.0.1:8080", "localhost", "[::1]:80", "127.9.9.9")
@@ -126,9 +125,7 @@ def test_base_urls() -> None:
 def test_a_key_that_no_header_can_contain() -> None:
     for key in ("two words", "line\nline", "k\u00e9y", "\x00\x01"):
         with pytest.raises(records.NoModelError) as caught:
-            Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(
-                records.ModelRequest()
-            )
+            Made({"providers": {"one": {"apiKey": "$K", "defaultModel": "m"}}}, {"K": key}).router.pick(ModelRequest())
         assert key not in caught.value.message
         assert caught.value.message.startswith("no model can be asked: one: the key of one can't be sent")
 
@@ -170,9 +167,7 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
     }
     async with routing(config) as made:
         words = "two/small answers instead: one refuses the key (401): no"
-        assert await made.ask(task="ask") == records.ModelResponse(
-            "Hi", "two", "small", records.TokenUsage(12, 3), (words,)
-        )
+        assert await made.ask(task="ask") == ModelResponse("Hi", "two", "small", records.TokenUsage(12, 3), (words,))
         assert made.log == [words]
         assert [asked.body["model"] for asked in (*wire.asked, *other.asked)] == ["big", "small"]
         with pytest.raises(records.ModelError) as caught:
@@ -183,20 +178,18 @@ async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> Non
 
 
 async def test_a_resolved_model_is_invoked(wire: Wire) -> None:
-    request = records.ModelRequest(prompt="Hi")
+    request = ModelRequest(prompt="Hi")
     async with one(wire, FINE) as made:
-        response = await made.router.invoke(
-            request, records.ResolvedModel("one", "other", "because", warnings=("beware",))
-        )
-        assert response == records.ModelResponse("Hi", "one", "other", records.TokenUsage(12, 3), ("beware",))
+        response = await made.router.invoke(request, ResolvedModel("one", "other", "because", warnings=("beware",)))
+        assert response == ModelResponse("Hi", "one", "other", records.TokenUsage(12, 3), ("beware",))
         with pytest.raises(records.NoModelError, match="two/x: there is no such provider"):
-            await made.router.invoke(request, records.ResolvedModel("two", "x", "because"))
+            await made.router.invoke(request, ResolvedModel("two", "x", "because"))
 
 
-def sampler(answer: str, requests: list[records.ModelRequest]) -> Sampler:
+def sampler(answer: str, requests: list[ModelRequest]) -> Sampler:
     """The model of a client."""
 
-    async def sample(request: records.ModelRequest) -> records.ProviderAnswer:
+    async def sample(request: ModelRequest) -> records.ProviderAnswer:
         requests.append(request)
         return records.ProviderAnswer(answer)
 
@@ -206,11 +199,11 @@ def sampler(answer: str, requests: list[records.ModelRequest]) -> Sampler:
 async def test_the_model_of_a_client(wire: Wire) -> None:
     own = {"own": {"kind": "client"}}
     wire.plan(openai_says("from one"))
-    requests: list[records.ModelRequest] = []
+    requests: list[ModelRequest] = []
     async with routing({"providers": {**own, "one": at(wire)}}) as made:
         router = made.router.with_sampler(sampler("from the client", requests))
-        request = records.ModelRequest(prompt="Hi", system="Be brief.")
-        assert await router.invoke(request) == records.ModelResponse("from the client", "own", "")
+        request = ModelRequest(prompt="Hi", system="Be brief.")
+        assert await router.invoke(request) == ModelResponse("from the client", "own", "")
         assert (await made.ask()).text == "from one"
         await router.discover()
     assert requests == [request]

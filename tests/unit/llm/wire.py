@@ -105,9 +105,8 @@ def openai_says(text: object, reason: str = "stop", **more: Any) -> Reply:
     """An answer of OpenAI."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
     usage = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
-    return Reply(
-        body=json.encode({"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage, **more})
-    )
+    answer = {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage, **more}
+    return Reply(body=json.encode(answer))
 
 
 def anthropic_says(text: object, reason: str = "end_turn", **more: Any) -> Reply:

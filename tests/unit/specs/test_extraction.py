@@ -67,14 +67,13 @@ source = "tea.md"
 [[specification]]
 source = "gone.md"
 """
-TEA = b"# Tea\n\n## Pot\n\nIt MUST be warm.\n\n## Cup\n\nIt may be blue.\n"
 FOLDER = ".duvet/requirements/tea"
 OLD = b"target = \"tea.md#cup\"\n\n# Cup\n#\n# It MAY be blue.\n\n[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY be blue.\n'''\n\n"
 CUP = f"{FOLDER}/cup.toml"
 
 
 def extracted(files: dict[str, bytes]) -> tuple[extraction.Extraction, MemoryTree]:
-    tree = MemoryTree({"tea.md": TEA, **files})
+    tree = MemoryTree({"tea.md": b"# Tea\n\n## Pot\n\nIt MUST be warm.\n\n## Cup\n\nIt may be blue.\n", **files})
     library = Library(tree, ".duvet/specifications")
     return extraction.extract_configured(read_config(CONFIG, ".duvet/config.toml", {}), library, ""), tree
 
@@ -86,9 +85,8 @@ def stale(files: dict[str, bytes]) -> list[str]:
 def test_each_section_that_asks_for_something_has_a_file() -> None:
     found, _ = extracted({})
     assert list(found.files) == list(found.annotations) == [f"{FOLDER}/pot.toml"]
-    assert [(one.code, one.path, one.place) for one in found.problems] == [
-        ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
-    ]
+    (problem,) = found.problems
+    assert (problem.code, problem.path, problem.place) == ("DUV010", ".duvet/config.toml", Place(5, 10, 9))
 
 
 def test_a_file_that_nothing_asks_for() -> None:

@@ -434,17 +434,6 @@ def test_equals_the_plain_rules(text: str) -> None:
     assert ietf.parse_ietf(text.encode()) == plain_parse(text)
 
 
-@given(DOCUMENTS)
-def test_offsets_agree_with_the_bytes(text: str) -> None:
-    data = text.encode()
-    for section in ietf.parse_ietf(data):
-        assert data[slice(*section.heading)].decode() == section.full_title == section.title
-        for line, start in zip(section.lines, section.starts, strict=True):
-            assert data[start : start + byte_length(line)].decode() == line
-        assert section.starts == tuple(sorted(set(section.starts)))
-        assert section.lines[:1] != ("",) and section.lines[-1:] != ("",)
-
-
 def summary(section: Section) -> list[object]:
     digest = sha256("\n".join(section.lines).encode()).hexdigest()
     return [section.id, section.title, len(section.lines), digest[:16]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from duvet.model import ExtractedSentence, Level, Section
 from duvet.specs import requirement_files
+from duvet.specs.requirement_files import render_toml_file
 from duvet.text import trim
 
 TARGET = "oven.md#door"
@@ -29,7 +29,7 @@ FOUND = (must("It MUST be", "closed."), ExtractedSentence(Level.MAY, ("It MAY",)
 
 
 def test_toml() -> None:
-    assert requirement_files.render_toml_file(TARGET, DOOR, FOUND).decode() == (
+    assert render_toml_file(TARGET, DOOR, FOUND).decode() == (
         'target = "oven.md#door"\n\n# Door\n#\n# It MUST be\n# closed.  It MAY\n# \n# squeak.\n\n'
         "[[spec]]\nlevel = \"MUST\"\nquote = '''\nIt MUST be\nclosed.\n'''\n\n"
         "[[spec]]\nlevel = \"MAY\"\nquote = '''\nIt MAY\n'''\n\n"
@@ -56,16 +56,13 @@ def test_rust() -> None:
     ],
 )
 def test_titles_and_lines_in_comments(title: str, lines: list[str], comment: str) -> None:
-    assert (
-        requirement_files.render_toml_file(TARGET, section(title, lines), ()).decode()
-        == f'target = "oven.md#door"\n\n{comment}\n'
-    )
+    assert render_toml_file(TARGET, section(title, lines), ()).decode() == f'target = "oven.md#door"\n\n{comment}\n'
 
 
 def test_strings_that_need_escapes() -> None:
     target = 'a"\\b.md#x'
     found = (must("Use '''MUST''' here."), must('a\\ """" \x0c\x7f\tb'), must("plain"))
-    text = requirement_files.render_toml_file(target, section("T", []), found).decode()
+    text = render_toml_file(target, section("T", []), found).decode()
     assert text == (
         'target = "a\\"\\\\b.md#x"\n\n# T\n#\n\n'
         '[[spec]]\nlevel = "MUST"\nquote = """\nUse \'\'\'MUST\'\'\' here.\n"""\n\n'
@@ -87,7 +84,7 @@ def test_annotations_are_those_that_reading_gives(
     target: str, title: str, lines: list[str], found: tuple[ExtractedSentence, ...]
 ) -> None:
     whole = section(title, lines)
-    data = requirement_files.render_toml_file(target, whole, found)
+    data = render_toml_file(target, whole, found)
     made = requirement_files.make_requirement_file("x.toml", target, whole, found)[1]
     assert (
         (made, [])
@@ -95,19 +92,6 @@ def test_annotations_are_those_that_reading_gives(
         == requirement_files.read_requirements_checked("x.toml", data)
     )
     assert requirement_files.make_requirement_file("x.toml", target, whole, found) == (data, made)
-
-
-def test_annotations_of_real_requirements(shared: Path) -> None:
-    for line in gzip.decompress((shared / "rfc" / "expected.jsonl.gz").read_bytes()).splitlines():
-        document = json.loads(line)
-        text = (shared / "rfc" / f"rfc{document['rfc']}.txt").read_bytes().decode(errors="replace")
-        for id, expected in document["requirements"].items():
-            found = [ExtractedSentence(Level[level], tuple(quote.strip("\n").split("\n"))) for level, quote in expected]
-            whole = section("Title", text[:3000].split("\n"), id)
-            made = requirement_files.make_requirement_file("x.toml", TARGET, whole, found)[1]
-            assert (made, []) == requirement_files.read_requirement_file(
-                "x.toml", requirement_files.render_toml_file(TARGET, whole, found)
-            )
 
 
 def test_files_that_upstream_wrote_are_written_alike(shared: Path) -> None:
@@ -125,6 +109,4 @@ def rewritten(data: bytes) -> bytes:
         ExtractedSentence(it.level, tuple(it.reason[:-1].split("\n")))
         for it in requirement_files.read_requirement_file("x.toml", data)[0]
     ]
-    return requirement_files.render_toml_file(
-        json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found
-    )
+    return render_toml_file(json.loads(first.removeprefix("target = ")), section(lines[0], lines[2:]), found)

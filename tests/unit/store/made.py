@@ -11,13 +11,14 @@ from typing import Any
 
 from duvet.config.settings import StoreSection
 from duvet.store import records
+from duvet.store.records import ChunkFilters, FileKind, NodeLabel, Relation, Store, Symbol, TextPiece
 
 KETTLE = "def boil(water):\n    return heat(water)\n\n\nclass Spout:\n    def pourSlowly(self):\n        pass\n"
 GUIDE = "# Kettles\n\nA kettle boils water. Boiling water is hot.\n"
 
 
 def taken(
-    path: str, text: str, *, symbols: tuple[records.Symbol, ...] = (), vectors: bytes = b"", **fields: Any
+    path: str, text: str, *, symbols: tuple[Symbol, ...] = (), vectors: bytes = b"", **fields: Any
 ) -> records.IngestedFile:
     """A file that is cut into chunks of two lines."""
     title = fields.pop("title", "")
@@ -26,28 +27,24 @@ def taken(
     for number in range(0, len(lines), 2):
         part = "".join(lines[number : number + 2])
         last = min(number + 2, len(lines))
-        pieces.append(
-            records.TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title)
-        )
+        pieces.append(TextPiece(start=at, end=at + len(part), line_start=number + 1, line_end=last, title=title))
         at += len(part)
-    fields = {"kind": records.FileKind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
+    fields = {"kind": FileKind.CODE, "digest": "5e" * 32, "chunk_count": len(pieces), **fields}
     artifact = records.Artifact(path=path, **fields)
     return records.IngestedFile(artifact=artifact, text=text, pieces=tuple(pieces), symbols=symbols, vectors=vectors)
 
 
-def symbol(qualified: str, kind: str, first: int, last: int, language: str = "python") -> records.Symbol:
+def symbol(qualified: str, kind: str, first: int, last: int, language: str = "python") -> Symbol:
     name = qualified.rpartition(".")[2]
-    return records.Symbol(
-        name=name, qualified_name=qualified, kind=kind, language=language, line_start=first, line_end=last
-    )
+    return Symbol(name=name, qualified_name=qualified, kind=kind, language=language, line_start=first, line_end=last)
 
 
 def node(id: str, name: str = "", **properties: Any) -> records.GraphNode:
     label, _, key = id.partition(":")
-    return records.GraphNode(label=records.NodeLabel(label), key=key, name=name, properties=properties)
+    return records.GraphNode(label=NodeLabel(label), key=key, name=name, properties=properties)
 
 
-def edge(source: str, relation: records.Relation, target: str, **properties: Any) -> records.GraphEdge:
+def edge(source: str, relation: Relation, target: str, **properties: Any) -> records.GraphEdge:
     return records.GraphEdge(source=source, relation=relation, target=target, properties=properties)
 
 
@@ -67,13 +64,13 @@ KITCHEN = (
     taken(
         "docs/guide.md",
         GUIDE,
-        kind=records.FileKind.DOC,
+        kind=FileKind.DOC,
         title="How to boil",
         vectors=b"xy",
         namespace="docs",
         git_timestamp=100.0,
     ),
-    taken("tests/test_kettle.py", "import kettle\n", kind=records.FileKind.TEST, namespace="tests"),
+    taken("tests/test_kettle.py", "import kettle\n", kind=FileKind.TEST, namespace="tests"),
 )
 NODES = (
     node("Subsystem:Kitchen", description="Where tea is made"),
@@ -85,21 +82,15 @@ NODES = (
     node("Section:tea#heat", "Heat"),
 )
 EDGES = (
-    edge("SourceFile:src/kettle.py", records.Relation.BELONGS_TO, "Subsystem:Kitchen"),
-    edge(
-        "SourceFile:src/kettle.py",
-        records.Relation.CITES,
-        "Requirement:tea#heat/0123456789ab",
-        kinds=["test"],
-        lines=[3],
-    ),
-    edge("DesignDoc:docs/guide.md", records.Relation.LINKS_TO, "SourceFile:src/kettle.py"),
-    edge("Requirement:tea#heat/0123456789ab", records.Relation.PART_OF, "Section:tea#heat"),
-    edge("Subsystem:Kitchen", records.Relation.DEPENDS_ON, "Subsystem:Cellar"),
+    edge("SourceFile:src/kettle.py", Relation.BELONGS_TO, "Subsystem:Kitchen"),
+    edge("SourceFile:src/kettle.py", Relation.CITES, "Requirement:tea#heat/0123456789ab", kinds=["test"], lines=[3]),
+    edge("DesignDoc:docs/guide.md", Relation.LINKS_TO, "SourceFile:src/kettle.py"),
+    edge("Requirement:tea#heat/0123456789ab", Relation.PART_OF, "Section:tea#heat"),
+    edge("Subsystem:Kitchen", Relation.DEPENDS_ON, "Subsystem:Cellar"),
 )
 
 
-def fill(store: records.Store) -> None:
+def fill(store: Store) -> None:
     """Store the kitchen: three files and their graph."""
     with store.writing() as writing:
         for one in KITCHEN:
@@ -118,25 +109,20 @@ def by_hand(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def frequencies(store: records.Store, *words: str) -> dict[str, int]:
+def frequencies(store: Store, *words: str) -> dict[str, int]:
     """The number of chunks with each word."""
-    return {word: len(store.lexical([word], records.ChunkFilters(), 1 << 20, every=True)) for word in words}
+    return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
 
 
-def everything(store: records.Store) -> list[object]:
+def everything(store: Store) -> list[object]:
     """The answers to every question that a store can be asked."""
     answers: list[object] = [store.revision, store.kept("space"), store.artifacts(), store.chunk_total()]
     answers += [store.chunks(range(1, 20)), store.chunk_numbers("src/kettle.py"), store.lacks_times()]
-    filters = records.ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
+    filters = ChunkFilters(subsystems=("kitchen",), tags=("hot",), symbol_kinds=("method",))
     for every in (True, False):
-        answers += [store.lexical(["kettle", "water"], records.ChunkFilters(), 9, every=every), store.allowed(filters)]
+        answers += [store.lexical(["kettle", "water"], ChunkFilters(), 9, every=every), store.allowed(filters)]
     answers += [frequencies(store, "kettle"), list(store.segments()), store.around("Subsystem:Kitchen", 3)]
-    answers += [list(store.nodes(label)) for label in records.NodeLabel]
+    answers += [list(store.nodes(label)) for label in NodeLabel]
     answers += [store.edges("SourceFile:src/kettle.py", out=out, limit=9) for out in (True, False)]
-    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(records.NodeLabel), 9)]
-    return [
-        *answers,
-        list(store.isolated(list(records.NodeLabel), list(records.Relation))),
-        store.runs(),
-        store.reports("coverage"),
-    ]
+    answers += [store.neighbours(["Subsystem:Kitchen"]), store.found_nodes("kettle", list(NodeLabel), 9)]
+    return [*answers, list(store.isolated(list(NodeLabel), list(Relation))), store.runs(), store.reports("coverage")]

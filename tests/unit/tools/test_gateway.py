@@ -20,6 +20,7 @@ from duvet.tools.gateway import MAX_REPLY_BYTES, GatewayConnection, make_forward
 from duvet.tools.packs import Registry
 from duvet.tools.tool import EnabledPack, Scope, ToolAnswer, ToolError
 from tests.unit.knowledge.stored import plain
+from tests.unit.llm.made import FakeClock
 from tests.unit.llm.wire import Reply, Wire
 from tests.unit.specs.serving import at_work
 from tests.unit.tools.made import FILES, Fixed, context_of
@@ -36,24 +37,11 @@ READER, ADMIN = "reader-0123456789", "admin-0123456789"
 FOUND = {"status": "ok", "results": [{"id": "Subsystem:Kettle", "label": "Kettle", "score": 0.95, "snippet": "Heats"}]}
 
 
-class Clock:
-    """A clock that only notes how long it was to sleep."""
-
-    def __init__(self) -> None:
-        self.waited: list[float] = []
-
-    def now(self) -> float:
-        return 0.0
-
-    async def sleep(self, seconds: float) -> None:
-        self.waited.append(seconds)
-
-
 class Forwarding:
     """A desk whose calls are forwarded to a URL."""
 
     def __init__(self, url: str, reader: str | None = READER, admin: str | None = ADMIN, seconds: float = 30.0) -> None:
-        self.clock = Clock()
+        self.clock = FakeClock()
         self._gateway, self._seconds = parse_gateway(url, reader, admin), seconds
         self._secret = reader
 
@@ -226,7 +214,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))
     known = Forwarding(wire.url)
     assert known.value("km-graph-search", term="kettle") == FOUND
-    assert (len(wire.asked), known.clock.waited) == (3, [0.2, 0.6])
+    assert (len(wire.asked), known.clock.waits) == (3, [0.2, 0.6])
     wire.replies.clear()
     wire.plan(reply)
     assert known.refusal("km-graph-search", term="kettle")[0] == "upstream_error"
@@ -238,7 +226,7 @@ def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
     known = Forwarding(wire.url)
     refused: tuple[Any, ...] = ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
     assert known.refusal("km-search", query="boil") == refused
-    assert known.clock.waited == [0.2, 0.6]
+    assert known.clock.waits == [0.2, 0.6]
 
 
 @pytest.mark.parametrize("stops", ["headers", "body"])

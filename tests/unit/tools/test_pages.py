@@ -115,10 +115,8 @@ def test_a_list_of_long_entries_has_fewer() -> None:
 def test_a_cursor_that_was_changed_or_is_of_another_question_is_refused() -> None:
     cursor = cursor_of(LETTERS, ASKED)
     altered = [cursor[:at] + ("A" if char != "A" else "B") + cursor[at + 1 :] for at, char in enumerate(cursor)]
-    for asked in (
-        *(replace(ASKED, cursor=one) for one in altered),
-        replace(ASKED, cursor=cursor, question=("list", "b")),
-    ):
+    others = [replace(ASKED, cursor=one) for one in altered]
+    for asked in (*others, replace(ASKED, cursor=cursor, question=("list", "b"))):
         with pytest.raises(ToolError):
             part(LETTERS, asked)
 
@@ -169,9 +167,7 @@ TEXT = "\u00e9" * 12_000
         ("rest", {"offset": 1, "limit": 7}, TEXT[:7], 8),
     ],
 )
-def test_agents_get_long_pages_in_parts(
-    tmp_path: Path, face: str, asked: dict[str, int], shown: str, rest: int | None
-) -> None:
+def test_long_pages_are_divided(tmp_path: Path, face: str, asked: dict[str, int], shown: str, rest: int | None) -> None:
     call, _ = desk_of(tmp_path, {"docs/a.md": TEXT})
     found = call("get_page", face, slug="a", **asked)
     page: Any = found.value

@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from duvet.tools.call_context import Caller
 from duvet.tools.context import ProjectSnapshot
-from duvet.tools.packs import Registry
 from duvet.tools.plugin_runner import MAX_ABANDONED_CALLS, MAX_STUCK_CALLS
-from duvet.tools.tool import EnabledPack, Pack, Scope, Tool
+from duvet.tools.tool import Scope, Tool
 from tests.unit.tools.guests import GUESTS, Guesthouse, Said, Stuck, Words, tool
 
 pytestmark = pytest.mark.anyio
@@ -91,12 +90,6 @@ def test_threads_of_packs_do_not_keep_the_process_alive(context: ProjectSnapshot
     (thread,) = [one for one in threading.enumerate() if one.name.startswith("duvet guest")]
     assert thread.daemon
     stuck.door.set()
-
-
-def test_a_pack_is_found_by_its_tool() -> None:
-    echo = GUESTS[0]
-    registry = Registry([EnabledPack(Pack("guests", GUESTS), is_guest=True)])
-    assert registry.pack_of(registry.require("echo")).name == "guests" and echo in list(registry)
 
 
 @pytest.mark.parametrize("name", ["echo", "echo_later"])

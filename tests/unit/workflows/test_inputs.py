@@ -222,9 +222,7 @@ def test_a_workflow_may_replace_something_if_one_of_its_tools_may(name: str, rep
 
 
 @pytest.mark.parametrize(("given", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
-async def test_wrong_variables_are_refused_before_the_first_step(
-    given: dict[str, object], message: str, hint: str
-) -> None:
+async def test_wrong_variables_are_refused_before_any_step(given: dict[str, object], message: str, hint: str) -> None:
     world = World({"echo": echo})
     found = await run_workflow(flow(), given, world)
     assert why(found) == ("invalid_request", "", message, hint, "")

@@ -66,9 +66,8 @@ def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
 
 def index_of(files: dict[str, bytes]) -> subsystems.SubsystemIndex:
     tree, paths = MemoryTree(files), sorted(files)
-    return subsystems.SubsystemIndex(
-        subsystems.read_subsystem_catalogue(tree), subsystems.find_roots(tree, paths), paths
-    )
+    catalogue = subsystems.read_subsystem_catalogue(tree)
+    return subsystems.SubsystemIndex(catalogue, subsystems.find_roots(tree, paths), paths)
 
 
 def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
@@ -143,8 +142,6 @@ IMPORTS = {
     "text = 'from pkg.http import x'": "",
     "import unknown": "",
 }
-
-
 OTHER_LANGUAGES = [
     ("test/all.test.ts", "import { a } from '../src/http/client.js'\n", "src/http/client.ts"),
     ("test/all.test.js", "const a = require('../src/http');\n", "src/http/index.js"),

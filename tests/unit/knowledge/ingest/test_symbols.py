@@ -46,8 +46,6 @@ func (s *S) M() {}
 func (s G[T]) N() {}
 func F() {}
 """
-
-
 SYMBOLS = {"a.py": PYTHON, "a.ts": TYPESCRIPT, "a.mjs": JAVASCRIPT, "a.go": GO}
 EXPECTED = """
 a.py: type A 2-2, class K 3-11, method K.m 6-9, class K.In 10-11, method K.In.n 11-11, function f 13-13

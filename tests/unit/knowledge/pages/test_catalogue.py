@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duvet.knowledge.pages import catalogue
+from duvet.knowledge.pages.catalogue import PageCollection, PageEdge, PageGraph, PageNode, PageStore, find_page_problems
 from duvet.knowledge.pages.page import decode_page_body
 from duvet.knowledge.pages.search import PageIndex, search_pages
 from tests.cli.made import make
@@ -84,7 +84,7 @@ def test_dangling_links_are_reported_with_their_place() -> None:
     ##% slug.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {"docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}", "docs/brewing.md": "[[a]]"}
-    found = catalogue.find_page_problems(project_of(files))
+    found = find_page_problems(project_of(files))
     assert [
         (one.code, one.severity, one.path, one.place.line, one.place.column, one.message, one.hint)
         for one in found.problems
@@ -99,21 +99,17 @@ def test_dangling_links_are_reported_with_their_place() -> None:
 
 def test_the_graph_of_pages() -> None:
     notes = notes_of({"docs/a.md": "[[b]] [[a]]", "docs/b.md": "[[c]]", "docs/c.md": "[[a]] [[gone]]", "docs/d.md": ""})
-    a, b, c = (catalogue.PageNode(slug, slug, 2) for slug in "abc")
-    edges = (catalogue.PageEdge("a", "b"), catalogue.PageEdge("c", "a"), catalogue.PageEdge("b", "c"))
-    assert notes.graph(notes.require("a")) == catalogue.PageGraph((a, b, c), edges)
-    assert notes.graph(notes.require("d")) == catalogue.PageGraph((catalogue.PageNode("d", "d", 0),), ())
-    assert {page.slug: notes.backlinks(page) for page in notes.pages} == {
-        "a": ("c",),
-        "b": ("a",),
-        "c": ("b",),
-        "d": (),
-    }
+    a, b, c = (PageNode(slug, slug, 2) for slug in "abc")
+    edges = (PageEdge("a", "b"), PageEdge("c", "a"), PageEdge("b", "c"))
+    assert notes.graph(notes.require("a")) == PageGraph((a, b, c), edges)
+    assert notes.graph(notes.require("d")) == PageGraph((PageNode("d", "d", 0),), ())
+    backlinks = {page.slug: notes.backlinks(page) for page in notes.pages}
+    assert backlinks == {"a": ("c",), "b": ("a",), "c": ("b",), "d": ()}
     # Links in both directions are one edge.
     notes = notes_of({"docs/a.md": "[[b]]", "docs/b.md": "[[a]] [[c]]", "docs/c.md": ""})
-    nodes = (catalogue.PageNode("c", "c", 1), catalogue.PageNode("b", "b", 2))
-    assert notes.graph(notes.require("c")) == catalogue.PageGraph(nodes, (catalogue.PageEdge("b", "c"),))
-    assert notes.graph(notes.require("a")).edges == (catalogue.PageEdge("a", "b"),)
+    nodes = (PageNode("c", "c", 1), PageNode("b", "b", 2))
+    assert notes.graph(notes.require("c")) == PageGraph(nodes, (PageEdge("b", "c"),))
+    assert notes.graph(notes.require("a")).edges == (PageEdge("a", "b"),)
     notes = notes_of({"docs/a.md": "[[a]] [[b]]", "docs/b.md": "[[a|x]] [[a#y]] [[c]]", "docs/d/c.md": "[[b]]"})
     assert {page.slug: notes.backlinks(page) for page in notes.pages} == {"a": ("b",), "b": ("a", "d/c"), "d/c": ()}
 
@@ -127,11 +123,11 @@ def tea(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def titles(pages: catalogue.PageStore) -> list[str]:
+def titles(pages: PageStore) -> list[str]:
     return sorted(page.title for page in pages.pages)
 
 
-def index_of(folder: Path, pages: catalogue.PageStore, earlier: PageIndex | None = None) -> tuple[PageIndex, list[str]]:
+def index_of(folder: Path, pages: PageStore, earlier: PageIndex | None = None) -> tuple[PageIndex, list[str]]:
     """The index, and the pages that are read for it."""
     read: list[str] = []
     project = project_in(folder)
@@ -140,9 +136,7 @@ def index_of(folder: Path, pages: catalogue.PageStore, earlier: PageIndex | None
         read.append(slug)
         return decode_page_body(project.tree.read(path), path)
 
-    index = PageIndex(
-        catalogue.PageCollection(pages, project.catalogue), lambda page: text(page.slug, page.path), earlier
-    )
+    index = PageIndex(PageCollection(pages, project.catalogue), lambda page: text(page.slug, page.path), earlier)
     return index, sorted(read)
 
 

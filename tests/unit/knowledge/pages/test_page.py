@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from duvet.knowledge.pages import page as pages
 from duvet.knowledge.pages.catalogue import find_page_problems
-from duvet.knowledge.pages.page import (
-    MAX_PAGE_BYTES,
-    decode_page_body,
-    find_pattern_prefix,
-    find_slug_fault,
-    normalise_slug,
-    read_page,
-)
+from duvet.knowledge.pages.page import decode_page_body, read_page
 from duvet.tree.files import DiskTree
 from duvet.tree.recorder import RecordedTree
 from tests.cli.made import make
@@ -58,7 +52,7 @@ def test_a_wrong_pattern_is_reported() -> None:
 
 def test_prefixes_of_patterns() -> None:
     prefixes = {"docs/**/*.md": "docs/", "*.md": "", "./a/b*/c.md": "a/", "a/b.md": "a/", "README.md": ""}
-    assert {pattern: find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
+    assert {pattern: pages.find_pattern_prefix(pattern) for pattern in prefixes} == prefixes
 
 
 def test_titles() -> None:
@@ -92,7 +86,7 @@ GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200
 
 
 def test_slugs_that_are_refused_and_allowed() -> None:
-    assert {slug: find_slug_fault(normalise_slug(slug)) for slug in BAD} == BAD
+    assert {slug: pages.find_slug_fault(pages.normalise_slug(slug)) for slug in BAD} == BAD
     for slug in GOOD:
         notes = notes_of({"docs/x.md": f'---\nslug: "{slug}"\n---\n', "docs/y.md": f"[[{slug}]]"})
         page = notes.require(slug)
@@ -180,9 +174,11 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
     notes = notes_of(files)
     page = notes.require("a")
     assert (page.title, notes.outlinks(page)) == ("Large", ("b",))
-    assert len(decode_page_body(text.encode(), "x").encode()) in range(MAX_PAGE_BYTES - 3, MAX_PAGE_BYTES + 1)
+    assert len(decode_page_body(text.encode(), "x").encode()) in range(
+        pages.MAX_PAGE_BYTES - 3, pages.MAX_PAGE_BYTES + 1
+    )
     for cut in range(5):
-        data = b"a" * (MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
+        data = b"a" * (pages.MAX_PAGE_BYTES - cut) + "\U0001f375".encode() * 2
         assert set(decode_page_body(data, "x")) <= {"a", "\U0001f375"}
 
 

@@ -84,12 +84,10 @@ class Asking:
         """The answer as JSON."""
         return plain(self.answer(tool, arguments).value)
 
-    def refusal(
-        self, tool: str, face: str = "library", holder: str = "", /, **arguments: object
-    ) -> tuple[str, str, str]:
+    def refusal(self, tool: str, face: str = "library", holder: str = "", /, **given: object) -> tuple[str, str, str]:
         """Why a call fails: code, message and hint."""
         try:
-            found = self.answer(tool, arguments, face, holder=holder)
+            found = self.answer(tool, given, face, holder=holder)
         except ToolError as error:
             return error.code.value, error.message, error.hint
         raise AssertionError(f"it answered {found}")

@@ -91,17 +91,6 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
     known.knowledge.close()
 
 
-def test_readers_see_the_last_run_while_another_is_written(known: Asking) -> None:
-    store = open_store(str(known.file), create=True)
-    with store.writing() as writing:
-        writing.put_run(replace(RUN, run_id="r2"))
-        for tool, arguments in CALLS.items():
-            assert known.value(tool, **arguments)["status"] == "ok"
-        assert known.value(STATUS)["run_id"] == "r1"
-    store.close()
-    assert known.value(STATUS)["run_id"] == "r2"
-
-
 def test_a_replaced_store_is_read(known: Asking) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
     shutil.rmtree(known.file.parent)

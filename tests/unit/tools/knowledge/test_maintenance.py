@@ -21,7 +21,7 @@ from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import EnabledPack, Scope, ToolError
 from tests.unit.knowledge.ingest.made import PLAIN
 from tests.unit.knowledge.stored import CLOCK, STAMP, fill, plain
-from tests.unit.tools.knowledge.made import STATUS, Asking
+from tests.unit.tools.knowledge.made import CALLS, STATUS, Asking
 
 INGEST, FEEDBACK, BACKUP = "km-ingest-trigger", "km-feedback-submit", "km-backup-trigger"
 UPLOAD, STORE, SEARCH = "km-upload", "km-storetext", "km-search"
@@ -48,8 +48,7 @@ def test_a_run_indexes_the_project_and_is_answered_like_its_status(kept: Asking)
     assert kept.value(INGEST, paths=None)["changed"] == 0
 
 
-def test_the_profile_of_a_run_is_given_or_configured_or_manual(kept: Asking) -> None:
-    assert kept.value(INGEST, profile=None)["profile"] == "manual"
+def test_the_profile_of_a_run_is_given_or_configured(kept: Asking) -> None:
     kept.turn_to(ingest=replace(PLAIN, profile="nightly"))
     assert (kept.value(INGEST)["profile"], kept.value(INGEST, profile="x")["profile"]) == ("nightly", "x")
     assert kept.value(STORE, content="x", ingest=True)["ingest_run"]["profile"] == "nightly"
@@ -63,10 +62,8 @@ def test_a_dry_run_changes_nothing(kept: Asking) -> None:
 
 @pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
 def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
-    assert kept.refusal(INGEST, profile=profile)[::2] == (
-        "invalid_request",
-        "take up to 64 letters, digits, `.`, `-` and `_`",
-    )
+    told = "invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`"
+    assert kept.refusal(INGEST, profile=profile)[::2] == told
 
 
 def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(kept: Asking) -> None:
@@ -302,17 +299,11 @@ def test_without_an_index_there_is_nothing_to_back_up(kept: Asking) -> None:
     assert not kept.file.parent.exists()
 
 
-QUESTIONS: dict[str, dict[str, Any]] = {
-    SEARCH: {"query": "boil the kettle", "limit": 25},
-    "km-graph-node": {"node_id": "Code:src/kettle/boil.py", "relationships": "all"},
-    "km-graph-subsystem": {"name": "Kettle", "depth": 5},
-    "km-graph-search": {"term": "kettle"},
-    **{tool: {"history": 5} for tool in ("km-coverage-summary", "km-lifecycle-report", STATUS)},
-}
+ASKED: dict[str, dict[str, Any]] = {SEARCH: {"query": "boil the kettle", "limit": 25}, STATUS: {"history": 5}}
 
 
 def answers(known: Asking) -> dict[str, Any]:
-    found = {tool: known.value(tool, **given) for tool, given in QUESTIONS.items()}
+    found = {tool: known.value(tool, **given) for tool, given in {**CALLS, **ASKED}.items()}
     del found[SEARCH]["metadata"]["request_id"]
     for one in found[SEARCH]["results"]:
         # These depend on the clock.

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from duvet.config.service_tables import ProfileName, SearchSection, WeightsSection
 from duvet.config.settings import IngestRule, SearchRule
-from duvet.knowledge.relevance import PROFILES
 from duvet.knowledge.search_query import ArtifactType
 from duvet.store.location import open_store
 from duvet.store.records import GraphNode, Relation, SymbolKind
@@ -44,37 +43,16 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
     first, *others = found.pop("results")
     uri = f"vscode://file/{tmp_path}/{PATH}:1"
     assert (found, others) == ({"status": "ok", "query": "boil"}, [])
-    assert first["chunk"] == {
-        "chunk_id": "src/kettle/boil.py::0",
-        "artifact_path": "src/kettle/boil.py",
-        "artifact_type": "code",
-        "subsystem": "Kettle",
-        "namespace": "",
-        "tags": [],
-        "text": "def boil() -> None:\n",
-        "coverage_missing": False,
-        "score": first["chunk"]["score"],
-        "subsystem_criticality": "high",
-        "coverage_ratio": 1.0,
-        "git_timestamp": stored.OLD,
-        "symbols": [{"id": f"{PATH}::boil", **plain(symbol("boil", "function", 1, 2)), "editor_uri": uri}],
-    }
+    (declared,) = first["chunk"]["symbols"]
+    assert (first["chunk"]["chunk_id"], declared["editor_uri"]) == (f"{PATH}::0", uri)
     context = first["graph_context"]
     assert context["primary_node"]["id"] == "SourceFile:src/kettle/boil.py"
     related = ["DesignDoc:docs/kettle.md", "TestCase:tests/test_kettle.py"]
     assert [one["id"] for one in context["related_artifacts"]] == related
     cited = {name: MUST_BOIL.properties[name] for name in ("target", "level", "status", "text")}
     assert context["requirements"] == [{"id": BOIL.rpartition("/")[2], "kinds": ["implementation"], **cited}]
-    assert {"vector_score", "lexical_score", "adjusted_score", "mode", "signals"} <= first["scoring"].keys()
     assert (metadata["result_count"], metadata["graph_context_included"]) == (1, True)
-    assert metadata["request_id"] and metadata["scoring_mode"] == "lexical"
     assert metadata["filters_applied"]["symbols"] == ["Boil"]
-
-
-def test_a_search_can_leave_the_graph_out(searched: Asking) -> None:
-    found = searched.value(SEARCH, query="boil", include_graph=False, limit=2)
-    assert [one["graph_context"] for one in found["results"]] == [None, None]
-    assert found["metadata"]["graph_context_included"] is False
 
 
 def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
@@ -102,7 +80,6 @@ def test_edited_weights_are_those_of_the_next_search(searched: Asking) -> None:
     told = searched.value(SEARCH, query="boil")["metadata"]
     weights = {"subsystem": 0.22, "relationship": 0.08, "support": 0.5, "criticality": 0.1}
     assert (told["weight_profile"], told["weights"]) == ("operations+overrides", weights)
-    assert [*ProfileName] == [*PROFILES]
 
 
 def shown(id: str, **properties: object) -> dict[str, Any]:

@@ -147,9 +147,7 @@ OUTSIDE = ["../secret.rs", "src/../../secret.rs", "{}/secret.rs", "src/link.rs",
 @pytest.mark.parametrize(
     "name", ["tea.md", "src", "", ".", "none.c", *OUTSIDE, "src/pot.rs\0", "src/a\0.rs", "file:///etc/passwd"]
 )
-def test_a_file_that_is_no_source_of_the_project_gets_no_suggestion(
-    on_disk: ProjectSnapshot, tmp_path: Path, name: str
-) -> None:
+def test_a_file_that_is_no_source_gets_no_suggestion(on_disk: ProjectSnapshot, tmp_path: Path, name: str) -> None:
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     code, message, hint = refusal(on_disk, SUGGEST, requirement=CUP, file=name.format(tmp_path), line=1)
     assert (code, hint) == ("not_found", "sources match src/**/*.rs, tests/**/*.py")

@@ -27,7 +27,6 @@ VALID: dict[str, object] = {"valid": True}
 MISSING = 'could not find text in section "pot" of tea.md'
 LEAK = "//# A cup MUST NOT leak."
 LOST = f"Requirement not found: {MISSING}"
-UNREAD = "URL not found: no target can be read; it is written `spec#section`"
 UNRESOLVED = "Specification not found: Could not resolve file"
 FOREIGN = "Specification not found: {} is no specification of this project"
 ONE_OFF = "this quote differs from the specification by one character; it is accepted"
@@ -92,7 +91,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         ("//= invalid", invalid('URL not found: Could not resolve file "invalid"'), WRITE),
         ("//= no/such", invalid(f'{UNRESOLVED} "no/such"'), FIND),
         ("//= spec#part", invalid(f'{UNRESOLVED} "spec"'), FIND),
-        ("", invalid(UNREAD), WRITE),
+        ("", invalid("URL not found: no target can be read; it is written `spec#section`"), WRITE),
         ("//# The pot", invalid("URL not found: this text has no target, so it is ignored"), PUT),
         ("//= https://", invalid('URL not found: "https://" is not a valid URL'), WRITE),
         ("//= tea.md#pot\n//= type=tset", invalid(f'URL not found: Invalid annotation type "tset", {KINDS}'), WRITE),

@@ -196,14 +196,6 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     assert (failed.value.code, failed.value.message) == ("tool_failed", message)
 
 
-def test_an_edited_recipe_is_read_again(kitchen: Kitchen) -> None:
-    for number in (1, 2):
-        path = kitchen.write("brew", f"{STEP}outputs: {{ x: {number} }}\n")
-        assert kitchen.run("brew")["outputs"] == {"x": number}
-    path.unlink()
-    assert kitchen.failure("brew").code == "recipe_not_found"
-
-
 WRONG_VARIABLES: list[tuple[dict[str, Any], str]] = [
     ({}, "the variable pot is missing"),
     ({"pot": 1, "cup": 3}, 'recipe brew has no variable "cup"'),
@@ -222,12 +214,6 @@ def test_variables_are_checked_before_the_first_step(kitchen: Kitchen) -> None:
         assert (found.code, found.message, found.details, kitchen.runs) == ("invalid_request", message, None, [])
     for pot in ("blue", 3, [1], {"a": 1}, False):
         assert kitchen.run("brew", pot=pot)["steps"][0]["result"]["value"]["pot"] == pot
-
-
-def test_a_variable_is_not_searched_for_references(kitchen: Kitchen) -> None:
-    step = steps('{ id: s, tool: pot-hold, params: { value: "${vars.a}" } }')
-    kitchen.write("brew", f"variables: {{ a: x, b: secret }}\n{step}")
-    assert kitchen.run("brew", a="${vars.b}")["steps"][0]["result"]["value"] == "${vars.b}"
 
 
 CIRCLES: dict[str, tuple[str, str]] = {
