@@ -164,7 +164,7 @@ def normalise(text: str) -> str:
     ##= man/spec/trace.md#targets-and-quotes
     ##% duvet MUST find a quote in its section despite different wrapping or white space around punctuation, or one
     ##% wrong byte, which SHOULD cause a warning.
-    return _RUN.sub(_reduce_run, text.strip(WHITESPACE))
+    return _RUN.sub(lambda run: run[0].translate(_NO_SPACE) or run[0][0], text.strip(WHITESPACE))
 
 
 def remove_spacing(text: str) -> str:
@@ -208,10 +208,6 @@ def normalise_with_map(text: str) -> tuple[str, list[int], list[int]]:
             taken = high
     parts.append(text[taken:end])
     return "".join(parts), offsets, originals
-
-
-def _reduce_run(run: re.Match[str]) -> str:
-    return run[0].translate(_NO_SPACE) or run[0][0]
 
 
 def join_names(names: Sequence[str], most: int) -> str:

@@ -23,6 +23,7 @@ class CallerIdentity(Struct, frozen=True):
 _CALLER: ContextVar[CallerIdentity] = ContextVar("caller", default=CallerIdentity())  # noqa: B039 - it is immutable
 _UNREAD: ContextVar[UnreadAnswers | None] = ContextVar("unread", default=None)
 current_caller = _CALLER.get
+current_backpressure = _UNREAD.get  # None if each answer has a connection of its own.
 
 
 @contextmanager
@@ -32,11 +33,6 @@ def set_caller(scopes: frozenset[Scope], holder: str = "") -> Iterator[None]:
         yield
     finally:
         _CALLER.reset(token)
-
-
-def current_backpressure() -> UnreadAnswers | None:
-    """Return the unread answers of the current client; None if each answer has a connection of its own."""
-    return _UNREAD.get()
 
 
 @contextmanager

@@ -60,18 +60,14 @@ def find_keywords(text: str) -> Iterator[Keyword]:
     is_plain = text.isascii()
     for found in _KEYWORD.finditer(text):
         start, end = found.span()
-        if is_plain or _is_apart(text, start, end):
+        before, after = text[start - 1 : start], text[end : end + 1]
+        # No letter of any script touches the keyword.
+        if is_plain or not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end))):
             # The keyword NOT RECOMMENDED begins earlier, which matters only behind a dot.
             if text.endswith(f".{_NOT}", 0, start):
                 start -= len(_NOT)
             level, rank = _MEANINGS[found[0]]
             yield Keyword(start, end, level, rank)
-
-
-def _is_apart(text: str, start: int, end: int) -> bool:
-    """True if no letters of any script touch the keyword."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return not (_is_word(before) or (_is_word(after) and not text.endswith(" NOT", start, end)))
 
 
 def _is_word(char: str) -> bool:

@@ -227,13 +227,9 @@ def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -
     ]
     found = [
         _make_requirement(coverage, statements, annotations)
-        for statements in group_equal_texts(stating, _section_and_text)
+        for statements in group_equal_texts(stating, lambda one: f"{one[0].section}\0{one[1]}")
     ]
     return tuple(sorted(found, key=lambda one: (one.matches[0].section, one.matches[0].pieces[0].start, one.text)))
-
-
-def _section_and_text(statement: tuple[Match, str]) -> str:
-    return f"{statement[0].section}\0{statement[1]}"
 
 
 def _make_requirement(

@@ -50,7 +50,10 @@ class ReferenceWriter:
         found: dict[Kind, list[int]] = {}
         for number in numbers:
             found.setdefault(self.citations[number].kind, []).append(number)
-        words = [_counted(len(found[kind]), words) for kind, words in KIND_WORDS.items() if kind in found]
+        counts = {words: len(found[kind]) for kind, words in KIND_WORDS.items() if kind in found}
+        words = [
+            f"{count} {one}" if count == 1 or one == "to do" else f"{count} {one}s" for one, count in counts.items()
+        ]
         first = next(found[kind][0] for kind in KIND_WORDS if kind in found)
         annotation = self.citations[first]
         file_url, _ = self.file(annotation.path, annotation.blob_link)
@@ -116,10 +119,6 @@ class ReferenceWriter:
 
 def _line(number: int) -> str:
     return f"#L{number}" if number else ""
-
-
-def _counted(count: int, words: str) -> str:
-    return f"{count} {words}" if count == 1 or words == "to do" else f"{count} {words}s"
 
 
 def _reason(annotation: Annotation) -> str:
