@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pytest_snapshot.plugin import Snapshot
 
 from tests.cli.made import make
 from tests.cli.running import Run, failed, refuses
@@ -50,28 +51,11 @@ def test_the_list(duvet: Run) -> None:
         assert (done.code, done.err, done.out.count("docs/")) == (0, "", 2)
 
 
-SHOWN = """\
-Kettle
-  slug         kettle
-  file         docs/kettle.md
-  created      2026-05-02T00:00:00Z
-  tags         water, heat
-  links to     cups
-  linked from  tea
-
-  # Kettle
-
-  It boils. See [[cups]] and [[spec#brewing]].
-
-Requirements
-  id            status       target                cited at      text
-  38574ef4fa26  needs tests  docs/spec.md#brewing  src/tea.rs:1  Tea MUST be hot.
-"""
-
-
-def test_a_page(duvet: Run, folder: Path) -> None:
+def test_a_page(duvet: Run, folder: Path, gold: Snapshot) -> None:
     make(folder, {"docs/tea.md": "[[kettle]]", "docs/spec.md": "# Tea\n\n## Brewing\n\nTea MUST be hot.\n"})
-    assert duvet("pages", "show", "kettle") == (0, SHOWN, "")
+    done = duvet("pages", "show", "kettle")
+    assert (done.code, done.err) == (0, "")
+    gold.assert_match(done.out, "kettle.txt")
     found = json.loads(duvet("pages", "show", "kettle", "--format", "json").out)
     assert (found["outlinks"], found["backlinks"]) == (["cups"], ["tea"])
     assert found["requirements"][0]["citations"] == [{"file_path": "src/tea.rs", "line_number": 1, "type": "citation"}]

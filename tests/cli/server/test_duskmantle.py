@@ -1,9 +1,4 @@
-"""The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes.
-
-What is behind each is tested in depth elsewhere: tools in tests/unit/tools/knowledge, search, graph and maintenance in
-tests/unit/knowledge, recipes in tests/unit/workflows, scopes, errors and faces in test_knowledge.py, telemetry in
-test_metrics.py, forwarding in test_gateway.py and tests/unit/tools.
-"""
+"""The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes."""
 
 from __future__ import annotations
 

@@ -146,22 +146,6 @@ def test_wrong_options_and_tokens_are_refused(
     assert message in done.err and "secret-" not in done.err
 
 
-def test_a_page_is_the_same_on_every_face(duvet_command: str, tmp_path: Path) -> None:
-    steps = [{"id": "page", "tool": "get_page", "params": {"slug": "delta"}}]
-    look = {"description": "Looks at a page.", "steps": steps, "outputs": {"page": "${steps.page.result}"}}
-    config = json.dumps({"workflows": {"look": look}})
-    folder = make(tmp_path / "tea", {**TRACE, **NOTES, "duvet.config.json": config})
-    with Command(duvet_command, folder) as command, command.client() as client:
-        status, page = client.post_tool("get_page", slug="delta")
-        told = client.call("get_page", slug="delta")["result"]
-        listed = client.call("list_pages")["result"]["structuredContent"]
-    assert status == 200 and page["title"] == "Delta"
-    assert told["structuredContent"] == page == json.loads(told["content"][0]["text"])
-    assert [row["slug"] for row in listed["result"]] == ["delta", "beta", "gamma", "alpha"]
-    assert json.loads(run(duvet_command, folder, "call", "get_page", "--slug", "delta").out) == page
-    assert json.loads(run(duvet_command, folder, "call", "workflow.look").out)["outputs"] == {"page": page}
-
-
 def listed_pages(command: Command) -> tuple[set[str], set[str]]:
     """The tools of pages that are listed to clients of MCP and of plain HTTP."""
     with command.client() as client:

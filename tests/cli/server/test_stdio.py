@@ -196,7 +196,7 @@ WRONG: Asked = [
     *(("tools/call", {"name": name}, INVALID) for name in (5, None, ["resolve_spec_id"], "../../etc/passwd")),
     *(("tools/call", {"name": name}, INVALID) for name in ("\0\x1b[31m" * 100, "resolve_spec_id" * 100_000)),
     *(("tools/call", {**RESOLVE, "arguments": given}, INVALID) for given in ([1], "url")),
-    *(("tools/list", {"cursor": cursor}, INVALID) for cursor in (5, "5")),
+    *((f"{kind}/list", {"cursor": cursor}, INVALID) for kind in ("tools", "prompts") for cursor in (5, "5")),
     *(("tools/list", {"_meta": meta}, INVALID) for meta in (5, {"progressToken": [1]})),
     *(("logging/setLevel", {"level": level}, INVALID) for level in ("loud", 7)),
     ("server/discover", {}, UNKNOWN),
@@ -208,6 +208,7 @@ MODERN: Asked = [
     ("tools/list", {}, INVALID),
     *(("tools/list", enveloped(version=version), WRONG_VERSION) for version in ("2026-01-01", "2025-11-25")),
     ("tools/list", enveloped(version=5), INVALID),  # type: ignore[arg-type]
+    *((f"{kind}/list", enveloped({"cursor": "5"}), INVALID) for kind in ("tools", "prompts")),
     ("ping", enveloped(), UNKNOWN),
     ("nothing", enveloped(), UNKNOWN),
     ("resources/subscribe", enveloped({"uri": "duvet:///specifications"}), UNKNOWN),
