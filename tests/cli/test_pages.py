@@ -36,14 +36,9 @@ def test_the_list(duvet: Run) -> None:
     plain = "kettle\t2026-05-02\twater, heat\tdocs/kettle.md\tKettle\ncups\t2026-05-01\t\tdocs/cups.md\tCups\n"
     assert duvet("pages") == duvet("pages", "list") == (0, plain, "2 pages\n")
     rows = [line.split("\t") for line in plain.splitlines()]
+    keys = ("slug", "created", "tags", "path", "title")
     assert json.loads(duvet("-q", "pages", "--format", "json").out) == [
-        {
-            "slug": slug,
-            "title": title,
-            "path": path,
-            "created": f"{day}T00:00:00Z",
-            "tags": tags.split(", ") * (tags > ""),
-        }
+        dict(zip(keys, (slug, f"{day}T00:00:00Z", tags.split(", ") * (tags > ""), path, title), strict=True))
         for slug, day, tags, path, title in rows
     ]
     for format in ("table", "jsonl", "csv", "markdown"):

@@ -18,11 +18,6 @@ from tests.unit.server.http.command import Command, HttpClient
 from tests.unit.server.http.serving import ADMIN, TOKENS
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return team(tmp_path_factory.mktemp("duskmantle") / "pot")
-
-
 class Admin:
     """Calls tools as an admin."""
 
@@ -39,7 +34,8 @@ class Admin:
 
 
 @pytest.fixture(scope="module")
-def admin(duvet_command: str, folder: Path) -> Iterator[Admin]:
+def admin(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
+    folder = team(tmp_path_factory.mktemp("duskmantle") / "pot")
     template = "vscode://file/{abs_path}:{line_start}"
     environ = {"KM_EDITOR_URI_TEMPLATE": template, **TOKENS}
     with Command(duvet_command, folder, **environ) as command, command.client(ADMIN) as client:

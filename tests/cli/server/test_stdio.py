@@ -82,7 +82,8 @@ def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None
     ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
     ##% immediately on SIGINT, SIGTERM or a closed output.
     process = wire()
-    ids = range(1, 501)
+    # More than may be open at once: each answer makes room for another request.
+    ids = range(1, 1201)
     messages = (hello(), NOTICE, *(request("tools/call", RESOLVE, id) for id in ids))
     process.send(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
     assert process.read()["id"] == 0
