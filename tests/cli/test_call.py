@@ -23,10 +23,7 @@ PROJECT = FILES
         ("coverage_summary", {}),
         ("list_uncited_requirements --limit 2 --level=MUST", {"limit": 2, "level": "MUST"}),
         ("search_requirements --query 'error handling'", {"query": "error handling"}),
-        (
-            "validate_citations --citations '//= docs/pot.md#lid' --citations x",
-            {"citations": ["//= docs/pot.md#lid", "x"]},
-        ),
+        ("validate_citations --citations //=lid --citations x", {"citations": ["//=lid", "x"]}),
         ("validate_citations --citations '[\"//= a,b\"]'", {"citations": ["//= a,b"]}),
         (
             "get_citation_context --citation-id src/main.rs:3 --context_lines 1",

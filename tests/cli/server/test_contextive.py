@@ -59,14 +59,6 @@ def harness(core: str, workplace: Path) -> Iterator[Wire]:
     wire.kill()
 
 
-def test_4_1_the_command_line_entry_point_exists(core: str, workplace: Path) -> None:
-    done = run(core, workplace, "--check")
-    assert (done.code, done.out.splitlines()[:2]) == (
-        0,
-        ["configuration  contextive.config.toml (found)", "server         contextive 0.1.0, stdio"],
-    )
-
-
 async def test_4_1_clients_of_every_version_of_the_protocol(core: str, workplace: Path, version: str) -> None:
     """The suites of others are put to the same server in `.ci/interop`."""
     server = StdioServerParameters(command=core, args=[], env=environment(), cwd=workplace)

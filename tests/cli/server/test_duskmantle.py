@@ -1,9 +1,4 @@
-"""The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes.
-
-What is behind each is tested in depth elsewhere: tools in tests/unit/tools/knowledge, search, graph and maintenance in
-tests/unit/knowledge, recipes in tests/unit/workflows, scopes, errors and faces in test_knowledge.py, telemetry in
-test_metrics.py, forwarding in test_gateway.py and tests/unit/tools.
-"""
+"""The document about the `km-` tools, section by section: each name, flag, default, limit and code that it writes."""
 
 from __future__ import annotations
 
@@ -23,11 +18,6 @@ from tests.unit.server.http.command import Command, HttpClient
 from tests.unit.server.http.serving import ADMIN, TOKENS
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return team(tmp_path_factory.mktemp("duskmantle") / "pot")
-
-
 class Admin:
     """Calls tools as an admin."""
 
@@ -44,7 +34,8 @@ class Admin:
 
 
 @pytest.fixture(scope="module")
-def admin(duvet_command: str, folder: Path) -> Iterator[Admin]:
+def admin(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Admin]:
+    folder = team(tmp_path_factory.mktemp("duskmantle") / "pot")
     template = "vscode://file/{abs_path}:{line_start}"
     environ = {"KM_EDITOR_URI_TEMPLATE": template, **TOKENS}
     with Command(duvet_command, folder, **environ) as command, command.client(ADMIN) as client:

@@ -1,7 +1,4 @@
-"""Calls of `km-` tools that are forwarded to the server of a team: real processes, at ports of loopback.
-
-The codes and answers of all tools through a gateway are in `test_knowledge.py`.
-"""
+"""Calls of `km-` tools that are forwarded to the server of a team, as processes; all tools are in `test_knowledge.py`."""
 
 from __future__ import annotations
 
@@ -149,18 +146,6 @@ def test_workflows_forward_their_calls(duvet_command: str, project: Path, desk: 
         assert readers.run("mcp", "--check").code == 0
         code, message = readers.ask("workflow.look")
         assert code == "exit 1" and "km-ingest-status needs the scope maintainer" in message
-
-
-def test_changes_are_made_at_the_gateway(duvet_command: str, project: Path, desk: Open) -> None:
-    with Command(duvet_command, project, **TOKENS) as command:
-        here = desk(command.url, **TOKENS)
-        code, stored = here.ask("km-storetext", content="# Leaf", title="Leaf", ingest=True)
-        assert (code, stored["relative_path"]) == ("", "docs/leaf.md")
-        assert (project / "docs/leaf.md").read_text().endswith("# Leaf\n")
-        (line,) = (project / STORE).with_name("audit.jsonl").read_text().splitlines()
-        audited = json.loads(line)
-        assert (audited["tool"], audited["outcome"], audited["who"]) == ("km-storetext", "success", "admin")
-        assert not (here.folder / "docs/leaf.md").exists()
 
 
 def test_the_gateway_is_shown_before_anything_is_forwarded(desk: Open) -> None:

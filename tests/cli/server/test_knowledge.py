@@ -106,14 +106,6 @@ def test_every_tool_on_every_face_for_every_caller(faces: Faces, row: dict[str, 
         assert ask(tool, {"nonsense": 1}).code == (expected or "invalid_request")
 
 
-def test_without_tokens_every_caller_is_a_reader(duvet_command: str, tmp_path: Path) -> None:
-    with Command(duvet_command, team.team(tmp_path / "pot")) as command, command.client() as client:
-        for ask in (team.by_rest(client), team.by_mcp(client)):
-            codes = {tool: ask(tool, given).code for tool, given in team.ALL.items()}
-            assert codes == dict.fromkeys(team.READERS, "") | dict.fromkeys(team.MAINTAINERS, "forbidden")
-        assert {*client.listed} & {*team.ALL} == {*team.READERS}
-
-
 def test_workflows_and_recipes_give_no_rights(faces: Faces) -> None:
     for caller, code in (("reader", "forbidden"), ("admin", "")):
         ask, listed = faces.get("rest", caller)

@@ -82,7 +82,8 @@ def test_requests_that_are_written_at_once_are_all_answered(wire: Start) -> None
     ##% The server MUST exit with 0 at the end of its input, after at most ten seconds for open requests, and
     ##% immediately on SIGINT, SIGTERM or a closed output.
     process = wire()
-    ids = range(1, 501)
+    # More than may be open at once: each answer makes room for another request.
+    ids = range(1, 1201)
     messages = (hello(), NOTICE, *(request("tools/call", RESOLVE, id) for id in ids))
     process.send(b"".join(json.dumps(one).encode() + b"\n" for one in messages))
     assert process.read()["id"] == 0
@@ -196,7 +197,7 @@ WRONG: Asked = [
     *(("tools/call", {"name": name}, INVALID) for name in (5, None, ["resolve_spec_id"], "../../etc/passwd")),
     *(("tools/call", {"name": name}, INVALID) for name in ("\0\x1b[31m" * 100, "resolve_spec_id" * 100_000)),
     *(("tools/call", {**RESOLVE, "arguments": given}, INVALID) for given in ([1], "url")),
-    *(("tools/list", {"cursor": cursor}, INVALID) for cursor in (5, "5")),
+    *((f"{kind}/list", {"cursor": cursor}, INVALID) for kind in ("tools", "prompts") for cursor in (5, "5")),
     *(("tools/list", {"_meta": meta}, INVALID) for meta in (5, {"progressToken": [1]})),
     *(("logging/setLevel", {"level": level}, INVALID) for level in ("loud", 7)),
     ("server/discover", {}, UNKNOWN),
@@ -208,6 +209,7 @@ MODERN: Asked = [
     ("tools/list", {}, INVALID),
     *(("tools/list", enveloped(version=version), WRONG_VERSION) for version in ("2026-01-01", "2025-11-25")),
     ("tools/list", enveloped(version=5), INVALID),  # type: ignore[arg-type]
+    *((f"{kind}/list", enveloped({"cursor": "5"}), INVALID) for kind in ("tools", "prompts")),
     ("ping", enveloped(), UNKNOWN),
     ("nothing", enveloped(), UNKNOWN),
     ("resources/subscribe", enveloped({"uri": "duvet:///specifications"}), UNKNOWN),

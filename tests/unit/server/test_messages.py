@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -118,35 +117,20 @@ def folder(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytes
     return folder
 
 
-@pytest.fixture
-def served(folder: Path) -> DuvetServer:
-    return server_of(folder)
-
-
-@pytest.fixture
-async def agent(served: DuvetServer) -> AsyncIterator[Client]:
-    async with Client(served, mode="legacy") as client:
-        yield client
-
-
-async def test_answers_of_tools_about_real_projects_are_short(agent: Client, served: DuvetServer) -> None:
+async def test_answers_and_prompts_about_real_projects_are_short(folder: Path) -> None:
+    served = server_of(folder)
     known = await _arguments(served)
     paid = {}
-    for tool in (await agent.list_tools()).tools:
-        needed = {name: known[name] for name in tool.input_schema.get("required", [])}
-        given = {name: value[tool.name] if isinstance(value, dict) else value for name, value in needed.items()}
-        answer = await agent.call_tool(tool.name, given)
-        assert not answer.is_error, (tool.name, answer)
-        paid[tool.name] = tokens("\n".join(blocks(answer)))
-    assert {name: count for name, count in paid.items() if count >= MOST} == {}
-
-
-async def test_prompts_about_real_projects_are_short(agent: Client, served: DuvetServer) -> None:
-    known = await _arguments(served)
-    paid = {}
-    for prompt in load_prompts():
-        given = {one.name: str(known[one.name]) for one in prompt.arguments if one.required}
-        paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, given))
+    async with Client(served, mode="legacy") as agent:
+        for tool in (await agent.list_tools()).tools:
+            needed = {name: known[name] for name in tool.input_schema.get("required", [])}
+            given = {name: value[tool.name] if isinstance(value, dict) else value for name, value in needed.items()}
+            answer = await agent.call_tool(tool.name, given)
+            assert not answer.is_error, (tool.name, answer)
+            paid[tool.name] = tokens("\n".join(blocks(answer)))
+        for prompt in load_prompts():
+            given = {one.name: str(known[one.name]) for one in prompt.arguments if one.required}
+            paid[prompt.name] = tokens(await prompt_text(agent, prompt.name, given))
     assert {name: count for name, count in paid.items() if count >= MOST} == {}
 
 

@@ -65,19 +65,11 @@ async def test_the_size_of_a_batch_is_limited(server: DuvetServer, batch: list[A
     assert (answer.status_code, answer.json()) == refusal("a batch has 1 to 2 messages")
 
 
-async def test_an_array_is_bare_in_events_and_in_json(http: httpx2.AsyncClient) -> None:
-    session, modern = await greet(http), {**MODERN_HEADERS, "mcp-method": "resources/get"}
-
-    async def get(path: str, headers: dict[str, str], **meta: str) -> httpx2.Response:
-        params: dict[str, Any] = {"path": path}
-        if headers is modern:
-            params = enveloped(params)
-            params["_meta"] |= meta
-        return await http.post("/mcp", json=request("resources/get", params), headers=headers)
-
-    assert messages_in((await get("/all", session)).text) == [{"jsonrpc": "2.0", "id": 1, "result": ARRAY}]
-    assert messages_in((await get("/one", session)).text)[0]["result"] == {"id": "one"}
-    plain = await get("/all", modern)
-    assert (plain.headers["content-type"], plain.json()["result"]) == ("application/json", ARRAY)
-    events = messages_in((await get("/progress", modern, progressToken="t")).text)
-    assert [one.get("method") or one["result"] for one in events] == ["notifications/progress", ARRAY]
+async def test_an_array_is_bare_in_events(http: httpx2.AsyncClient) -> None:
+    """Elsewhere, one event or JSON alone is in `tests/cli/server/test_transports.py`."""
+    params = enveloped({"path": "/progress"})
+    params["_meta"]["progressToken"] = "t"
+    headers = {**MODERN_HEADERS, "mcp-method": "resources/get"}
+    answer = await http.post("/mcp", json=request("resources/get", params), headers=headers)
+    events = [one.get("method") or one["result"] for one in messages_in(answer.text)]
+    assert events == ["notifications/progress", ARRAY]

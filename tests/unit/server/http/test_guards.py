@@ -71,15 +71,8 @@ UNKNOWN = serving.error_of("unauthorized", "This token is not known", "send Auth
 ##% bind each session to its token.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {serving.READER}"
-    wrong = (
-        "Bearer wrong",
-        known[:-1],
-        f"{known}x",
-        "Bearer",
-        f"Basic {serving.READER}",
-        serving.READER,
-        "Bearer \xe9",
-    )
+    schemes = (f"Basic {serving.READER}", serving.READER, "Bearer \xe9")
+    wrong = ("Bearer wrong", known[:-1], f"{known}x", "Bearer", *schemes)
     async with serving.connected(server, tokens=serving.BOTH) as client:
         for shown in ([], *([one] for one in wrong), [known, known]):
             headers = [*serving.MEDIA.items(), *(("authorization", one) for one in shown)]

@@ -119,24 +119,20 @@ async def test_criterion_7_3_required_arguments(tmp_path: Path, tool: str, name:
         assert (status, found["error"]) == (400, f"{name}: expected str, got int")
 
 
-@pytest.mark.parametrize(
-    ("files", "tool", "given", "expected"),
-    [
-        pytest.param({}, "list_pages", {}, [], id="2.3"),
-        pytest.param(
-            {"docs/a.md": "---\ntitle: On tea\n---\nx\n", "docs/b.md": "# Cups\n\nFor tea.\n"},
-            "search",
-            {"query": "tea"},
-            [
-                {"slug": "a", "title": "On tea", "excerpt": "x\n"},
-                {"slug": "b", "title": "Cups", "excerpt": "# Cups\n\nFor tea.\n"},
-            ],
-            id="4.2",
-        ),
-        pytest.param({f"docs/{number}.md": "tea" for number in range(30)}, "search", {"query": "tea"}, 20, id="4.3"),
-        pytest.param({f"docs/{number:03}.md": "" for number in range(120)}, "list_pages", {}, 120, id="all pages"),
-    ],
-)
+CUPS = "# Cups\n\nFor tea.\n"
+OF_LISTS: dict[str, tuple[dict[str, str], str, dict[str, Any], Any]] = {
+    "2.3": ({}, "list_pages", {}, []),
+    "4.2": (
+        {"docs/a.md": "---\ntitle: On tea\n---\nx\n", "docs/b.md": CUPS},
+        *("search", {"query": "tea"}),
+        [{"slug": "a", "title": "On tea", "excerpt": "x\n"}, {"slug": "b", "title": "Cups", "excerpt": CUPS}],
+    ),
+    "4.3": ({f"docs/{number}.md": "tea" for number in range(30)}, "search", {"query": "tea"}, 20),
+    "all pages": ({f"docs/{number:03}.md": "" for number in range(120)}, "list_pages", {}, 120),
+}
+
+
+@pytest.mark.parametrize(("files", "tool", "given", "expected"), OF_LISTS.values(), ids=OF_LISTS)
 async def test_criteria_of_lists(
     tmp_path: Path, files: dict[str, str], tool: str, given: dict[str, Any], expected: Any
 ) -> None:
@@ -219,24 +215,15 @@ async def test_criterion_5_1_an_answer_has_its_sources(tmp_path: Path) -> None:
 
 NO_MODEL = refused("upstream_error", "AI search is not available", NoModelError().hint)
 UNAVAILABLE = ModelError(ModelFault.UNAVAILABLE, "one does not answer")
+FAILING = {
+    "5.2 no router": (None, 503, NO_MODEL),
+    "5.2 no model": (FakeRouter(failure=NoModelError()), 503, NO_MODEL),
+    "unavailable": (FakeRouter(failure=UNAVAILABLE), 503, refused("upstream_error", "one does not answer")),
+    "7.4": (FakeRouter(failure=RuntimeError("secret")), 500, refused("upstream_error", "Internal server error")),
+}
 
 
-@pytest.mark.parametrize(
-    ("router", "status", "error"),
-    [
-        pytest.param(None, 503, NO_MODEL, id="5.2 no router"),
-        pytest.param(FakeRouter(failure=NoModelError()), 503, NO_MODEL, id="5.2 no model"),
-        pytest.param(
-            FakeRouter(failure=UNAVAILABLE), 503, refused("upstream_error", "one does not answer"), id="unavailable"
-        ),
-        pytest.param(
-            FakeRouter(failure=RuntimeError("secret of /etc/passwd")),
-            500,
-            refused("upstream_error", "Internal server error"),
-            id="7.4",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("router", "status", "error"), FAILING.values(), ids=FAILING)
 async def test_criteria_of_models_that_fail(tmp_path: Path, router: FakeRouter | None, status: int, error: Any) -> None:
     ##= man/spec/pages.md#tools
     ##% `ask` MUST name the pages that it gave to the model, answer `upstream_error` without a model, and say so without

@@ -110,15 +110,14 @@ async def test_no_input_is_an_empty_one(http: httpx2.AsyncClient) -> None:
     assert answers[0].json() == answers[1].json() == answers[2].json()
 
 
+HAS_IT = "call it with a token that has it"
+
+
 @pytest.mark.parametrize(
     ("token", "status", "error"),
     [
         ("", 401, serving.refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
-        (
-            serving.READER,
-            403,
-            serving.refused("forbidden", "fix needs the scope maintainer", "call it with a token that has it"),
-        ),
+        (serving.READER, 403, serving.refused("forbidden", "fix needs the scope maintainer", HAS_IT)),
         (serving.ADMIN, 200, {"done": True}),
     ],
 )
@@ -135,10 +134,8 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
     assert (odd.status_code, odd.headers["allow"], odd.json()["code"]) == (405, "GET, HEAD, POST", code)
     large = await http.post(serving.API, content=b"x" * (2 << 20))
     hint = "it may have 1,048,576 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
-    assert (large.status_code, large.json()) == (
-        413,
-        serving.refused("invalid_request", "The request is too large", hint),
-    )
+    too_large = serving.refused("invalid_request", "The request is too large", hint)
+    assert (large.status_code, large.json()) == (413, too_large)
     elsewhere = await http.post(serving.API, json={}, headers={"origin": "http://evil.example"})
     assert (elsewhere.status_code, elsewhere.json()["code"]) == (403, "forbidden")
     assert (await http.post(f"{serving.API}/", json={})).json() == serving.refused("not_found", "Not Found")
@@ -146,10 +143,8 @@ async def test_statuses(http: httpx2.AsyncClient) -> None:
 
 async def test_an_unexpected_failure_has_no_details(server: DuvetServer, caplog: pytest.LogCaptureFixture) -> None:
     async with serving.connected(server_of(server.live, TOOLS)) as client:
-        assert await serving.post(client, "burst", number=1) == (
-            500,
-            serving.refused("upstream_error", "Internal server error"),
-        )
+        failed = serving.refused("upstream_error", "Internal server error")
+        assert await serving.post(client, "burst", number=1) == (500, failed)
         assert await serving.post(client, "twice", number=1) == (200, {"number": 2})
     (record,) = [one for one in caplog.records if one.levelno >= logging.ERROR]
     assert record.getMessage() == "/api/mcp failed"

@@ -92,7 +92,7 @@ class Waiting:
     async def _get(self, request: Request, params: GetParams) -> dict[str, Any]:
         if params.path == "/progress":
             await request.session.report_progress(1, 2)
-        return {"id": "one"} if params.path == "/one" else wrap_array([{"id": "ä\n"}, {"id": "two"}])
+        return wrap_array([{"id": "ä\n"}, {"id": "two"}])
 
 
 def waiting_server(live: LiveProject, waiting: Waiting) -> DuvetServer:

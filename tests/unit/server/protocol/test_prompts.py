@@ -24,12 +24,6 @@ ASKED = {
 }
 
 
-async def test_the_list_has_no_pages(client: Client) -> None:
-    with pytest.raises(MCPError) as caught:
-        await client.list_prompts(cursor="x")
-    assert caught.value.code == -32602
-
-
 @pytest.mark.parametrize("name", list(ASKED))
 async def test_the_command_line_prints_the_same(name: str, duvet_command: str, project: Path) -> None:
     ##= man/spec/mcp.md#prompts

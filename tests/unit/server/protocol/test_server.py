@@ -231,11 +231,6 @@ class TestMadeTools:
             assert [tool.name for tool in (await client.list_tools()).tools][-1] == "repair"
             assert blocks(await client.call_tool("repair", {"number": 1}))[0] == '{"number":2}'
 
-    async def test_the_list_of_tools_has_no_pages(self, client: Client) -> None:
-        with pytest.raises(MCPError) as raised:
-            await client.list_tools(cursor="2")
-        assert (raised.value.code, raised.value.message) == (-32602, "Invalid cursor")
-
 
 class SlowProject(LiveProject):
     """Knows the project once its door is open."""
@@ -263,43 +258,3 @@ async def test_a_cancelled_call_ends_and_the_server_goes_on(kettle: Path, mode: 
             live.door.set()
             answer = await client.call_tool("twice", {"number": 1})
             assert answer.structured_content == {"number": 2}
-
-
-GOOD = "//= tea.md#cup\n//# A cup MUST NOT leak."
-CUP = "2c79658776d2"
-WARNING = (
-    "2 errors in the project, so not everything counts; the first is at src/pot.rs:27: "
-    'missing section "milk" in tea.md; list_invalid_citations lists those of citations.'
-)
-WRONG = {"valid": False, "error": 'Section not found: missing section "cu" in tea.md', "nearest": "tea.md#cup"}
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "value", "notes"),
-    [
-        ("validate_citation", {"citation": GOOD}, {"valid": True}, [WARNING]),
-        ("validate_citation", {"citation": "//= tea.md#cu"}, WRONG, [f"{WARNING} Name the target as `nearest` says."]),
-        (
-            "validate_citations",
-            {"citations": [GOOD, GOOD]},
-            [{"valid": True}] * 2,
-            [f"{WARNING} All 2 citations valid."],
-        ),
-        (
-            "suggest_citation",
-            {"requirement": CUP, "file": "tests/test_pot.py"},
-            {"comment": "##= tea.md#cup\n##% A cup MUST NOT leak.", "file_path": "tests/test_pot.py"},
-            None,
-        ),
-        ("get_requirement", {"reference": CUP}, None, None),
-        ("get_section", {"reference": "tea#cup"}, None, None),
-    ],
-)
-async def test_tools_about_citations(client: Client, name: str, arguments: Any, value: Any, notes: Any) -> None:
-    answer = await client.call_tool(name, arguments)
-    first, *rest = blocks(answer)
-    found = json.loads(first)
-    structured = {"result": found, "total": len(found)} if isinstance(found, list) else found
-    assert (answer.is_error, answer.structured_content) == (False, structured)
-    assert value is None or found == value
-    assert notes is None or rest == notes

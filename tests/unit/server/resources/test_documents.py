@@ -9,14 +9,7 @@ import pytest
 from mcp import Client
 
 from duvet.project.project import Project
-from duvet.server.resources.documents import (
-    CitationDocument,
-    RequirementDocument,
-    digest_document,
-    find_changed_documents,
-    have_lists_changed,
-    make_document,
-)
+from duvet.server.resources import documents
 from duvet.server.resources.tree import get_resource_tree, make_node_uri
 from duvet.tools.context import ProjectSnapshot
 from duvet.tree.files import MemoryTree
@@ -47,7 +40,7 @@ def context_of(*paths: str, tea: str = TEA_TEXT, above: str = "", code: str = ""
 
 def digests_of(context: ProjectSnapshot) -> dict[str, str]:
     tree = get_resource_tree(context)
-    return {uri: digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
+    return {uri: documents.digest_document(context, uri) for uri in (make_node_uri(tree, node) for node in tree.all)}
 
 
 MUG = [CUP_URI, *(f"{CUP_URI}/requirements{more}" for more in ("", "/2c79658776d2", "/2c79658776d2/citations"))]
@@ -79,15 +72,15 @@ def test_a_resource_has_changed_if_its_document_has(
     after: ProjectSnapshot, uris: set[str], is_another_list: bool
 ) -> None:
     before = context_of("a.rs")
-    found = find_changed_documents(digests_of(before), after)
-    assert found == {uri: digest_document(after, uri) for uri in uris}
-    assert find_changed_documents(digests_of(before) | found, after) == {}
-    assert have_lists_changed(before, after) == is_another_list
+    found = documents.find_changed_documents(digests_of(before), after)
+    assert found == {uri: documents.digest_document(after, uri) for uri in uris}
+    assert documents.find_changed_documents(digests_of(before) | found, after) == {}
+    assert documents.have_lists_changed(before, after) == is_another_list
 
 
 def test_lines_that_move_change_the_list_of_citations_alone() -> None:
-    assert not have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
-    assert have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
+    assert not documents.have_lists_changed(context_of("a.rs"), context_of("a.rs", tea=f"\n{TEA_TEXT}"))
+    assert documents.have_lists_changed(context_of("a.rs"), context_of("a.rs", above="// A line.\n"))
 
 
 @pytest.fixture
@@ -100,10 +93,10 @@ def golden(shared: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Path
 def test_the_tree_contains_what_a_real_project_has(golden: Path) -> None:
     project = Project(str(golden))
     context = ProjectSnapshot(project, project.catalogue, page_size=50)
-    documents = [make_document(context, node) for node in get_resource_tree(context).all]
+    made = [documents.make_document(context, node) for node in get_resource_tree(context).all]
     stated = Counter(one.status.words for one in project.requirements)
-    assert Counter(one.status for one in documents if isinstance(one, RequirementDocument)) == stated
-    placed = {f"{one.file_path}:{one.line_number}" for one in documents if isinstance(one, CitationDocument)}
+    assert Counter(one.status for one in made if isinstance(one, documents.RequirementDocument)) == stated
+    placed = {f"{one.file_path}:{one.line_number}" for one in made if isinstance(one, documents.CitationDocument)}
     assert placed == {card.id for card in project.catalogue.citations}
 
 

@@ -10,15 +10,8 @@ from hypothesis import example, given, strategies as st
 
 from duvet.errors import NotFoundError, QueryError
 from duvet.model import Kind as Type, Level
-from duvet.server.resources.tree import (
-    NodeKind,
-    ResourceNode,
-    ResourceTree,
-    find_resource_node,
-    make_node_path,
-    make_node_uri,
-    parse_resource_request,
-)
+from duvet.server.resources import tree as resources
+from duvet.server.resources.tree import NodeKind, ResourceNode, ResourceTree
 from duvet.trace.catalogue import Catalogue, CitationCard, RequirementCard, SectionCard, SpecificationCard
 from duvet.trace.records import State
 
@@ -41,7 +34,7 @@ def tree_of(section: str, *paths: str) -> ResourceTree:
 
 
 def find(tree: ResourceTree, reference: str) -> ResourceNode:
-    return find_resource_node(tree, parse_resource_request(reference))
+    return resources.find_resource_node(tree, resources.parse_resource_request(reference))
 
 
 @given(st.lists(_NAMES, unique=True, max_size=4), _NAMES.filter(lambda name: name not in (".", "..")))
@@ -53,7 +46,7 @@ def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> N
     ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
     ##% characters or contains control characters.
     tree = tree_of(section, *paths)
-    uris = [make_node_uri(tree, node) for node in tree.all]
+    uris = [resources.make_node_uri(tree, node) for node in tree.all]
     assert [find(tree, uri) for uri in uris] == [*tree.all]
     assert len(set(uris)) == len(uris)
     for uri in uris:
@@ -65,14 +58,14 @@ def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> N
 @example(_ODD, "pot")
 def test_every_resource_is_found_by_its_path(paths: list[str], section: str) -> None:
     tree = tree_of(section, *paths)
-    assert [find(tree, make_node_path(tree, node)) for node in tree.all] == [*tree.all]
+    assert [find(tree, resources.make_node_path(tree, node)) for node in tree.all] == [*tree.all]
 
 
 @given(st.lists(_NAMES, unique=True, min_size=1, max_size=4), st.sampled_from(["", "/"]))
 @example(_ODD, "/")
 def test_a_client_may_encode_more_than_it_needs_to(paths: list[str], safe: str) -> None:
     tree = tree_of("pot", *paths)
-    above = make_node_path(tree, tree.requirements[0])
+    above = resources.make_node_path(tree, tree.requirements[0])
     for path, node in zip(paths, tree.citations, strict=True):
         uri = f"duvet://{above}/citations/{quote(f'{path}:42', safe=safe)}"
         assert find(tree, uri) == find(tree, uri.removeprefix("duvet://")) == node
@@ -157,7 +150,7 @@ def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], 
 )
 def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:
     with pytest.raises(QueryError) as refused:
-        parse_resource_request(reference)
+        resources.parse_resource_request(reference)
     assert str(refused.value) == said
 
 
@@ -165,8 +158,9 @@ def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:
 def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
     tree = tree_of(section, "src/main.rs")
     for node in tree.all:
-        if node.kind not in (NodeKind.ROOT, NodeKind.CITATION) and make_node_path(tree, node)[-1] != "/":
-            found = find(tree, f"{make_node_uri(tree, node)}/")
+        is_below = node.kind not in (NodeKind.ROOT, NodeKind.CITATION)
+        if is_below and resources.make_node_path(tree, node)[-1] != "/":
+            found = find(tree, f"{resources.make_node_uri(tree, node)}/")
             # But to name the section whose id is empty.
             expected = ResourceNode(NodeKind.SECTION, 0) if node.kind is NodeKind.SECTIONS and section == "" else node
             assert found == expected

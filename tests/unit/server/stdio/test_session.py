@@ -342,12 +342,6 @@ def test_open_requests_are_limited(patient: DuvetServer, odd: OddMethods, reques
     assert odd.waiting == most
 
 
-def test_an_answer_makes_room_for_another_request(server: DuvetServer) -> None:
-    ids = range(1, 4 * session.MAX_PENDING_REQUESTS)
-    found = answers(server, hello(), *(request("ping", id=id) for id in ids))
-    assert sorted(answer["id"] for answer in found) == [0, *ids]
-
-
 def test_open_streams_are_limited(server: DuvetServer) -> None:
     wanted = enveloped({"notifications": {"resourcesListChanged": True}})
     asked = lines_of(*(request(LISTEN_METHOD, wanted, id=id) for id in range(MAX_SUBSCRIPTIONS + 1)))
