@@ -35,10 +35,10 @@ def chromium() -> Iterator[Browser]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
-        raise FailedError("playwright is not installed") from error
+        raise FailedError("playwright is not installed: pip install playwright") from error
     program = chromium_program()
     if program is None:
-        raise FailedError("no chromium on PATH")
+        raise FailedError("no chromium on PATH: apt install chromium, or name one in DUVET_CHROMIUM")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

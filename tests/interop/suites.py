@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.interop.running import FailedError, duvet, output_of
+from tests.bench.measure import FailedError
+from tests.interop.running import duvet, output_of
 
 HERE = Path(__file__).parent
 _CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"

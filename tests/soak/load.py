@@ -22,27 +22,12 @@ enabled = true
 [workflows.brew]
 description = "Boils water, and waits until it has dripped through"
 
-[workflows.brew.variables.cup]
-type = "integer"
-
-[[workflows.brew.steps]]
-id = "boil"
-tool = "boil"
-params = { litres = 1 }
-
-[[workflows.brew.steps]]
-id = "owed"
-tool = "coverage_summary"
-
-[[workflows.brew.steps]]
-id = "drip"
-
-[workflows.brew.steps.wait]
-tool = "drip"
-params = { cup = "${vars.cup}" }
-until = { path = "result.full", equals = true }
-intervalSeconds = 0.5
-timeoutSeconds = 30
+variables.cup.type = "integer"
+steps = [
+    { id = "boil", tool = "boil", params.litres = 1 },
+    { id = "owed", tool = "coverage_summary" },
+    { id = "drip", wait = { tool = "drip", params.cup = "${vars.cup}", until = { path = "result.full", equals = true }, intervalSeconds = 0.5, timeoutSeconds = 30 } },
+]
 """
 _DRIP = """\
 from collections import Counter
