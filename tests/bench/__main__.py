@@ -11,12 +11,11 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.bench import gateway, growth, knowledge, notes, pages, retrieval, server, table, watching
+from tests.bench import gateway, growth, knowledge, notes, pages, readme, retrieval, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.growth import sweep
 from tests.bench.measure import Cost, FailedError, least, settle
 from tests.bench.options import ROOT, parse
-from tests.bench.readme import keep
 from tests.bench.results import FILE, About, Curve, Results, committed
 from tests.bench.table import Result
 from tests.bench.workloads import Workload, workloads
@@ -63,7 +62,9 @@ def _costs(options: Namespace) -> int:
     about = About(commit, platform.python_version(), machine, clock.milliseconds)
     _tell(about, rows, curves, options)
     if options.save:
-        keep(Results(about, {row.name: row.figure for row in rows}, curves))
+        results = Results(about, {row.name: row.figure for row in rows}, curves)
+        for path, text in readme.texts(results, readme.FILE.read_text(encoding="utf-8")).items():
+            path.write_text(text, encoding="utf-8")
     return 0 if all(row.passes for row in rows) and all(line.passes for line in growth.lines(curves)) else 1
 
 

@@ -222,19 +222,19 @@ async def _client(where: tuple[str, int], requests: Sequence[bytes], number: int
     for step in range(EACH):
         began = time.perf_counter()
         writing.write(requests[(number + step) % len(requests)])
-        await _answer(reading)
+        status, body = await read_answer(reading)
+        if status != 200 or "result" not in answer_in(body):
+            raise FailedError(f"{status} {body!r}")
         found.append(time.perf_counter() - began)
     writing.close()
     return found
 
 
-async def _answer(reading: asyncio.StreamReader) -> None:
-    """Read one; FailedError where it isn't a result."""
-    head = await reading.readuntil(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
-    body = await reading.readexactly(length)
-    if not head.startswith(b"HTTP/1.1 200 ") or "result" not in answer_in(body):
-        raise FailedError(f"{head!r} {body!r}")
+async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and the body."""
+    head = (await reading.readuntil(b"\r\n\r\n")).lower()
+    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+    return int(head.split()[1]), await reading.readexactly(length)
 
 
 def request_of(name: str, arguments: Mapping[str, object]) -> bytes:

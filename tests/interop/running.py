@@ -26,8 +26,7 @@ def output_of(*command: str | Path, where: Path, allowed: Sequence[int] = (0,)) 
     done = subprocess.run(words, cwd=where, env=environ, timeout=LONGEST, check=False, **streams)
     if done.returncode not in allowed:
         raise FailedError(f"{' '.join(words)}\nended with {done.returncode}\n{done.stdout}{done.stderr}")
-    said: str = done.stdout
-    return said
+    return str(done.stdout)
 
 
 @contextmanager

@@ -119,8 +119,7 @@ class Inspector:
     def ask(self, method: str, *args: str) -> dict[str, Any]:
         """The answer to one question; it fails where a schema is not portable, or a call fails."""
         self.asked += 1
-        found: dict[str, Any] = json.loads(output_of(*self._command, "--method", method, *args, where=self._folder))
-        return found
+        return dict(json.loads(output_of(*self._command, "--method", method, *args, where=self._folder)))
 
 
 def inspect(folder: Path, project: Path, plan: Path, url: str) -> str:

@@ -89,8 +89,7 @@ def press(page: Page, *keys: str) -> None:
 
 
 def attributes(locator: Locator, name: str) -> list[str]:
-    found: list[str] = locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name)
-    return found
+    return list(locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name))
 
 
 def quote_of(page: Page) -> str:
@@ -116,7 +115,5 @@ def count_elements(page: Page) -> int:
 
 def locators(page: Page) -> dict[str, str]:
     """What targets call the specifications of the page, by their anchors."""
-    found: list[list[str]] = page.locator("article.view").evaluate_all(
-        "articles => articles.map(article => [article.id, article.dataset.locator])"
-    )
-    return {id: locator for id, locator in found}
+    pairs = "articles => articles.map(article => [article.id, article.dataset.locator])"
+    return dict(page.locator("article.view").evaluate_all(pairs))

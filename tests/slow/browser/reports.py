@@ -37,8 +37,7 @@ class Report:
     @cached_property
     def json(self) -> dict[str, Any]:
         """What the same run says to programs."""
-        read: dict[str, Any] = json.loads((self.folder / JSON).read_text())
-        return read
+        return dict(json.loads((self.folder / JSON).read_text()))
 
 
 class Reports:
