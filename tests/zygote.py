@@ -1,11 +1,6 @@
 """Runs commands as forks of a process that has imported all of duvet, which saves each of them its imports.
 
-A zygote is started once for each process that runs tests. It imports every module of duvet, runs none of its code,
-and forks for each request. The fork gets the streams, the folder, the environment and the arguments of the command,
-and then runs the same entry point as the installed script: exit code, output and signals are those of a real process.
-
-What only a new interpreter can show (its own options, the moment of its start, limits) needs a real
-process: `spawn` starts one whenever the request asks for more than a zygote can give.
+A fork runs the same entry point as the installed script: exit code, output and signals are those of a real process.
 """
 
 from __future__ import annotations
@@ -33,15 +28,13 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, ClassVar, TypedDict
 
-IMPORTED_BY_OTHERS = ("difflib", "encodings.idna", "mcp.server.lowlevel")
-"""Imported by packages of others inside functions."""
+IMPORTED_BY_OTHERS = ("difflib", "encodings.idna", "mcp.server.lowlevel")  # inside functions of their packages
 _INSIDE = re.compile(r"^ +(?:from ([a-z]\w*(?:\.\w+)*) import|import ([a-z]\w*(?:\.\w+)*))", re.MULTILINE)
 """An import inside a function."""
 STEP_DOWN = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 """Put before a command, it runs as a user without rights. A zygote of its own forks those."""
 _HEADER = struct.Struct("!I")
 _NUMBER = struct.Struct("!i")
-_HANDLES = 4
 
 
 class Request(TypedDict):
@@ -227,7 +220,7 @@ def serve(control: socket.socket) -> Request | None:
             os.read(woken, 4096)
             _reap(statuses)
         if control.fileno() in ready:
-            header, handles, *_ = socket.recv_fds(control, _HEADER.size, _HANDLES)
+            header, handles, *_ = socket.recv_fds(control, _HEADER.size, 4)
             if not header:
                 return None
             request: Request = json.loads(_exactly(control, _HEADER.unpack(header)[0]))

@@ -11,12 +11,11 @@ from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from tests.bench import gateway, growth, knowledge, notes, pages, retrieval, server, table, watching
+from tests.bench import gateway, growth, knowledge, notes, pages, readme, retrieval, server, table, watching
 from tests.bench.calibration import Clock
 from tests.bench.growth import sweep
 from tests.bench.measure import Cost, FailedError, least, settle
 from tests.bench.options import ROOT, parse
-from tests.bench.readme import keep
 from tests.bench.results import FILE, About, Curve, Results, committed
 from tests.bench.table import Result
 from tests.bench.workloads import Workload, workloads
@@ -46,7 +45,8 @@ def main() -> int:
 def _costs(options: Namespace) -> int:
     if options.shared is None:
         print("bench: the shared folder is absent, so only the start of the program is measured", file=sys.stderr)
-    commit, clock = _commit(), Clock(options.runs, options.shared)
+    described = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, check=False)
+    clock = Clock(options.runs, options.shared)
     try:
         rows, curves = _measure(options, clock)
     except FailedError as error:
@@ -57,10 +57,14 @@ def _costs(options: Namespace) -> int:
             return 0
         print(f"bench: no row is named {options.only}", file=sys.stderr)
         return 2
-    about = About(commit, platform.python_version(), _machine(), clock.milliseconds)
+    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    commit = described.stdout.decode().strip() or "unknown"
+    about = About(commit, platform.python_version(), machine, clock.milliseconds)
     _tell(about, rows, curves, options)
     if options.save:
-        keep(Results(about, {row.name: row.figure for row in rows}, curves))
+        results = Results(about, {row.name: row.figure for row in rows}, curves)
+        for path, text in readme.texts(results, readme.FILE.read_text(encoding="utf-8")).items():
+            path.write_text(text, encoding="utf-8")
     return 0 if all(row.passes for row in rows) and all(line.passes for line in growth.lines(curves)) else 1
 
 
@@ -107,16 +111,6 @@ def _tell(about: About, rows: list[Result], curves: list[Curve], options: Namesp
         print(growth.render(curves))
     if options.json:
         options.json.write_text(table.as_json(rows, facts))
-
-
-def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-
-
-def _commit() -> str:
-    command = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":

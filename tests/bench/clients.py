@@ -12,24 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from tests.bench.figures import p99
 from tests.bench.measure import FailedError, environment
 
-VERSION = "2025-11-25"
-CLIENT = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 _CPU_OF_A_PROCESS = 2  # what the kernel puts into the number of such a clock, beside the process
-
-
-class Server(Protocol):
-    """Whatever carries the words."""
-
-    def ask(self, method: str, params: object) -> Any:
-        """The result of a request; FailedError where there is none."""
-
-    @property
-    def memory(self) -> float:
-        """MB that are resident."""
 
 
 class Stdio:
@@ -81,17 +70,19 @@ class Stdio:
 @contextmanager
 def talking(command: Sequence[str], folder: Path, **variables: str) -> Iterator[Stdio]:
     """A server that has just been started, and ends afterwards."""
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**environment(), **variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        bufsize=0,
-    ) as process:
+    with started(command, folder, variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
+        yield Stdio(process)
+
+
+@contextmanager
+def started(
+    command: Sequence[str], folder: Path, variables: Mapping[str, str] | None = None, **streams: int
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed afterwards; streams that are not named are empty."""
+    given: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL) | streams
+    with subprocess.Popen[bytes](command, cwd=folder, env={**environment(), **(variables or {})}, **given) as process:
         try:
-            yield Stdio(process)
+            yield process
         finally:
             process.kill()
 
@@ -147,6 +138,9 @@ class Http:
         return resident(self.process)
 
 
+Server = Stdio | Http
+
+
 @contextmanager
 def talking_http(command: Sequence[str], folder: Path) -> Iterator[Http]:
     """A session with a server that has just been started, and ends afterwards."""
@@ -159,22 +153,12 @@ def serving_at(
     command: Sequence[str], folder: Path, **variables: str
 ) -> Iterator[tuple[subprocess.Popen[bytes], tuple[str, int]]]:
     """A server that has just been started and says where on standard error, and is ended afterwards."""
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env={**environment(), **variables},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    ) as process:
-        try:
-            assert process.stderr is not None
-            found = _SERVING.fullmatch(process.stderr.readline())
-            if not found:
-                raise FailedError(f"{command!r} doesn't serve")
-            yield process, (found["host"].decode(), int(found["port"]))
-        finally:
-            process.kill()
+    with started(command, folder, variables, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        found = _SERVING.fullmatch(process.stderr.readline())
+        if not found:
+            raise FailedError(f"{command!r} doesn't serve")
+        yield process, (found["host"].decode(), int(found["port"]))
 
 
 def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any:
@@ -223,8 +207,8 @@ def load(server: Http, tools: Mapping[str, Mapping[str, object]]) -> Load:
     """All of them at once, each asking one tool after the other."""
     requests = [request_of(name, arguments) for name, arguments in tools.items()]
     began = time.perf_counter()
-    seconds = sorted(asyncio.run(_visit(server.where, requests)))
-    return Load(len(seconds) / (time.perf_counter() - began), seconds[-1 - len(seconds) // 100])
+    seconds = asyncio.run(_visit(server.where, requests))
+    return Load(len(seconds) / (time.perf_counter() - began), p99(seconds))
 
 
 async def _visit(where: tuple[str, int], requests: Sequence[bytes]) -> list[float]:
@@ -238,19 +222,19 @@ async def _client(where: tuple[str, int], requests: Sequence[bytes], number: int
     for step in range(EACH):
         began = time.perf_counter()
         writing.write(requests[(number + step) % len(requests)])
-        await _answer(reading)
+        status, body = await read_answer(reading)
+        if status != 200 or "result" not in answer_in(body):
+            raise FailedError(f"{status} {body!r}")
         found.append(time.perf_counter() - began)
     writing.close()
     return found
 
 
-async def _answer(reading: asyncio.StreamReader) -> None:
-    """Read one; FailedError where it isn't a result."""
-    head = await reading.readuntil(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
-    body = await reading.readexactly(length)
-    if not head.startswith(b"HTTP/1.1 200 ") or "result" not in answer_in(body):
-        raise FailedError(f"{head!r} {body!r}")
+async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and the body."""
+    head = (await reading.readuntil(b"\r\n\r\n")).lower()
+    length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
+    return int(head.split()[1]), await reading.readexactly(length)
 
 
 def request_of(name: str, arguments: Mapping[str, object]) -> bytes:

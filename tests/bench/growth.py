@@ -89,13 +89,8 @@ def sweep(shared: Path, scratch: Path, command: str, runs: int, clock: Clock) ->
 
 def grown(name: str, factor: int) -> Size:
     """The base with more of one part; what it is made of grows along."""
-    match name:
-        case "sources":
-            return BASE._replace(sources=BASE.sources * factor)
-        case "annotations":
-            return BASE._replace(citations=BASE.citations * factor)
-        case _:
-            return BASE._replace(requirements=BASE.requirements * factor)
+    part = {"sources": "sources", "annotations": "citations", "specifications": "requirements"}[name]
+    return BASE._replace(**{part: getattr(BASE, part) * factor})
 
 
 def _cost(shared: Path, folder: Path, command: str, size: Size, runs: int, clock: Clock) -> Costs:

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 NOISE = re.compile(r"CI|GITHUB_\w+|DUVET_\w+|CLICOLOR\w*|PYTHON\w*")  # variables that would change what a command does
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
@@ -32,18 +32,14 @@ def environment() -> dict[str, str]:
     return {**kept, "NO_COLOR": "1"}
 
 
+def _run(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "replace"}
+    return subprocess.run(command, cwd=folder, env=variables, check=False, **streams)
+
+
 def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Cost:
     """The cost of one run, which has to succeed."""
-    done = subprocess.run(
-        [*LAUNCHER, *command],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
+    done = _run([*LAUNCHER, *command], folder, variables)
     code, seconds, memory = done.stdout.split() or (done.returncode, 0, 0)
     if int(code):
         raise FailedError(f"{' '.join(command)} answered {int(code)}\n{done.stderr}")
@@ -52,9 +48,7 @@ def once(command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> 
 
 def output_of(command: Sequence[str], folder: Path) -> str:
     """What a command prints; FailedError where it fails."""
-    done = subprocess.run(
-        command, cwd=folder, env=environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    done = _run(command, folder, environment())
     if done.returncode:
         raise FailedError(done.stderr)
     return done.stdout

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tests.bench.measure import FailedError, output_of
 from tests.bench.table import align
@@ -35,21 +35,14 @@ def chromium() -> Iterator[Browser]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
-        raise FailedError("playwright is not installed") from error
+        raise FailedError("playwright is not installed: pip install playwright") from error
     program = chromium_program()
     if program is None:
-        raise FailedError("no chromium on PATH")
+        raise FailedError("no chromium on PATH: apt install chromium, or name one in DUVET_CHROMIUM")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
         browser.close()
-
-
-def visited(browser: Browser, url: str) -> dict[str, float]:
-    """The medians of several visits, as they are and on a slow machine."""
-    usual = _medians(browser, url, _visit)
-    slow = _medians(browser, url, _slow_visit)
-    return usual | slow
 
 
 def _medians(browser: Browser, url: str, visit: Callable[[Page, str], dict[str, float]]) -> dict[str, float]:
@@ -82,13 +75,11 @@ def _slow_visit(page: Page, url: str) -> dict[str, float]:
 def _opened(page: Page, url: str) -> dict[str, float]:
     page.goto(url)
     page.wait_for_function(_SEEN)
-    seen: dict[str, float] = page.evaluate("globalThis.duvetSeen")
-    return seen
+    return dict(page.evaluate("globalThis.duvetSeen"))
 
 
 def _metrics(devtools: CDPSession) -> dict[str, float]:
-    found: dict[str, Any] = devtools.send("Performance.getMetrics")
-    return {one["name"]: one["value"] for one in found["metrics"]}
+    return {one["name"]: one["value"] for one in devtools.send("Performance.getMetrics")["metrics"]}
 
 
 SLACK = 2  # a shared machine may take so many times as long before that fails
@@ -160,17 +151,14 @@ def wanted(only: str) -> list[str]:
 def _measured(names: Sequence[str], options: Namespace) -> Iterator[Figure]:
     with chromium() as browser, tempfile.TemporaryDirectory(prefix="duvet-bench-") as scratch:
         for name in names:
-            page = _written(name, options, Path(scratch) / name.replace(" ", ""))
+            folder = Path(scratch) / name.replace(" ", "")
+            make_tree(name, options.shared, folder)
+            output_of([options.duvet, "report", "--html", _PAGE], folder)
+            page = folder / _PAGE
             data = page.read_bytes()
-            found = visited(browser, page.as_uri())
+            found = _medians(browser, page.as_uri(), _visit) | _medians(browser, page.as_uri(), _slow_visit)
             found |= {"bytes": len(data), "gzip": len(gzip.compress(data))}
             yield from (Figure(name, one, found[one], PAGES[name].get(one)) for one in _WORDS)
-
-
-def _written(name: str, options: Namespace, folder: Path) -> Path:
-    make_tree(name, options.shared, folder)
-    output_of([options.duvet, "report", "--html", _PAGE], folder)
-    return folder / _PAGE
 
 
 def render(figures: Sequence[Figure]) -> str:

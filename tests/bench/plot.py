@@ -55,11 +55,6 @@ def marks(low: float, high: float) -> list[float]:
     return [number for number in numbers if first <= number <= last]
 
 
-def bounds(values: Sequence[float]) -> tuple[float, float]:
-    scale = marks(min(values), max(values))
-    return scale[0], scale[-1]
-
-
 FILE = Path(__file__).with_name("growth.svg")
 WIDTH, HEIGHT = 800, 392
 TOP, PANEL_WIDTH, PANEL_HEIGHT = 44, 310, 230
@@ -110,7 +105,8 @@ def render(results: Results) -> str:
 def _draw(root: ET.Element, left: float, title: str, lines: Sequence[Line]) -> None:
     values = [value for line in lines for value in line.values]
     counts = lines[0].curve.counts
-    panel = Panel(left, TOP, PANEL_WIDTH, PANEL_HEIGHT, counts[-1] / counts[0], *bounds(values))
+    low, *_, high = marks(min(values), max(values))
+    panel = Panel(left, TOP, PANEL_WIDTH, PANEL_HEIGHT, counts[-1] / counts[0], low, high)
     _write(root, left, TOP - 16, title, "title")
     _mark(root, panel, [count // counts[0] for count in counts])
     _trace(root, panel.proportional(max(values)), "line linear")

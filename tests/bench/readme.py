@@ -39,13 +39,8 @@ of one of them costs; with sources come their annotations.
 WIDTH = 120
 
 
-def renew(text: str, results: Results) -> str:
+def renew(readme: str, results: Results) -> str:
     """The README with the section of these results."""
-    return SECTION.sub(lambda _: section(results), text, count=1)
-
-
-def section(results: Results) -> str:
-    """What the results say, without its heading."""
     about = results.about
     counts = [f"{curve.counts[0]:,} {curve.name}" for curve in results.growth if curve.state == State.COLD]
     text = TEXT.format(
@@ -54,7 +49,8 @@ def section(results: Results) -> str:
         bases=" and ".join([", ".join(counts[:-1]), counts[-1]]),
         **about._asdict(),
     )
-    return "\n\n".join(_wrap(paragraph) for paragraph in text.split("\n\n"))
+    section = "\n\n".join(_wrap(paragraph) for paragraph in text.split("\n\n"))
+    return SECTION.sub(lambda _: section, readme, count=1)
 
 
 def _table(results: Results) -> str:
@@ -71,11 +67,6 @@ def _cells(results: Results, name: str, words: str) -> list[str]:
 
 def _wrap(paragraph: str) -> str:
     return paragraph if paragraph.startswith("|") else textwrap.fill(paragraph, WIDTH, break_long_words=False)
-
-
-def keep(results: Results) -> None:
-    for path, text in texts(results, FILE.read_text(encoding="utf-8")).items():
-        path.write_text(text, encoding="utf-8")
 
 
 def texts(results: Results, page: str) -> dict[Path, str]:

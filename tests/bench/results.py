@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,23 +48,17 @@ class Results(NamedTuple):
 def encode(results: Results) -> str:
     """The results as they are committed, one row a line so that a change reads well."""
     about = json.dumps(results.about._asdict(), indent=2)[2:-2]
-    rows = [_line({"name": name, **figure.rounded()._asdict()}) for name, figure in results.rows.items()]
-    growth = [_line(_flat(curve)) for curve in results.growth]
-    return f'{{\n{about},\n  "rows": [\n{_join(rows)}\n  ],\n  "growth": [\n{_join(growth)}\n  ]\n}}\n'
+    rows = _lines({"name": name, **figure.rounded()._asdict()} for name, figure in results.rows.items())
+    growth = _lines(map(_flat, results.growth))
+    return f'{{\n{about},\n  "rows": [\n{rows}\n  ],\n  "growth": [\n{growth}\n  ]\n}}\n'
 
 
 def decode(text: str) -> Results:
     read = json.loads(text)
     rows = {row["name"]: Figure(row["cu"], row["mb"]) for row in read.pop("rows")}
     growth = [
-        Curve(
-            curve["name"],
-            curve["state"],
-            tuple(curve["counts"]),
-            Figure(*curve["start"]),
-            tuple(Figure(*figure) for figure in curve["figures"]),
-        )
-        for curve in read.pop("growth")
+        Curve(name, state, tuple(counts), Figure(*start), tuple(Figure(*one) for one in figures))
+        for name, state, counts, start, figures in map(dict.values, read.pop("growth"))
     ]
     return Results(About(**read), rows, growth)
 
@@ -90,9 +84,5 @@ def _flat(curve: Curve) -> dict[str, object]:
     return curve._replace(start=curve.start.rounded(), figures=tuple(figures))._asdict()
 
 
-def _line(record: Mapping[str, object]) -> str:
-    return f"    {json.dumps(record)}"
-
-
-def _join(lines: Sequence[str]) -> str:
-    return ",\n".join(lines)
+def _lines(records: Iterable[Mapping[str, object]]) -> str:
+    return ",\n".join(f"    {json.dumps(record)}" for record in records)

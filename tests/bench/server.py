@@ -170,9 +170,8 @@ def over_http(command: Sequence[str], folder: Path) -> Iterator[Figure]:
         tools = asked_of(server)
         loads = [(load(server, tools), load(idle, {"nothing": {}})) for _ in range(LOADS)]
         ratio = max(theirs.rate for _, theirs in loads) / max(ours.rate for ours, _ in loads)
-        yield Figure(
-            f"http: {CLIENTS} clients, p99 in ms", min(ours.worst for ours, _ in loads) * 1000, budgets.CROWDED
-        )
+        worst = min(ours.worst for ours, _ in loads) * 1000
+        yield Figure(f"http: {CLIENTS} clients, p99 in ms", worst, budgets.CROWDED)
         yield Figure(f"http: {CLIENTS} clients, answers of an idle server to one", ratio, budgets.CROWDED_RATE)
 
 
@@ -185,11 +184,8 @@ def calls(carrier: str, server: Server) -> Iterator[Figure]:
         budget = budgets.CALLED if what == RIGHT else budgets.CALLED_AT_WORST
         yield from _called(f"{carrier}: {name}, {what}", _times(server, name, several), budget)
     few = _memory_after(server, tools, FEW)
-    yield Figure(
-        f"{carrier}: memory after {MANY:,} calls to {FEW:,}",
-        _memory_after(server, tools, MANY - FEW) / few,
-        budgets.ENDURED,
-    )
+    ratio = _memory_after(server, tools, MANY - FEW) / few
+    yield Figure(f"{carrier}: memory after {MANY:,} calls to {FEW:,}", ratio, budgets.ENDURED)
 
 
 def _called(name: str, times: tuple[list[float], list[float]], budget: Budget) -> Iterator[Figure]:
@@ -209,9 +205,8 @@ def edited(server: Server, edit: Callable[[], None]) -> Figure:
         if after == before:
             raise FailedError("an edit has not changed the answer")
         before = after
-    return Figure(
-        "stdio: edit on disk to changed answer, ms on the clock", statistics.median(waits) * 1000, budgets.CHANGED
-    )
+    usual = statistics.median(waits) * 1000
+    return Figure("stdio: edit on disk to changed answer, ms on the clock", usual, budgets.CHANGED)
 
 
 def _cited(server: Server) -> object:

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.bench.budgets import PROJECTS, State
+from tests.bench.clients import started
 from tests.bench.figures import p99
-from tests.bench.measure import FailedError, environment
+from tests.bench.measure import FailedError
 from tests.bench.table import align
 from tests.bench.workloads import PAGE_CONFIG, Edit, make_tree
 
@@ -74,24 +75,11 @@ def _rows(options: Namespace, scratch: Path) -> Iterator[Row]:
 def waits(
     command: Sequence[str], folder: Path, edit: Callable[[], None], count: int, pause: float = PAUSE
 ) -> list[Wait]:
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-    )
-    try:
+    with started(command, folder, stderr=subprocess.PIPE) as process:
         return [_wait(process, folder, edit, pause) for _ in range(count)]
-    finally:
-        process.kill()
-        process.communicate()
 
 
-def _wait(process: subprocess.Popen[str], folder: Path, edit: Callable[[], None], pause: float) -> Wait:
+def _wait(process: subprocess.Popen[bytes], folder: Path, edit: Callable[[], None], pause: float) -> Wait:
     _read(process, WAITS)
     time.sleep(random.uniform(pause / 2, pause))
     edit()
@@ -102,10 +90,10 @@ def _wait(process: subprocess.Popen[str], folder: Path, edit: Callable[[], None]
     return Wait(written - edited, told - edited)
 
 
-def _read(process: subprocess.Popen[str], *starts: str) -> None:
+def _read(process: subprocess.Popen[bytes], *starts: str) -> None:
     assert process.stderr is not None
     lines: list[str] = []
-    for line in process.stderr:
+    for line in map(bytes.decode, process.stderr):
         if line.lstrip().startswith(starts):
             return
         lines.append(line)

@@ -52,11 +52,6 @@ def forget(folder: Path) -> None:
     shutil.rmtree(folder / ".duvet" / "cache", ignore_errors=True)
 
 
-def make_golden(shared: Path, name: str, folder: Path) -> None:
-    shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
-    _configure(folder)
-
-
 def make_generated(shared: Path, size: Size, folder: Path) -> None:
     command = [sys.executable, str(shared / "workload" / "gen.py"), str(folder), "--syntax", "duvet"]
     sizes = [f"--{name.replace('_', '-')}={value}" for name, value in size._asdict().items()]
@@ -143,21 +138,11 @@ def _reports(project: Project, shared: Path, scratch: Path, only: str) -> Iterat
             project.budgets[state],
             ("report", "--config-path", PAGE_CONFIG) if state is State.PAGE else ("report",),
             folder,
-            _preparation(project, state, folder),
+            partial(forget, folder) if cold else Edit(folder / project.source) if state is State.EDITED else nothing,
             settles=not cold,
             has_peers=cold,
         )
     shutil.rmtree(folder)
-
-
-def _preparation(project: Project, state: State, folder: Path) -> Callable[[], None]:
-    match state:
-        case State.COLD | State.PAGE:
-            return partial(forget, folder)
-        case State.EDITED:
-            return Edit(folder / project.source)
-        case State.SAME:
-            return nothing
 
 
 def make_tree(name: str, shared: Path, folder: Path) -> None:
@@ -165,4 +150,5 @@ def make_tree(name: str, shared: Path, folder: Path) -> None:
     if sources:
         make_generated(shared, Size(int(requirements), int(sources)), folder)
     else:
-        make_golden(shared, name, folder)
+        shutil.copytree(shared / "golden" / name / "project", folder, symlinks=True)
+        _configure(folder)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import struct
 import sys
-import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,23 +20,8 @@ from duvet.server.protocol.session import ServerRequest, send_log_message
 from tests.unit.server.http.serving import telemetry
 from tests.unit.server.servers import live_of, server_of
 
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def _png() -> str:
-    """An image of one red pixel."""
-    header = struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0)
-    parts = [_chunk(b"IHDR", header), _chunk(b"IDAT", zlib.compress(b"\0\xff\0\0")), _chunk(b"IEND", b"")]
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(parts)).decode()
-
-
-def _wav() -> str:
-    """A sound of one silent sample."""
-    form = struct.pack("<HHIIHH", 1, 1, 8000, 8000, 1, 8)
-    body = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", 2) + b"\x80\x80"
-    return base64.b64encode(b"RIFF" + struct.pack("<I", len(body)) + body).decode()
+RED_PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"  # a PNG
+SILENCE = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQIAAACAgA=="  # a WAV
 
 
 def _text(words: str) -> types.TextContent:
@@ -50,11 +32,11 @@ def _embedded(uri: str, words: str, mime_type: str = "text/plain") -> types.Embe
     return types.EmbeddedResource(resource=types.TextResourceContents(uri=uri, mime_type=mime_type, text=words))
 
 
-IMAGE = types.ImageContent(data=_png(), mime_type="image/png")
+IMAGE = types.ImageContent(data=RED_PIXEL, mime_type="image/png")
 CONTENTS: dict[str, Sequence[types.ContentBlock]] = {
     "test_simple_text": [_text("This is a simple text response for testing.")],
     "test_image_content": [IMAGE],
-    "test_audio_content": [types.AudioContent(data=_wav(), mime_type="audio/wav")],
+    "test_audio_content": [types.AudioContent(data=SILENCE, mime_type="audio/wav")],
     "test_embedded_resource": [_embedded("test://embedded-resource", "This is an embedded resource content.")],
     "test_multiple_content_types": [
         _text("Multiple content types test:"),
@@ -91,7 +73,7 @@ def _resource_contents(uri: str) -> types.TextResourceContents | types.BlobResou
         words = "This is the content of the static text resource."
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=words)
     if uri == "test://static-binary":
-        return types.BlobResourceContents(uri=uri, mime_type="image/png", blob=_png())
+        return types.BlobResourceContents(uri=uri, mime_type="image/png", blob=RED_PIXEL)
     if uri.startswith("test://template/") and uri.endswith("/data"):
         id = uri.split("/")[-2]
         words = json.dumps({"id": id, "templateTest": True, "data": f"Data for ID: {id}"})
@@ -169,7 +151,7 @@ def main(folder: str) -> None:
         app = HttpApplication(
             server, TrustSettings(AllowedHosts(address.host, ()), AccessTokens()), telemetry(), limits
         )
-        running = HttpServer(app, limits, lambda: print(f"{where.url}/mcp", file=sys.stderr, flush=True))
+        running = HttpServer(app, limits, lambda: print(f"serving {where.url}/mcp", file=sys.stderr, flush=True))
         anyio.run(running.serve, [listening])
 
 

@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.interop.running import FailedError, duvet, output_of
+from tests.bench.measure import FailedError
+from tests.interop.running import duvet, output_of
 
 HERE = Path(__file__).parent
 _CONFORMANCE = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
@@ -118,8 +119,7 @@ class Inspector:
     def ask(self, method: str, *args: str) -> dict[str, Any]:
         """The answer to one question; it fails where a schema is not portable, or a call fails."""
         self.asked += 1
-        found: dict[str, Any] = json.loads(output_of(*self._command, "--method", method, *args, where=self._folder))
-        return found
+        return dict(json.loads(output_of(*self._command, "--method", method, *args, where=self._folder)))
 
 
 def inspect(folder: Path, project: Path, plan: Path, url: str) -> str:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.bench.clients import resident, serving_at
+from tests.bench.figures import p99
 from tests.soak.load import EDITED, Tally, Where, furnish, visit
 
 CLIENTS = 200
@@ -41,7 +42,7 @@ async def soak(process: subprocess.Popen[bytes], where: Where, edited: Path, sec
     tally.is_over = True
     await asyncio.wait(clients, timeout=30)
     lost = sum(began < tally.ends_at - SLACK for began in [*tally.waiting.values(), *tally.refused])
-    slowest = sorted(tally.seconds)[-1 - len(tally.seconds) // 100]
+    slowest = p99(tally.seconds)
     outcome = (
         f"{len(tally.seconds) + len(tally.waited):,} calls of {CLIENTS} clients in {seconds:g} s, "
         f"{len(tally.waited):,} of them of a workflow that waits, {len(tally.errors)} errors, "

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.bench.clients import request_of
+from tests.bench.clients import read_answer, request_of
 from tests.cli.made import make
 from tests.unit.tools.installed import install_made, install_tutorial
 from tests.unit.tools.made import FILES
@@ -22,27 +22,12 @@ enabled = true
 [workflows.brew]
 description = "Boils water, and waits until it has dripped through"
 
-[workflows.brew.variables.cup]
-type = "integer"
-
-[[workflows.brew.steps]]
-id = "boil"
-tool = "boil"
-params = { litres = 1 }
-
-[[workflows.brew.steps]]
-id = "owed"
-tool = "coverage_summary"
-
-[[workflows.brew.steps]]
-id = "drip"
-
-[workflows.brew.steps.wait]
-tool = "drip"
-params = { cup = "${vars.cup}" }
-until = { path = "result.full", equals = true }
-intervalSeconds = 0.5
-timeoutSeconds = 30
+variables.cup.type = "integer"
+steps = [
+    { id = "boil", tool = "boil", params.litres = 1 },
+    { id = "owed", tool = "coverage_summary" },
+    { id = "drip", wait = { tool = "drip", params.cup = "${vars.cup}", until = { path = "result.full", equals = true }, intervalSeconds = 0.5, timeoutSeconds = 30 } },
+]
 """
 _DRIP = """\
 from collections import Counter
@@ -150,9 +135,7 @@ async def visit(where: Where, number: int, tally: Tally) -> None:
             question = asked[step % len(asked)]
             began = tally.waiting[number] = time.perf_counter()
             writing.write(question.request)
-            head = (await reading.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
-            status, body = int(head.split()[1]), await reading.readexactly(length)
+            status, body = await read_answer(reading)
             del tally.waiting[number]
             (tally.waited if question.waits else tally.seconds).append(time.perf_counter() - began)
             if status == 503 and tally.ends_at is not None:

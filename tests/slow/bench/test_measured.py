@@ -31,13 +31,8 @@ def test_a_gateway_feedback_texts_and_backups_are_measured(duvet_command: str, t
     figures = list(gateway.measured(duvet_command, tmp_path, 30, SENTENCES))
     assert [figure.name for figure in figures] == [
         "km-search through a gateway, to the same without",
-        "feedback is kept, p50 in ms",
-        "feedback is kept, p99 in ms",
-        "a text is kept, p50 in ms",
-        "a text is kept, p99 in ms",
-        "a backup, ms",
-        "a restore, ms",
-        "the archive, to the store",
+        *(f"{what} is kept, {part} in ms" for what in ("feedback", "a text") for part in ("p50", "p99")),
+        *("a backup, ms", "a restore, ms", "the archive, to the store"),
     ]
     assert all(figure.value > 0 for figure in figures)
 

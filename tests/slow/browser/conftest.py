@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chromium import chromium_program
+from tests.bench.measure import FailedError
+from tests.bench.pages import chromium
 from tests.slow.browser.reports import Report, Reports
 from tests.unit.knowledge.pages.made import TRACE
 from tests.unit.reports.made import STATES
@@ -33,16 +34,10 @@ def lacking(what: str) -> None:
 def browser() -> Iterator[Browser]:
     """One browser for all tests of this folder."""
     try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        lacking("playwright is not installed: pip install playwright")
-    found = chromium_program()
-    if found is None:
-        lacking("no chromium on PATH: apt install chromium, or name one in DUVET_CHROMIUM")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        with chromium() as browser:
+            yield browser
+    except FailedError as error:
+        lacking(str(error))
 
 
 @pytest.fixture

@@ -71,14 +71,6 @@ def come_back(page: Page, **stored: str) -> None:
     page.reload()
 
 
-# The page forbids others' elements of style, but not what tools adopt.
-ADD_STYLE = """css => {
-  const sheet = new CSSStyleSheet()
-  sheet.replaceSync(css)
-  document.adoptedStyleSheets.push(sheet)
-}"""
-
-
 def go(page: Page, fragment: str) -> None:
     """Follow a link within the page, until its view is there."""
     page.evaluate("hash => { location.hash = hash }", fragment)
@@ -87,7 +79,8 @@ def go(page: Page, fragment: str) -> None:
 
 
 def add_style(page: Page, css: str) -> None:
-    page.evaluate(ADD_STYLE, css)
+    # The page forbids others' elements of style, but not what tools adopt.
+    page.evaluate("async css => document.adoptedStyleSheets.push(await new CSSStyleSheet().replace(css))", css)
 
 
 def press(page: Page, *keys: str) -> None:
@@ -96,8 +89,11 @@ def press(page: Page, *keys: str) -> None:
 
 
 def attributes(locator: Locator, name: str) -> list[str]:
-    found: list[str] = locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name)
-    return found
+    return list(locator.evaluate_all("(all, name) => all.map(one => one.getAttribute(name))", name))
+
+
+def quote_of(page: Page) -> str:
+    return page.locator("#panel blockquote").inner_text()
 
 
 def views(page: Page) -> list[str]:
@@ -119,7 +115,5 @@ def count_elements(page: Page) -> int:
 
 def locators(page: Page) -> dict[str, str]:
     """What targets call the specifications of the page, by their anchors."""
-    found: list[list[str]] = page.locator("article.view").evaluate_all(
-        "articles => articles.map(article => [article.id, article.dataset.locator])"
-    )
-    return {id: locator for id, locator in found}
+    pairs = "articles => articles.map(article => [article.id, article.dataset.locator])"
+    return dict(page.locator("article.view").evaluate_all(pairs))

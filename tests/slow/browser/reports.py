@@ -14,14 +14,7 @@ from tests.cli.running import Done, run
 from tests.made import written
 from tests.slow.test_conformance import copy_with_links
 
-SCHEMA = re.compile(r"(?m)^'\$schema' = .*$")
 PAGE, JSON = "page.html", "report.json"
-
-
-def set_lines(config: Path, lines: int) -> None:
-    """Have so many lines of code shown, which only our own configuration can ask for."""
-    text = SCHEMA.sub("'$schema' = \"duvet-cli/config/v1\"", config.read_text())
-    config.write_text(text.replace("[report.html]", f"[report.html]\nsnippet-lines = {lines}"))
 
 
 class Report:
@@ -44,8 +37,7 @@ class Report:
     @cached_property
     def json(self) -> dict[str, Any]:
         """What the same run says to programs."""
-        read: dict[str, Any] = json.loads((self.folder / JSON).read_text())
-        return read
+        return dict(json.loads((self.folder / JSON).read_text()))
 
 
 class Reports:
@@ -73,7 +65,11 @@ class Reports:
 
         def write(folder: Path) -> None:
             make_generated(shared, Size(requirements, sources, citations), folder)
-            set_lines(folder / CONFIG, lines)
+            # Only our own configuration can ask for a number of lines.
+            config = re.sub(
+                r"(?m)^'\$schema' = .*$", "'$schema' = \"duvet-cli/config/v1\"", (folder / CONFIG).read_text()
+            )
+            (folder / CONFIG).write_text(config.replace("[report.html]", f"[report.html]\nsnippet-lines = {lines}"))
 
         return self._report(f"{requirements}-{sources}-{citations}-{lines}", write)
 

@@ -58,8 +58,7 @@ def found_by(axe: str, page: Page) -> list[str]:
         page.evaluate(axe)
         # What is out of sight has no place yet, and axe takes its guessed place for the real one.
         add_style(page, ".part, .file { content-visibility: visible !important }")
-    found: list[str] = page.evaluate(RUN, TAGS)
-    return found
+    return list(page.evaluate(RUN, TAGS))
 
 
 @pytest.mark.parametrize("look", LOOKS)

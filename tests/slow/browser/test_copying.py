@@ -13,7 +13,7 @@ from duvet.sources.comments import SourceStyle, scan_comments
 from duvet.sources.editor import enclose_lines, find_comment_pair, format_annotation
 from duvet.specs.requirement_files import read_requirement_file
 from tests.made import read_files
-from tests.slow.browser.pages import COPYING, Visits, come_back, press
+from tests.slow.browser.pages import COPYING, Visits, come_back, press, quote_of
 from tests.slow.browser.reports import Report, Reports
 
 TARGET = "tea=cups.md#hot-water"
@@ -67,10 +67,6 @@ def said(annotation: Annotation) -> tuple[Kind, str, str, str]:
     return annotation.kind, annotation.target, annotation.quote, annotation.reason
 
 
-def quote_of(page: Page) -> str:
-    return page.locator("#panel blockquote").inner_text()
-
-
 @pytest.mark.parametrize("style", STYLES)
 def test_comments(visit: Visits, tea: Report, style: str) -> None:
     ##= man/spec/page.md#working-with-the-report
@@ -120,12 +116,12 @@ def test_the_style_is_remembered(visit: Visits, tea: Report) -> None:
 def test_the_target_and_places(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/pot", **COPYING)
     page.locator("pre a").nth(1).click()
-    buttons = {"#panel [data-do=target]": ("target", "tea.md#pot")}
-    buttons["#panel .references button >> nth=1"] = ("src/a.rs:4", "src/a.rs:4")
-    for button, (name, text) in buttons.items():
-        page.click(button)
-        status(page, f"Copied: {name}.")
-        assert clipboard(page) == text
+    page.click("#panel [data-do=target]")
+    status(page, "Copied: target.")
+    assert clipboard(page) == "tea.md#pot"
+    page.click("#panel .references button >> nth=1")
+    status(page, "Copied: src/a.rs:4.")
+    assert clipboard(page) == "src/a.rs:4"
 
 
 def test_the_key_copies_from_the_list(visit: Visits, states: Report) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import product
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.slow.browser.pages import Visits, address, attributes, come_back, press, views
+from tests.slow.browser.pages import Visits, address, attributes, come_back, press, quote_of, views
 from tests.slow.browser.reports import PASSING, Report, Reports
 from tests.unit.reports.made import STATES
 
@@ -27,16 +28,6 @@ def stands_at_top(page: Page, selector: str) -> None:
     page.wait_for_function(f"([one]) => Math.abs(({BELOW_TOP})(document.querySelector(one))) < 5", arg=[selector])
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     assert abs(page.locator(selector).first.evaluate(BELOW_TOP)) < 5
-
-
-def requirement_of(page: Page) -> str:
-    """The anchor of a requirement in the middle of a long specification."""
-    anchors = attributes(page.locator("#rfc8446 li[id]"), "id")
-    return anchors[len(anchors) // 2]
-
-
-def quoted(page: Page) -> str:
-    return page.locator("#panel blockquote").inner_text()
 
 
 def test_the_overview_comes_first(visit: Visits, s2n: Report) -> None:
@@ -69,7 +60,9 @@ def test_a_link_to_a_specification_or_a_section(visit: Visits, s2n: Report) -> N
 
 
 def test_a_link_to_a_requirement(visit: Visits, s2n: Report) -> None:
-    anchor = requirement_of(visit(s2n.url))
+    # A requirement in the middle of a long specification.
+    anchors = attributes(visit(s2n.url).locator("#rfc8446 li[id]"), "id")
+    anchor = anchors[len(anchors) // 2]
     # From another document, and when the page is loaded again.
     page = visit("data:text/html,<p>elsewhere")
     page.goto(f"{s2n.url}#{anchor}")
@@ -148,7 +141,7 @@ def test_back_and_forward(visit: Visits, s2n: Report) -> None:
 def test_fragments_of_a_requirement(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea/cup")
     page.click("#tea pre mark >> text=MUST be dry.")
-    assert quoted(page) == "A cup MUST be clean and MUST be dry."
+    assert quote_of(page) == "A cup MUST be clean and MUST be dry."
     assert page.locator("pre .on").all_inner_texts() == ["A cup MUST be clean", " and", "MUST be dry."]
     page.click("#panel .close")
     expect(page.locator("pre a").filter(has_text="A cup MUST be clean")).to_be_focused()
@@ -190,7 +183,7 @@ def test_sections_of_any_name_have_requirements(visit: Visits, reports: Reports)
     page = visit(f"{reports.of('sections', PASSING | {'tea.md': text, 'src/a.rs': ''}).url}#tea")
     for number, id in enumerate(ids):
         page.locator("article pre a").nth(number).click()
-        assert quoted(page) == f"Pot {number} MUST be warm."
+        assert quote_of(page) == f"Pot {number} MUST be warm."
         expect(page.locator("#panel .target code")).to_have_text(f"tea.md#{id}")
 
 
@@ -207,13 +200,10 @@ def test_the_outline_follows_the_section(visit: Visits, s2n: Report) -> None:
 def test_a_highlight_opens_the_panel_and_escape_returns(visit: Visits, states: Report) -> None:
     page = visit(f"{states.url}#tea")
     link = page.locator("pre a").nth(1)
-    for way in ("click", "Enter"):
-        if way == "click":
-            link.click()
-        else:
-            link.press(way)
+    for open_panel in (link.click, partial(link.press, "Enter")):
+        open_panel()
         expect(page.locator("#panel-title")).to_be_focused()
-        assert quoted(page) == "The pot MUST be warm."
+        assert quote_of(page) == "The pot MUST be warm."
         expect(page.locator("#panel .references li")).to_contain_text(["src/a.rs:1", "src/a.rs:4"])
         press(page, "Escape")
         expect(page.locator("#panel")).to_be_hidden()
@@ -237,7 +227,7 @@ def test_the_panel_names_state_level_and_references(visit: Visits, states: Repor
     for text, (name, groups) in PANELS.items():
         items.filter(has_text=text).locator("a").first.click()
         expect(title).to_have_text(name)
-        assert quoted(page) == text
+        assert quote_of(page) == text
         assert page.locator("#panel .references dt").all_inner_texts() == ([groups] if groups else [])
     items.filter(has_text="A saucer MAY be used.").locator("a").first.click()
     expect(page.locator("#panel .references q").filter(has_text="we have none")).to_be_visible()
@@ -298,15 +288,15 @@ def test_keys_go_through_the_requirements_of_a_specification(visit: Visits, stat
         ("kk", "Pots come first."),
     ):
         press(page, *keys)
-        assert quoted(page) == text
+        assert quote_of(page) == text
     expect(page.locator(status)).to_have_text("No earlier requirement.")
     expect(page.locator("#panel-title")).to_be_focused()
     for text in GAPS[1:]:
         press(page, "J")
-        assert quoted(page) == text
+        assert quote_of(page) == text
     for keys, text in (("JJJ", "The pot MUST be warm."), ("J", "The pot MUST be warm."), ("K", "Sugar is OPTIONAL.")):
         press(page, *keys)
-        assert quoted(page) == text
+        assert quote_of(page) == text
         if keys == "J":
             expect(page.locator(status)).to_have_text("No further gap.")
 
@@ -328,7 +318,7 @@ def test_keys_go_through_the_rows_of_the_list(visit: Visits, states: Report) -> 
         press(page, *keys)
         expect(links.nth(row)).to_be_focused()
     press(page, "Enter")
-    assert quoted(page) == "It SHOULD be round."
+    assert quote_of(page) == "It SHOULD be round."
 
 
 def test_keys_open_views_filters_and_help(visit: Visits, states: Report) -> None:

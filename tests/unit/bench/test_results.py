@@ -13,7 +13,7 @@ from tests.bench import figures, growth, pages, readme, retrieval, table, watchi
 from tests.bench.budgets import PROJECTS, QUESTIONS, Budget, State
 from tests.bench.growth import BASE, COUNTS, STATES, Line, grown
 from tests.bench.measure import Cost
-from tests.bench.plot import HEIGHT, STYLE, WIDTH, Panel, bounds, marks, render
+from tests.bench.plot import HEIGHT, STYLE, WIDTH, Panel, marks, render
 from tests.bench.results import FILE, About, Curve, Figure, Results, committed, decode, encode, slips
 from tests.bench.table import Result
 from tests.bench.watching import Row, Wait
@@ -244,5 +244,4 @@ def test_each_colour_of_a_light_page_has_another_on_a_dark_one() -> None:
 
 def test_the_scale_of_a_panel() -> None:
     assert marks(0.16, 1.9) == [0.1, 0.2, 0.5, 1, 2]
-    assert bounds([18, 83]) == (10, 100)
     assert Panel(0, 0, 200, 100, 100, 1, 10).proportional(10) == [(100, 100), (200, 0)]
