@@ -47,7 +47,6 @@ class Golden:
         return requirements_of(self.report)
 
     def rows(self, *args: str) -> list[Row]:
-        """The rows of a list."""
         done = self.duvet(*args, "--format", "json")
         return list(json.loads(done.out))
 

@@ -22,7 +22,6 @@ ENVIRON = {
 
 
 def git(folder: Path, *args: str) -> str:
-    """What git says in that folder."""
     command = ["git", "-c", "protocol.file.allow=always", *args]
     done = subprocess.run(command, cwd=folder, env=ENVIRON, check=True, capture_output=True, text=True)
     return done.stdout.strip()
@@ -38,7 +37,6 @@ def history(folder: Path, texts: dict[str, str], *options: str) -> Path:
 
 
 def commit(folder: Path) -> str:
-    """Commit all that is there."""
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--allow-empty", "--message=change")
     return git(folder, "rev-parse", "HEAD")

@@ -94,7 +94,6 @@ def _can_fork(args: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bool:
 
 
 def _environment() -> dict[str, str]:
-    """What a zygote is started with."""
     given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
     return {**given, "LANG": "C.UTF-8"}
 
@@ -106,7 +105,6 @@ def _read_at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """The commands of the distribution by name."""
     scripts = entry_points(group="console_scripts")
     return {one.name: one for one in scripts if one.dist and one.dist.name == "duvet-cli"}
 

@@ -30,11 +30,9 @@ class Stdio:
         self._asked = 0
 
     def greet(self) -> None:
-        """Begin a handshake, and wait for the answer."""
         self.ask("initialize", CLIENT)
 
     def begin(self) -> None:
-        """Say that the handshake is over."""
         self._say({"method": "notifications/initialized"})
 
     def ask(self, method: str, params: object) -> Any:
@@ -93,7 +91,6 @@ def spent(process: int) -> float:
 
 
 def resident(process: int) -> float:
-    """MB of a process that are in memory."""
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1024 / 1024
 
@@ -162,7 +159,6 @@ def serving_at(
 
 
 def call_tool(server: Server, name: str, arguments: Mapping[str, object]) -> Any:
-    """What a tool answers by the protocol."""
     return server.ask("tools/call", {"name": name, "arguments": arguments})
 
 
@@ -231,7 +227,6 @@ async def _client(where: tuple[str, int], requests: Sequence[bytes], number: int
 
 
 async def read_answer(reading: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The status and the body."""
     head = (await reading.readuntil(b"\r\n\r\n")).lower()
     length = int(head.partition(b"content-length:")[2].split(b"\r\n")[0] or b"0")
     return int(head.split()[1]), await reading.readexactly(length)

@@ -54,7 +54,6 @@ def render(figures: Sequence[Figure]) -> str:
 
 
 def seconds_of(work: Callable[[], object]) -> float:
-    """Seconds on the clock."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began

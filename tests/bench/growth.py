@@ -50,7 +50,6 @@ def lines(curves: Sequence[Curve]) -> list[Line]:
 
 
 def render(curves: Sequence[Curve]) -> str:
-    """A table of how each cost grows."""
     factors = [f"x {count // curves[0].counts[0]}" for count in curves[0].counts]
     return align([("", "start", *factors, "exponent", ""), *(_cells(line) for line in lines(curves))])
 

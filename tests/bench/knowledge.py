@@ -101,7 +101,6 @@ def _indexed(duvet: str, folder: Path, size: Size, budget: Budget, name: str) ->
 
 
 def ingest(duvet: str, folder: Path, *options: str) -> int:
-    """Index the project; how many chunks it has."""
     done = output_of([duvet, "--quiet", "ingest", "--format", "json", *options], folder)
     return int(json.loads(done)["chunk_count"])
 

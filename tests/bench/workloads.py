@@ -48,7 +48,6 @@ class Edit:
 
 
 def forget(folder: Path) -> None:
-    """Remove what duvet has kept from earlier runs."""
     shutil.rmtree(folder / ".duvet" / "cache", ignore_errors=True)
 
 

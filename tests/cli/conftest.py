@@ -32,13 +32,11 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def kettle(folder: Path) -> Path:
-    """A project in which nothing is wrong."""
     return folder
 
 
 @pytest.fixture
 def duvet(duvet_command: str, folder: Path) -> Run:
-    """The installed command in the project."""
     return runner(duvet_command, folder)
 
 
@@ -89,7 +87,6 @@ def reported(reported_once: Path, kettle: Path) -> Path:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    """A project to index without vectors."""
     return written(tmp_path / "ledger", {**LEDGER, **WITHOUT_VECTORS})
 
 

@@ -14,32 +14,26 @@ Damage = Callable[[Path], object]
 
 
 def holds(name: str, data: bytes) -> Damage:
-    """The file holds these bytes."""
     return lambda folder: _cleared(folder / name).write_bytes(data)
 
 
 def missing(name: str) -> Damage:
-    """There is nothing."""
     return lambda folder: (folder / name).unlink()
 
 
 def pipe(name: str) -> Damage:
-    """A pipe that nobody uses stands there."""
     return lambda folder: os.mkfifo(_cleared(folder / name))
 
 
 def directory(name: str) -> Damage:
-    """A folder stands there."""
     return lambda folder: _cleared(folder / name).mkdir()
 
 
 def link(name: str, target: str) -> Damage:
-    """A link stands there."""
     return lambda folder: _cleared(folder / name).symlink_to(target)
 
 
 def loop(name: str) -> Damage:
-    """A link to itself stands there."""
     return link(name, Path(name).name)
 
 

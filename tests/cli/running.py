@@ -90,12 +90,10 @@ def interrupt(process: subprocess.Popen[str], *lines: str) -> Done:
 
 
 def runner(command: str, folder: Path) -> Run:
-    """The command in a folder."""
     return partial(run, command, folder)
 
 
 def shell(command: str, folder: Path, script: str, **environ: str) -> Done:
-    """The outcome of a script that calls `duvet`."""
     path = f"{Path(command).parent}{os.pathsep}{environ.get('PATH', os.environ['PATH'])}"
     return run("bash", folder, "-c", script, environ={**environ, "PATH": path})
 

@@ -52,7 +52,6 @@ class Terminal:
 
     @property
     def shown(self) -> Screen:
-        """What can be seen."""
         return Screen(self.written.decode(errors="ignore"))
 
     def _read(self) -> bool:

@@ -22,7 +22,6 @@ WRONG = "//= spec.md#nowhere\n"
 
 
 def misused(command: str, message: str) -> Done:
-    """What is said about arguments that mean nothing."""
     rest = {"duvet": "COMMAND [ARGS]...", "duvet extract": "TARGET_PATH"}.get(command, "")
     usage = f"Usage: {command} [OPTIONS] {rest}".rstrip()
     return Done(2, "", f"{usage}\nTry '{command} --help' for help.\n\nError: {message}\n")

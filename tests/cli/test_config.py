@@ -25,12 +25,10 @@ issue-link = "https://host/${{ NAME }}"
 
 @pytest.fixture
 def here(duvet_command: str, tmp_path: Path) -> Run:
-    """The command in an empty folder."""
     return runner(duvet_command, tmp_path)
 
 
 def printed(*args: str) -> str:
-    """What `duvet config` prints in this process."""
     result = CliRunner(env={"NAME": "me"}).invoke(config, args, catch_exceptions=False)
     assert (result.exit_code, result.stderr) == (0, "")
     return result.stdout
@@ -109,7 +107,6 @@ source = "spec.md"
 
 
 def annotated(err: str) -> list[str]:
-    """The sources that `-v` names."""
     return [line.strip() for line in err.splitlines() if line.endswith((" annotation", " annotations")) and ":" in line]
 
 

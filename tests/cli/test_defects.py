@@ -34,7 +34,6 @@ def plain(kettle: Path) -> Path:
 
 
 def problems(done: Done) -> list[tuple[str, str]]:
-    """Each problem with its place."""
     return re.findall(r"^error: (.*?)(?: \[DUV\d+\])?\n(?: *--> (.*)\n)?", done.err, re.MULTILINE)
 
 

@@ -28,7 +28,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def diff(duvet_command: str, folder: Path) -> Run:
-    """`duvet diff` in it."""
     return partial(run, duvet_command, folder, "diff", environ=ENVIRON)
 
 

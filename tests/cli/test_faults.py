@@ -159,7 +159,6 @@ def test_what_another_user_may_read(public: Path, duvet_command: str) -> None:
 
 
 def refused(reason: str, path: str, hint: str = "") -> Done:
-    """The outcome where a file can't be written."""
     return failed(f"can't write this file: {reason} [DUV015]", path, hint)
 
 

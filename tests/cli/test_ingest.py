@@ -47,7 +47,6 @@ sys.exit(run_command_line(sys.argv[1:]))
 
 
 def without_extras(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """The outcome where no extra is installed."""
     command = [sys.executable, "-c", WITHOUT, *words]
     return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
 

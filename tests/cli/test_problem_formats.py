@@ -25,7 +25,6 @@ STRAY = {"src/a.rs": f"//# stray\n\n{SOURCE}"}
 
 @pytest.fixture
 def wrong(kettle: Path) -> Path:
-    """The project with citations that are wrong."""
     return make(kettle, {"src/a.rs": WRONG})
 
 

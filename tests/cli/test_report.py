@@ -41,12 +41,10 @@ PROGRESS = """\
 
 
 def places(done: Done) -> list[tuple[str, str]]:
-    """The code and the place of each problem."""
     return re.findall(r"\[(DUV\d+)\]\n *--> (.*)", done.err)
 
 
 def changed(folder: Path, before: dict[str, bytes]) -> set[str]:
-    """The files that are new or have changed."""
     after = files(folder)
     return {name for name in after if after[name] != before.get(name)}
 
@@ -226,7 +224,6 @@ def test_doubts(reported: Path, duvet: Run, gold: Snapshot) -> None:
 
 
 def doubt(origin: str, hint: str) -> str:
-    """The warning about the requirements of the spout."""
     line = 'target = "spec.md#pouring"'
     shown = f" --> {SPOUT}:1\n  |\n1 | {line}\n  | {'^' * len(line)}\n  = help: {hint}\n\n1 warning\n"
     return f"warning: this file was extracted from {origin} [DUV036]\n{shown}"

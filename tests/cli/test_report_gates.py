@@ -40,7 +40,6 @@ DIFFERS = failed(
 
 
 def codes(done: Done) -> list[str]:
-    """The codes of its errors."""
     return re.findall(r"^error: .*\[(DUV\d+)\]$", done.err, re.MULTILINE)
 
 
@@ -54,7 +53,6 @@ def owed(code: str, message: str, line: int, shown: str, hint: str) -> str:
 
 
 def ended(problems: list[str]) -> Done:
-    """The outcome with these problems."""
     count = f"encountered {len(problems)} errors\n" if problems else ""
     return Done(1 if problems else 0, "", "".join(problems) + count)
 
@@ -243,7 +241,6 @@ FAIL: 1 problem, 2 requirements not cited
 
 
 def summary(done: Done) -> str:
-    """The table and what follows it."""
     return done.err[done.err.rindex(" " * 45 + "needs") :]
 
 

@@ -82,7 +82,6 @@ RESULT = re.compile(r'<script type="?application/json"? id="?result"?>(.*?)</scr
 
 
 def embedded(page: Path) -> list[object]:
-    """The JSON reports in a page."""
     return [json.loads(found) for found in RESULT.findall(page.read_text())]
 
 

@@ -50,7 +50,6 @@ def _node(folder: Path) -> Path:
 
 
 def _conform(folder: Path, url: str, version: str, out: Path, *args: str, allowed: Sequence[int] = (0,)) -> list[Any]:
-    """Run the conformance suite, and return its checks."""
     words: Sequence[str | Path] = ("server", "--url", url, "--spec-version", version, "-o", out, *args)
     output_of(_node(folder), folder / _CONFORMANCE, *words, where=folder, allowed=allowed)
     return [check for file in out.rglob("checks.json") for check in json.loads(file.read_text())]

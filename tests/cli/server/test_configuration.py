@@ -43,7 +43,6 @@ def wait_for(wire: Wire, *methods: str) -> None:
 
 @pytest.fixture
 def process(wire: Start) -> Wire:
-    """A server that has greeted its client."""
     server = wire()
     server.greet()
     return server

@@ -42,7 +42,6 @@ outputs = { name = "${steps.info.result.name}", total = "${steps.count.result.to
 
 @pytest.fixture
 def core(duvet_command: str) -> str:
-    """The command."""
     return str(Path(duvet_command).with_name("contextive-mcp"))
 
 
@@ -53,7 +52,6 @@ def workplace(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def harness(core: str, workplace: Path) -> Iterator[Wire]:
-    """The server over standard input and output."""
     wire = Wire(core, workplace)
     yield wire
     wire.kill()

@@ -25,7 +25,6 @@ SEARCH = {"query": "boil"}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The project of the team."""
     return team(tmp_path / "pot", {"toolPacks": {"knowledge": {}}, "ingest": {"semantic": False}})
 
 
@@ -40,7 +39,6 @@ class Desk:
         return run(self.command, self.folder, *args, environ=self.environ)
 
     def ask(self, tool: str, /, **given: Any) -> Outcome:
-        """What the shell answers."""
         return by_shell(self.command, self.folder, **self.environ)(tool, given)
 
     def pipes(self) -> Wire:

@@ -53,7 +53,6 @@ def visit(browser: Browser) -> Iterator[Visits]:
 
 @pytest.fixture(scope="session")
 def reports(duvet_command: str, tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Reports of the command."""
     return Reports(duvet_command, tmp_path_factory.mktemp("pages"))
 
 
@@ -65,19 +64,16 @@ def states(reports: Reports) -> Report:
 
 @pytest.fixture(scope="session")
 def s2n(reports: Reports, shared: Path) -> Report:
-    """A real project with 798 requirements."""
     return reports.golden(shared, "s2n-tls-132053b")
 
 
 @pytest.fixture(scope="session")
 def h3(reports: Reports, shared: Path) -> Report:
-    """A real project with one specification."""
     return reports.golden(shared, "h3-704b37a")
 
 
 @pytest.fixture(scope="session")
 def noted(reports: Reports) -> Report:
-    """A project with pages, one of them hostile."""
     hostile = "# <img src=x onerror=alert(1)>\n\n<script>alert(1)</script> </noscript> [a](javascript:alert(1))\n"
     return reports.of("noted", {**TRACE, **NOTES, "docs/hostile.md": hostile})
 

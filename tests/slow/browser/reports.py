@@ -27,7 +27,6 @@ class Report:
 
     @property
     def url(self) -> str:
-        """Where a browser finds the page."""
         return (self.folder / PAGE).as_uri()
 
     @cached_property
@@ -36,7 +35,6 @@ class Report:
 
     @cached_property
     def json(self) -> dict[str, Any]:
-        """What the same run says to programs."""
         return dict(json.loads((self.folder / JSON).read_text()))
 
 

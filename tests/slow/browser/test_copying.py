@@ -52,7 +52,6 @@ def clipboard(page: Page) -> str:
 
 
 def status(page: Page, text: str) -> None:
-    """Wait until the panel says so."""
     expect(page.locator("#panel [role=status]")).to_contain_text(text)
 
 

@@ -41,7 +41,6 @@ class Both:
         self.context = context_in(folder)
 
     def rows(self, *args: str) -> Any:
-        """What a command lists."""
         return json.loads(self.duvet(*args, "--format", "json").out)
 
     def brief(self, *args: str) -> list[Row]:

@@ -223,7 +223,6 @@ SHIFT = {"start": 0.0, "middle": 0.5, "end": 1.0}
 
 
 def box(text: ET.Element) -> tuple[float, float, float, float]:
-    """Left, top, right and bottom of a text."""
     width = CHARACTER * len(text.text or "")
     left = float(text.attrib["x"]) - SHIFT[text.attrib["text-anchor"]] * width
     return left, float(text.attrib["y"]) - 11, left + width, float(text.attrib["y"]) + 3

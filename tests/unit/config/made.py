@@ -42,7 +42,6 @@ def encode(document: Mapping[str, Any], ending: str) -> bytes:
 
 
 def show(problem: Problem) -> str:
-    """`place code message; hint`."""
     place = f"{problem.place.line}:{problem.place.column}+{problem.place.width}"
     return f"{place} {problem.code} {problem.message}" + (f"; {problem.hint}" if problem.hint else "")
 

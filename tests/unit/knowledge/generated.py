@@ -49,7 +49,6 @@ Say = Callable[[random.Random], str]
 
 
 def sentence(made: random.Random) -> str:
-    """A sentence of random words."""
     return f"The {' '.join(made.choices(_WORDS, k=made.randint(6, 14)))}."
 
 

@@ -117,7 +117,6 @@ def facts(rule: IngestRule = IngestRule()) -> ProjectFacts:  # noqa: B008 - froz
 
 
 def plain(value: object) -> Any:
-    """The value as JSON."""
     return json.decode(json.encode(value))
 
 
@@ -173,13 +172,11 @@ def vote(chunk: str, given: float | None, request: str = "r", note: str | None =
 
 
 def run_program(text: str, *args: object, stdin: int | None = None) -> subprocess.Popen[str]:
-    """Run a program in another process."""
     command = [sys.executable, "-c", text, *map(str, args)]
     return subprocess.Popen(command, env=environment(), stdin=stdin, stdout=subprocess.PIPE, text=True)
 
 
 def first_lines(process: subprocess.Popen[str], count: int = 1) -> list[str]:
-    """The first lines of its output."""
     assert process.stdout
     return [process.stdout.readline().strip() for _ in range(count)]
 
@@ -194,6 +191,5 @@ def ask_store(path: str, question: Callable[[records.Store], Any] = everything) 
 
 
 def change_store(path: str, removed: str) -> None:
-    """Remove a file from the index."""
     with closing(open_store(path)) as store, store.writing() as writing:
         writing.remove(removed)

@@ -118,7 +118,6 @@ def test_nothing_is_written_through_a_linked_folder(paths: StorePaths, tmp_path:
 
 
 def record_run(paths: StorePaths, name: str) -> None:
-    """Record a run that found nothing new."""
     with closing(open_store(paths.store)) as store, store.writing() as writing:
         writing.put_run(IngestRun(run_id=name, profile="local", started_at=1.0))
 
@@ -190,7 +189,6 @@ def disk(tmp_path: Path) -> Iterator[StorePaths]:
 
 
 def leave_free(disk: StorePaths, size: float) -> Path:
-    """Fill the disk up to so many bytes."""
     filler = Path(disk.folder, "filler")
     filler.write_bytes(bytes(shutil.disk_usage(disk.folder).free - int(size)))
     return filler

@@ -100,14 +100,12 @@ def found(engine: SearchEngine, query: str, **more: Any) -> list[str]:
 
 @pytest.fixture
 def words(tmp_path: Path) -> Iterator[SearchEngine]:
-    """A search in a store without vectors."""
     with closing(filled(tmp_path)) as store:
         yield engine(store)
 
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Iterator[Store]:
-    """A store with vectors."""
     with closing(filled(tmp_path / "with", MODEL)) as store:
         yield store
 

@@ -64,7 +64,6 @@ async def routing(config: Mapping[str, Any], **more: Any) -> AsyncIterator[Made]
 
 
 def at(wire: Wire, kind: str = "openai", **more: Any) -> dict[str, Any]:
-    """The section of a provider on loopback."""
     return {"kind": kind, "baseUrl": f"{wire.url}/v1", "defaultModel": "small", **more}
 
 

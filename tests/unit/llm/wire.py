@@ -110,13 +110,11 @@ def openai_says(text: object, reason: str = "stop", **more: Any) -> Reply:
 
 
 def anthropic_says(text: object, reason: str = "end_turn", **more: Any) -> Reply:
-    """An answer of Anthropic."""
     usage = {"input_tokens": 12, "output_tokens": 3}
     content = [{"type": "text", "text": text}]
     return Reply(body=json.encode({"id": "1", "content": content, "stop_reason": reason, "usage": usage, **more}))
 
 
 def refuses(status: int, message: object = "no", **headers: str) -> Reply:
-    """An error in the format of both protocols."""
     body = json.encode({"type": "error", "error": {"type": "some", "message": message}})
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

@@ -30,7 +30,6 @@ class Following:
         self.read()
 
     def read(self) -> None:
-        """Read all of it, and follow it."""
         self.changes.follow(self.project())
 
     def project(self) -> Project:

@@ -199,7 +199,6 @@ def root(tmp_path: Path) -> Path:
 
 
 def places(root: Path, *absent: str) -> WatchedPlaces:
-    """Those of files that were to be read."""
     return WatchedPlaces(TreeRecord(absent=dict.fromkeys(absent)), DiskTree(str(root)))
 
 

@@ -23,10 +23,8 @@ def context_of(**changed: str) -> ProjectSnapshot:
 
 
 def text_of(name: str, context: ProjectSnapshot, /, **given: str) -> str:
-    """The prompt with these arguments."""
     return text_for(USUAL, name, context, given)
 
 
 def text_for(registry: Registry, name: str, context: ProjectSnapshot, given: Mapping[str, str]) -> str:
-    """The same for who has these tools."""
     return fill_prompt(check_prompt_request(name, given), context, registry)

@@ -38,7 +38,6 @@ def catalogue_of_files(**changed: str) -> Catalogue:
 
 
 def texts(catalogue: Catalogue, indexes: list[int] | tuple[int, ...]) -> list[str]:
-    """The sentences of these requirements."""
     return [catalogue.requirements[index].text for index in indexes]
 
 

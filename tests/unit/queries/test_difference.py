@@ -29,7 +29,6 @@ def cites(text: str, kind: str = "citation", section: str = "pot") -> str:
 
 
 def summary(difference: changes.Difference) -> dict[str, list[object]]:
-    """The parts that are not empty, in short."""
     parts = {name: [_shorten(one) for one in getattr(difference, name)] for name in PARTS}
     return {name: found for name, found in parts.items() if found}
 

@@ -188,7 +188,6 @@ Kind = Callable[[int, Iterable[VectorSegment]], embeddings.VectorRows]
 
 @pytest.fixture(params=[Matrix, embeddings.PurePythonMatrix])
 def kind(request: pytest.FixtureRequest) -> Kind:
-    """Each way to search rows."""
     found: Kind = request.param
     return found
 

@@ -58,7 +58,6 @@ def page(report: Finished, **given: Any) -> str:
 
 
 def without_shell(text: str) -> str:
-    """A page less its styles and scripts."""
     shell = r"(?<=<style>).*?(?=</style>)|(?<=<script>).*?(?=</script>)|(?<=module\">).*?(?=</script>)|sha256-[^']*"
     return re.sub(f"(?s){shell}", "", text)
 

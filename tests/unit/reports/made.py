@@ -61,7 +61,6 @@ def finished(
 
 
 def not_applicable(files: Mapping[str, str] = NOT_APPLICABLE, today: date = NOT_APPLICABLE_DAY) -> Finished:
-    """The trace of a project with `[[not-applicable]]` entries."""
     return finished(files, today=today)
 
 

@@ -52,7 +52,6 @@ def by_place(cup: Cup) -> str:
 
 
 def with_names(texts: Mapping[str, str]) -> str:
-    """Several outputs as one golden file."""
     return "".join(f"=== {name}\n{text}" for name, text in texts.items())
 
 

@@ -120,7 +120,6 @@ async def got(client: Client, **params: str) -> Any:
 
 
 async def below(client: Client, path: str, **params: str) -> types.ListResourcesResult:
-    """The resources right below a path."""
     asked = Request(method="resources/list", params={"path": path, **params})
     return await client.session.send_request(asked, types.ListResourcesResult)
 
@@ -144,7 +143,6 @@ async def text(client: Client, uri: str) -> str:
 
 
 async def prompt_text(client: Client, name: str, arguments: dict[str, str] | None = None) -> str:
-    """The one message of a prompt."""
     (message,) = (await client.get_prompt(name, arguments)).messages
     assert isinstance(message.content, types.TextContent) and message.role == "user"
     return message.content.text
@@ -158,7 +156,6 @@ def blocks(answer: types.CallToolResult) -> list[str]:
 
 
 def value_of(answer: types.CallToolResult) -> Any:
-    """The JSON that a tool has answered."""
     return json.decode(blocks(answer)[0])
 
 

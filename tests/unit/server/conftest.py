@@ -18,7 +18,6 @@ from tests.unit.server.wire import Wire
 
 @pytest.fixture
 def anyio_backend() -> str:
-    """What asynchronous tests run on."""
     return "asyncio"
 
 
@@ -49,7 +48,6 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def client(mode: str, server: DuvetServer) -> AsyncIterator[Client]:
-    """A client in memory, of both eras."""
     async with Client(server, mode=mode) as client:
         yield client
 

@@ -28,7 +28,6 @@ RULE = ServerRule()
 
 
 def tools_of(text: str) -> list[str]:
-    """The tools that have a line."""
     return re.findall(r"^- `(\w+)`(?: \(.*\))?: .+$", text, re.MULTILINE)
 
 
@@ -111,7 +110,6 @@ async def test_tools_and_instructions_are_short(client: Client) -> None:
 
 @pytest.fixture(scope="module", params=["h3-704b37a", "s2n-tls-132053b"])
 def folder(request: pytest.FixtureRequest, shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real project."""
     folder = tmp_path_factory.mktemp("budget") / "project"
     copy_with_links(shared / "golden" / request.param / "project", folder)
     return folder

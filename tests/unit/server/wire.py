@@ -25,7 +25,6 @@ def request(method: str, params: Message | None = None, id: int | str = 1) -> Me
 
 
 def hello(version: str = "2025-11-25", id: int | str = 0) -> Message:
-    """The request that begins a handshake."""
     return request("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}, id)
 
 

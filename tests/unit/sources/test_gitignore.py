@@ -126,7 +126,6 @@ HOUSES = {
 
 
 def shown_by_git(folder: Path, paths: list[str]) -> list[str]:
-    """The paths that `git check-ignore` doesn't name."""
     done = run_git(folder, "check-ignore", "--no-index", *paths)
     assert done.returncode in (0, 1), done.stderr
     return sorted(set(paths) - set(done.stdout.splitlines()))

@@ -179,7 +179,6 @@ def expand(tree: Tree, pattern: str) -> tuple[list[str], list[str]]:
 
 
 def found(tree: Tree, pattern: str) -> list[str]:
-    """What matches, where nothing may be wrong."""
     paths, problems = expand(tree, pattern)
     assert problems == []
     return paths

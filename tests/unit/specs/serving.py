@@ -16,7 +16,6 @@ LONGEST = 60
 
 
 def text(name: str) -> bytes:
-    """What is behind `/good/NAME`."""
     return f"# Tea\n\nThe {name} MUST be warm.\n".encode()
 
 

@@ -22,7 +22,6 @@ def empty(tmp_path: Path) -> Iterator[SqliteStore]:
 
 @pytest.fixture
 def kitchen(empty: SqliteStore) -> SqliteStore:
-    """Three files and their graph."""
     fill(empty)
     return empty
 

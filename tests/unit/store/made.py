@@ -99,7 +99,6 @@ def fill(store: Store) -> None:
 
 
 def store_path(root: str | Path) -> str:
-    """Where the store of a project is."""
     return os.path.join(root, StoreSection().path)
 
 
@@ -110,7 +109,6 @@ def by_hand(file: Path) -> Iterator[sqlite3.Connection]:
 
 
 def frequencies(store: Store, *words: str) -> dict[str, int]:
-    """The number of chunks with each word."""
     return {word: len(store.lexical([word], ChunkFilters(), 1 << 20, every=True)) for word in words}
 
 

@@ -131,7 +131,6 @@ def context_of(files: dict[str, str], page_size: int = 50) -> ProjectSnapshot:
 
 
 def context_in(folder: Path, page_size: int = 50) -> ProjectSnapshot:
-    """One of a project on disk."""
     project = Project(str(folder))
     return ProjectSnapshot(project, project.catalogue, page_size)
 
@@ -144,7 +143,6 @@ def ask(context: ProjectSnapshot, name: str, arguments: dict[str, object] | None
 
 
 def answer(context: ProjectSnapshot, tool: str, /, **arguments: object) -> tuple[Any, str]:
-    """What the two blocks of an answer hold."""
     found = ask(context, tool, arguments)
     return to_builtins(found.value), found.next_step
 

@@ -77,12 +77,10 @@ class Forwarding:
 
 
 def says(result: Any, **more: Any) -> Reply:
-    """An answer of a tool."""
     return Reply(body=json.encode({"status": "ok", "result": result, **more}))
 
 
 def refuses(status: int, code: str, message: str, hint: str = "", **headers: str) -> Reply:
-    """An error of a server of ours."""
     told = {"status": "error", "error": message, "code": code, "hint": hint}
     return Reply(status, json.encode(told), {name.replace("_", "-"): text for name, text in headers.items()})
 

@@ -25,14 +25,12 @@ def section_of(text: str, id: str = "t") -> Section:
 
 
 def file_of(text: str) -> bytes:
-    """The file that such a section stands in."""
     return f"{HEADING}{text}".encode()
 
 
 def citing(
     quote: str, kind: Kind = Kind.CITATION, line: int = 1, level: Level = Level.AUTO, reason: str = ""
 ) -> Annotation:
-    """An annotation of that section."""
     return Annotation("a.rs", line, kind, "t.md#t", quote, level, reason=reason)
 
 

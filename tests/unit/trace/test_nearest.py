@@ -20,7 +20,6 @@ FRAMES = "# Frames\n\n" + "".join(
 
 
 def nearest(quote: str, text: str = PARAGRAPH) -> str | None:
-    """What is found, if it is clear."""
     found = TextWords(text.split()).nearest(quote.split())
     return found.text if found and found.is_clear else None
 

@@ -249,7 +249,6 @@ def test_variables_of_git(checkout: Path, tmp_path: Path) -> None:
 
 
 def head(folder: Path) -> str | None:
-    """The commit; None outside a repository."""
     found = GitRepository(DiskTree(str(folder)), str(folder))
     top = found.top(found.start)
     return None if top is None else found.head(top)

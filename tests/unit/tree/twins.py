@@ -36,7 +36,6 @@ _STEP = re.compile(rf"(?m)^(?=.{{12}} ) *(?:{_VERBS}) .*\n")
 
 
 def without_steps(err: str) -> str:
-    """Standard error without the steps of the work."""
     return _STEP.sub("", err)
 
 

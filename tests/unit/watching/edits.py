@@ -76,7 +76,6 @@ def delete(name: str) -> Edit:
 
 
 def move(name: str, to: str) -> Edit:
-    """The same file or folder under another name."""
     return lambda folder: (folder / name).rename(folder / to)
 
 

@@ -65,7 +65,6 @@ class World:
 
 
 def echo(arguments: Mapping[str, Any]) -> Any:
-    """A tool that answers what it is told."""
     return dict(arguments)
 
 
@@ -82,12 +81,10 @@ def text(default: str) -> Variable:
 
 
 async def ran(*steps: Step, world: World | None = None, clock: Clock | None = None, **more: Any) -> WorkflowRun:
-    """What comes of these steps."""
     return await run_workflow(workflow(*steps, **more), {}, world or World({"echo": echo}), timing=clock or Clock())
 
 
 def states(found: WorkflowRun) -> Sequence[tuple[str, str, str]]:
-    """What became of each step."""
     return [(step.id, step.status, step.message) for step in found.steps]
 
 

@@ -25,7 +25,6 @@ RESULT = {"status": "ok", "n": 1, "none": None, "flag": True, "items": [{"id": "
 
 
 def asking(*checks: Check, **more: Any) -> ToolStep:
-    """A step with the result above."""
     return tool("look", params=RESULT, asserts=checks, **more)
 
 

@@ -50,7 +50,6 @@ def project(folder: Path) -> Project:
 
 
 def opened(folder: Path) -> Store:
-    """The store of a project."""
     return open_store(str(folder / ".duvet/knowledge/store.db"), create=True)
 
 
@@ -60,7 +59,6 @@ def taken(
     wishes: IngestOptions = IngestOptions(),  # noqa: B008 - frozen
     catalogue: Callable[[], Catalogue] | None = None,
 ) -> IngestOutcome:
-    """The outcome of a run in a folder."""
     with closing(opened(folder)) as store:
         return ingest_project(project(folder), store, wanted, wishes, catalogue=catalogue)
 
@@ -75,7 +73,6 @@ def last(folder: Path) -> IngestRun:
 
 
 def found(folder: Path, word: str) -> list[str]:
-    """The chunks that contain this word."""
     with closing(opened(folder)) as store:
         numbers = [number for number, _ in store.lexical([word], ChunkFilters(), 50, every=True)]
         return sorted(one.id for one in store.chunks(numbers))

@@ -35,7 +35,6 @@ def count_vectors(store: Store) -> int:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Path:
-    """An indexed project."""
     folder = made.written(tmp_path, made.LEDGER)
     made.taken(folder)
     return folder

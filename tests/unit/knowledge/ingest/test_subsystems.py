@@ -75,7 +75,6 @@ def tree(*paths: str, **more: bytes) -> dict[str, bytes]:
 
 
 def find_subsystems(files: dict[str, bytes], front: dict[str, str] | None = None) -> dict[str, str]:
-    """The subsystem of each of these files."""
     found = index_of(files)
     return {path: found.of(path, detect_kind(path), (front or {}).get(path, "")).subsystem for path in sorted(files)}
 

@@ -27,7 +27,6 @@ TRACE = {".duvet/config.toml": CONFIG, "docs/spec.md": SPECIFICATION, "src/tea.r
 
 
 def project_of(files: Mapping[str, str | bytes]) -> Project:
-    """A small project with these files."""
     everything = {**TRACE, **files}
     return Project(tree=MemoryTree({path: _bytes(text) for path, text in everything.items()}))
 
@@ -43,18 +42,15 @@ def _bytes(text: str | bytes) -> bytes:
 
 
 def notes_of(files: Mapping[str, str | bytes]) -> PageCollection:
-    """The pages in these files."""
     return _load_pages(project_of(files))
 
 
 def index_of(files: Mapping[str, str | bytes]) -> PageIndex:
-    """The index of the words in them."""
     project = project_of(files)
     return PageIndex(_load_pages(project), lambda page: decode_page_body(project.tree.read(page.path), page.path))
 
 
 def load(folder: Path, earlier: PageStore | None = None, *, kept: bool = False) -> PageStore:
-    """The pages in a folder."""
     project = project_in(folder, kept=kept)
     return load_pages(project, find_page_files(project), earlier)
 

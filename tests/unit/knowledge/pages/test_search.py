@@ -16,7 +16,6 @@ FILES: dict[str, str | bytes] = {
 
 
 def dated(count: int, text: str) -> dict[str, str | bytes]:
-    """Pages of January, from the first day on."""
     days = [number % 28 + 1 for number in range(count)]
     return {f"docs/{number:03}.md": f"---\ncreated: 2026-01-{day:02}\n---\n{text}" for number, day in enumerate(days)}
 

@@ -36,7 +36,6 @@ class HttpClient(httpx2.Client):
 
     @property
     def listed(self) -> dict[str, Any]:
-        """The tools that plain HTTP lists, by name."""
         return {tool["name"]: tool for tool in self.get(API).json()["tools"]}
 
 

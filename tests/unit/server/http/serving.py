@@ -63,7 +63,6 @@ async def running(
 
 @asynccontextmanager
 async def serving(server: DuvetServer, **options: Any) -> AsyncIterator[Where]:
-    """Serve, and yield the host and the port."""
     async with running(server, **options) as (where, _):
         yield where
 
@@ -118,22 +117,18 @@ async def post(client: httpx2.AsyncClient, tool: str, /, **given: Any) -> tuple[
 
 
 async def tools_of(client: httpx2.AsyncClient) -> dict[str, Any]:
-    """The tools that plain HTTP lists, by name."""
     return {tool["name"]: tool for tool in (await client.get(API)).json()["tools"]}
 
 
 def messages_in(text: str) -> list[Any]:
-    """The messages in a stream of events."""
     return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: ")]
 
 
 def error_of(code: str, message: str, hint: str = "") -> dict[str, Any]:
-    """The error of a request or a tool."""
     return {"status": "error", "error": {"code": code, "message": message, "hint": hint}}
 
 
 def refused(code: str, message: str, hint: str = "") -> dict[str, str]:
-    """The error of plain HTTP."""
     return {"status": "error", "error": message, "code": code, "hint": hint}
 
 

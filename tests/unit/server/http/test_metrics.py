@@ -19,7 +19,6 @@ pytestmark = pytest.mark.anyio
 
 
 def observed(server: DuvetServer, *observers: Any) -> DuvetServer:
-    """The same server, whose calls are observed."""
     return server_of(server.live, server.dispatcher.registry, observers=observers)
 
 

@@ -24,7 +24,6 @@ IDS: tuple[Any, ...] = (None, 1.0, 1.5, True, False, [], {})
 
 
 def greeting(**params: Any) -> Message:
-    """A handshake with other parameters, or without some."""
     usual = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT}
     kept = {name: value for name, value in {**usual, **params}.items() if value is not ABSENT}
     return request("initialize", kept)
@@ -143,12 +142,10 @@ OBJECTS = some.dictionaries(WORDS, JSON, max_size=2)
 
 
 def nearly(right: some.SearchStrategy[Any]) -> some.SearchStrategy[Any]:
-    """The right value, as a rule."""
     return some.one_of(right, right, right, JSON)
 
 
 def members(**known: some.SearchStrategy[Any]) -> some.SearchStrategy[Any]:
-    """An object with some of these members."""
     return nearly(some.fixed_dictionaries({}, optional={name: nearly(value) for name, value in known.items()}))
 
 

@@ -29,7 +29,6 @@ from tests.unit.server.wire import Message, enveloped, hello, request
 
 
 def result_of(id: object) -> Message:
-    """The answer to a ping."""
     return {"jsonrpc": "2.0", "id": id, "result": {}}
 
 
@@ -61,7 +60,6 @@ def odd() -> OddMethods:
 
 @pytest.fixture
 def patient(project: Path, odd: OddMethods) -> DuvetServer:
-    """A server with a method that never answers."""
     return server_of(project, parts=[odd])
 
 

@@ -13,14 +13,12 @@ from tests.unit.tools.knowledge.made import Asking, asking
 
 @pytest.fixture
 def known(tmp_path: Path) -> Iterator[Asking]:
-    """An indexed project."""
     with asking(tmp_path) as found:
         yield found
 
 
 @pytest.fixture
 def kept(tmp_path: Path) -> Iterator[Asking]:
-    """A project that was not indexed yet."""
     found = Asking(written(tmp_path / "ledger", LEDGER), PLAIN)
     yield found
     found.knowledge.close()

@@ -76,12 +76,10 @@ class Asking:
         return found
 
     def turn_to(self, **more: Any) -> None:
-        """Change these settings from now on."""
         rules = replace(self.knowledge.rules(), **more)
         self.knowledge.use_settings(lambda: rules)
 
     def value(self, tool: str, /, **arguments: object) -> Any:
-        """The answer as JSON."""
         return plain(self.answer(tool, arguments).value)
 
     def refusal(self, tool: str, face: str = "library", holder: str = "", /, **given: object) -> tuple[str, str, str]:

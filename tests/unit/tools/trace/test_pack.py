@@ -41,7 +41,6 @@ def test_coverage_is_summed_up_for_all_or_one_specification(context: ProjectSnap
 
 
 def many(count: int) -> dict[str, str]:
-    """A project with so many specifications."""
     rules = "".join(f"[[specification]]\nsource = 'docs/a{number}.md'\n" for number in range(count))
     texts = {f"docs/a{number}.md": f"# A {number}\n\nOne MUST. Two SHOULD.\n" * (number + 1) for number in range(count)}
     return {**FILES, ".duvet/config.toml": FILES[".duvet/config.toml"] + rules, **texts}

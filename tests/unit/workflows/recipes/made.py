@@ -121,7 +121,6 @@ class Kitchen(Asking):
         return self.answer("km-recipe-run", asked, "rest", scopes)
 
     def run(self, recipe: str, /, **vars: Any) -> Any:
-        """The answer of a run as JSON."""
         return plain(tools.make_structured_content(self.start(recipe, vars)))
 
     def failure(self, recipe: str, /, **vars: Any) -> ToolError:
@@ -140,10 +139,8 @@ class Kitchen(Asking):
 
 
 def states(run: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What became of each step."""
     return [(step["id"], step["status"]) for step in run["steps"]]
 
 
 def steps(*lines: str, more: Iterable[str] = ()) -> str:
-    """A recipe with these steps."""
     return "\n".join(["steps:", *(f"  - {line}" for line in lines), *more, ""])
