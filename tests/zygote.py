@@ -237,7 +237,6 @@ def serve(control: socket.socket) -> Request | None:
 
 
 def _reap(statuses: dict[int, socket.socket]) -> None:
-    """Tell how each child ended that has ended."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             with statuses.pop(ended[0]) as status, suppress(OSError):

@@ -92,7 +92,6 @@ def ledger(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def unread() -> Iterator[int]:
-    """A stream whose reader has gone."""
     reader, writer = os.pipe()
     os.close(reader)
     yield writer

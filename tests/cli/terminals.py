@@ -44,7 +44,6 @@ class Terminal:
             assert select.select([self.reader], [], [], LONGEST)[0] and self._read(), self.shown.drawn
 
     def code(self) -> int:
-        """The exit code, after all has been read."""
         while self._read():
             pass
         os.close(self.reader)

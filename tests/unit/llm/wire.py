@@ -102,7 +102,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def openai_says(text: object, reason: str = "stop", **more: Any) -> Reply:
-    """An answer of OpenAI."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
     usage = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
     answer = {"id": "1", "object": "chat.completion", "choices": [choice], "usage": usage, **more}

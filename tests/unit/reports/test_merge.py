@@ -41,7 +41,6 @@ def merged(*reports: v2.V2Report) -> v2.V2Report:
 
 
 def conflicts(*reports: v2.V2Report) -> list[tuple[str, str]]:
-    """The path and the message of each conflict."""
     with pytest.raises(ProblemsError) as caught:
         merge_reports([(f"{index}.json", report) for index, report in enumerate(reports)])
     assert {problem.code for problem in caught.value.problems} == {"DUV071"}

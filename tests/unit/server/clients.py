@@ -135,7 +135,6 @@ async def everything(client: Client) -> list[types.Resource]:
 
 
 async def text(client: Client, uri: str) -> str:
-    """What is read at a URI."""
     (contents,) = (await client.read_resource(uri)).contents
     assert isinstance(contents, types.TextResourceContents)
     assert (contents.uri, contents.mime_type) == (uri, "application/json")

@@ -76,7 +76,6 @@ class Wire:
         return line
 
     def read(self) -> Message:
-        """The next message."""
         line = self.line()
         assert line, self.told()
         message: Message = json.loads(line)
@@ -91,7 +90,6 @@ class Wire:
                 return answer
 
     def greet(self, version: str = "2025-11-25") -> Message:
-        """A handshake, and what was answered to it."""
         self.send(hello(version))
         answer = self.read()
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})

@@ -165,7 +165,6 @@ def test_errors_are_found_from_left_to_right(pattern: str) -> None:
 
 
 def touch(folder: Path, *names: str, **links: str) -> DiskTree:
-    """A folder with empty files and links."""
     written(folder, dict.fromkeys(names, b""))
     for name, target in links.items():
         (folder / name.replace("__", "/")).symlink_to(target)

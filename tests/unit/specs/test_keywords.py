@@ -168,7 +168,6 @@ def closing(text: str) -> int | None:
 
 
 def opening(text: str) -> int | None:
-    """Where the last sentence of the text begins."""
     at = text.rfind(".")
     if at < 0:
         return None

@@ -91,7 +91,6 @@ EDGES = (
 
 
 def fill(store: Store) -> None:
-    """Store the kitchen: three files and their graph."""
     with store.writing() as writing:
         for one in KITCHEN:
             writing.put(one)

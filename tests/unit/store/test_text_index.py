@@ -21,7 +21,6 @@ def put(store: Store, **texts: str) -> None:
 
 
 def found(store: Store, words: Iterable[str], *, every: bool = False, limit: int = 9) -> str:
-    """The names of the files, best first."""
     hits = store.lexical([*words], ANY, limit, every=every)
     scores = [score for _, score in hits]
     assert scores == sorted(scores, reverse=True) and all(score > 0 for score in scores)

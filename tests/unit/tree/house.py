@@ -209,7 +209,6 @@ def append(folder: Path, path: Path, choice: random.Random) -> None:
 
 @_of_file
 def swap_letters(folder: Path, path: Path, choice: random.Random) -> None:
-    """The size stays, and so does the time."""
     info = path.stat()
     old, new = choice.choice(((b"MUST", b"MIST"), (b"MIST", b"MUST"), (b"boil", b"soil"), (b"MAY", b"may")))
     path.write_bytes(path.read_bytes().replace(old, new, 1))

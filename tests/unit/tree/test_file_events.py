@@ -66,7 +66,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def descriptor(folder: Path) -> Iterator[InotifyDescriptor]:
-    """Hears of one of two folders."""
     found = InotifyDescriptor()
     found.open({str(folder / "a")})
     yield found

@@ -234,7 +234,6 @@ AROUND = {
 
 @pytest.fixture
 def both(tmp_path: Path) -> Iterator[Kitchen]:
-    """Recipes, and a workflow of the configuration."""
     section = msgspec.json.decode(json.dumps(AROUND), type=WorkflowSection)
     found = Kitchen(tmp_path, {"around": make_configured_workflow("around", section)})
     yield found
