@@ -113,6 +113,8 @@ def test_an_edit_applies_without_a_trace(wire: Start, project: Path) -> None:
     configure(profile.format("operations"))
     process = wire()
     process.greet()
+    # Edits are noticed from the first reading on, for which this waits.
+    assert call(process, "coverage_summary")["isError"]
     for name in ("operations", "analysis", "docs-heavy"):
         configure(profile.format(name))
         assert "km-search" in tools_of(process)
