@@ -30,7 +30,7 @@ from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
 from duvet.rules import list_rules
-from duvet.text import format_count, quote_text
+from duvet.text import format_count, quote_text, suggest_nearest
 from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
@@ -239,7 +239,6 @@ def find_rule_page(name: str) -> str:
     ##= man/spec/problems.md#rules
     ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
     from duvet.templates import load_rule_page
-    from duvet.text import suggest_nearest
 
     key = name.strip().casefold()
     for rule in list_rules().values():

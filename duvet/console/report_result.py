@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -123,6 +122,7 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
         try:
             path = result.html_path
             import webbrowser
+            from pathlib import Path
 
             if not path:
                 hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"

@@ -87,8 +87,7 @@ class RequirementIndex:
 
 
 def _fill(connection: Connection, options: str, rows: Iterable[tuple[int, Iterable[str]]]) -> None:
-    import sqlite3
-
+    sqlite3 = _import_sqlite()
     try:
         connection.execute(_TABLE.format(options))
     except sqlite3.OperationalError as error:
@@ -97,8 +96,7 @@ def _fill(connection: Connection, options: str, rows: Iterable[tuple[int, Iterab
 
 
 def _query(connection: Connection, statement: str, expression: str) -> list[Any]:
-    import sqlite3
-
+    sqlite3 = _import_sqlite()
     try:
         return connection.execute(statement, (expression,)).fetchall()
     except sqlite3.Error as error:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from textwrap import dedent
 from typing import Any
-from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -105,6 +104,8 @@ def make_published_url(url: str, section: str | None = None) -> str:
 
 def _quoted(text: str, safe: str = "/") -> str:
     # The link of a name that is not valid Unicode leads nowhere, which does no harm.
+
+    from urllib.parse import quote
 
     return quote(text, safe=safe, errors="replace")
 

@@ -6,7 +6,6 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote
 
 from msgspec import Struct
 
@@ -292,6 +291,8 @@ def parse_resource(path: str, *, is_encoded: bool = True) -> ResourcePath | None
     deepest = sum(name is not None for name in names.values())
     is_collection = deepest == 0 or (deepest < len(collections) and collections[deepest] is not None)
 
+    from urllib.parse import unquote
+
     parts = {name: value and unquote(value) if is_encoded else value for name, value in names.items()}
     return ResourcePath(**parts, is_collection=is_collection)
 
@@ -348,6 +349,8 @@ def _spellings(text: str, root: str) -> Iterator[str]:
     if rfc:
         yield f"rfc{rfc['number']}"
         yield f"RFC {rfc['number']}"
+
+    from urllib.parse import unquote
 
     path = unquote(bare.removeprefix(_FILE)) if bare.startswith(_FILE) else bare
     if "://" not in path:
