@@ -180,8 +180,7 @@ INTROSPECT = Pack(
 )
 BUILT_IN_PACKS: Mapping[str, Pack] = {pack.name: pack for pack in (TRACE, PAGES, KNOWLEDGE, INTROSPECT)}
 DEFAULT_PACKS = ("trace",)
-WORKFLOWS_PACK = "workflows"
-"""The pack of the tools that the configured workflows are."""
+WORKFLOWS_PACK = "workflows"  # The tools that the configured workflows are.
 _ALWAYS = ("pages",)
 """Packs that can be called even when they are not enabled."""
 _MAX_NAMES = 20
