@@ -137,7 +137,7 @@ def _serve_stdio(application: Application) -> None:
             application.identity,
             instructions,
             application.live,
-            application.make_dispatcher([log.saw]),
+            application.make_dispatcher([log.record_call]),
         )
 
 
@@ -164,7 +164,7 @@ def _serve_http(application: Application, listening: ListenOptions) -> None:
         make_dispatcher=application.make_dispatcher,
     )
     if environ.get(GATEWAY_VARIABLE):
-        application.log.tell(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
+        application.log.write_event(EventLevel.WARN, f"{GATEWAY_VARIABLE} counts over standard input and output alone")
     serve_over_http(served, serving, application.log, print_line)
 
 

@@ -31,7 +31,7 @@ from duvet.tools.packs import KNOWLEDGE
 from duvet.tools.tool import KNOWLEDGE_SERVICE, RUNS_SERVICE, SHELL_SOURCE, EnabledPack, Tool, ToolError
 from duvet.tree.files import DiskTree
 from duvet.tree.outputs import store_file
-from duvet.workflows import workflow as model
+from duvet.workflows import workflow as records
 from duvet.workflows.recipe import (
     ORIGIN_SHIPPED,
     PlannedStep,
@@ -66,8 +66,8 @@ _PLAN_COLUMNS = (
     Column("until", lambda step: _describe_wait(step), wraps=True),
 )
 _FORWARDED = "with KM_GATEWAY_URL, recipes are run by that server"
-_FORWARDED_HINT = f"`duvet call {model.RECIPE_TOOL} --recipe NAME` runs one of those that it has"
-_LEFT_OUT = f"the configuration leaves out {model.RECIPE_TOOL}"
+_FORWARDED_HINT = f"`duvet call {records.RECIPE_TOOL} --recipe NAME` runs one of those that it has"
+_LEFT_OUT = f"the configuration leaves out {records.RECIPE_TOOL}"
 
 
 @click.command(cls=Subcommand)
@@ -192,7 +192,7 @@ def _validate_recipes(paths: Sequence[str], format: str | None, options: Mapping
     found = [recipes.get(path) or catalogue.file(path) for path in paths] or own
     application = _make_application(options)
     tools = list(application.tools.registry.every())
-    if can_run := model.RECIPE_TOOL in application.tools.registry:
+    if can_run := records.RECIPE_TOOL in application.tools.registry:
         environment = make_recipe_environment(tools, recipes)
     else:
         # Steps may call what the pack offers although no recipe can be run here.
@@ -220,7 +220,7 @@ def _run_recipe(
     if application.line is not None:
         # That server has recipes of its own, and runs them with the rights of the token.
         raise DuvetError(_FORWARDED, hint=_FORWARDED_HINT)
-    if model.RECIPE_TOOL not in application.tools.registry:
+    if records.RECIPE_TOOL not in application.tools.registry:
         hint = "the pack `knowledge` is switched off, or only reads"
         raise DuvetError(_LEFT_OUT, path=application.service.path, hint=hint)
     recipes = RecipeCatalogue(DiskTree()).every()
@@ -239,7 +239,7 @@ def _run_recipe(
     return print_run(run, format, make_recipe_output(name, run))
 
 
-def read_variables(workflow: model.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
+def read_variables(workflow: records.Workflow, words: Sequence[str], json: bytes | None) -> dict[str, Any]:
     """Return all variables with the values of `NAME=VALUE` and of JSON; raise UsageError for wrong ones."""
     for word in words:
         name, equals, _ = word.partition("=")
@@ -251,31 +251,31 @@ def read_variables(workflow: model.Workflow, words: Sequence[str], json: bytes |
                 f"there are {', '.join(known)}" if known else "it has none"
             )
             unknown = quote_text(shorten_text(name))
-            raise click.UsageError(f"{model.recipe_name(workflow.name)} has no variable {unknown}\n{hint}")
+            raise click.UsageError(f"{records.recipe_name(workflow.name)} has no variable {unknown}\n{hint}")
     try:
         arguments = parse_arguments(_make_variables_tool(workflow), [f"--{word}" for word in words], json)
-        return model.resolve_variables(workflow, arguments)
+        return records.resolve_variables(workflow, arguments)
     except ToolError as error:
         raise make_shell_error(error) from error
     except WorkflowError as error:
         raise click.UsageError("\n".join(filter(None, [error.message, error.hint]))) from error
 
 
-def _make_variables_tool(workflow: model.Workflow) -> Tool:
+def _make_variables_tool(workflow: records.Workflow) -> Tool:
     """Return a tool whose arguments are the variables; one of any type is text."""
     variables = {
         name: replace(one, kind=VariableType.STRING) if one.kind is None else one
         for name, one in workflow.variables.items()
     }
-    record = model.make_input_record(replace(workflow, variables=variables))
-    name = model.recipe_name(workflow.name)
+    record = records.make_input_record(replace(workflow, variables=variables))
+    name = records.recipe_name(workflow.name)
     return Tool(name=name, title="", description="", input=record, output=None, handler=lambda input, ctx: None)
 
 
-def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> model.WorkflowRun:
+def _call_recipe_tool(application: Application, arguments: Mapping[str, object]) -> records.WorkflowRun:
     """Run a recipe; return the record of the run also if it fails or is interrupted."""
-    tool = application.tools.registry.require(model.RECIPE_TOOL)
-    runs: list[model.WorkflowRun] = []
+    tool = application.tools.registry.require(records.RECIPE_TOOL)
+    runs: list[records.WorkflowRun] = []
     on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/gateway.md#recipes

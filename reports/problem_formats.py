@@ -8,8 +8,8 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from duvet.model import Fix, Place, Problem, Severity
-from duvet.reports import problems as text
 from duvet.reports.cells import escape_cell
+from duvet.reports.problems import ProblemContext, count_problems, format_problem, make_root_relative
 from duvet.reports.tables import encode_json
 from duvet.rules import find_rule_name, format_rule_title
 
@@ -58,11 +58,11 @@ class ProblemsRecord(Struct, frozen=True):
     warnings: int
 
 
-def render_problems_json(problems: Sequence[Problem], view: text.ProblemContext) -> bytes:
+def render_problems_json(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     """One object with every problem."""
     ##= man/spec/problems.md#json
     ##% JSON MUST be one object with the version of its shape, every problem, and the numbers of errors and warnings.
-    return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *text.count_problems(problems)))
+    return encode_json(ProblemsRecord(PROBLEMS_VERSION, tuple(map(_record, problems)), *count_problems(problems)))
 
 
 def _record(problem: Problem) -> ProblemRecord:
@@ -90,7 +90,7 @@ _IN_MESSAGES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_VALUES = _IN_MESSAGES | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def render_github(problems: Sequence[Problem], view: text.ProblemContext) -> bytes:
+def render_github(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     lines = []
     for problem in problems:
         properties = _properties(problem, view.folder)
@@ -109,7 +109,7 @@ def _properties(problem: Problem, folder: str) -> Iterator[tuple[str, str]]:
         ##= man/spec/problems.md#github-and-junit
         ##% A workflow command MUST name paths from the root of the repository, and escape values and messages as GitHub
         ##% expects.
-        yield "file", text.make_root_relative(problem.path, folder)
+        yield "file", make_root_relative(problem.path, folder)
         if place.line:
             yield "line", str(place.line)
             if place.column:
@@ -122,11 +122,11 @@ def _escaped(text: str, escapes: dict[int, str]) -> str:
     return escape_cell(text.translate(escapes))
 
 
-def render_junit(problems: Sequence[Problem], view: text.ProblemContext) -> bytes:
+def render_junit(problems: Sequence[Problem], view: ProblemContext) -> bytes:
     cases = [line for problem in problems for line in _case(problem, view)] or [
         '<testcase classname="duvet" name="no problems" time="0"/>'
     ]
-    errors, _ = text.count_problems(problems)
+    errors, _ = count_problems(problems)
     counts = f'tests="{max(1, len(problems))}" failures="{errors}" errors="0"'
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -139,14 +139,14 @@ def render_junit(problems: Sequence[Problem], view: text.ProblemContext) -> byte
     return "".join(f"{line}\n" for line in lines).encode(errors="replace")
 
 
-def _case(problem: Problem, view: text.ProblemContext) -> Iterator[str]:
+def _case(problem: Problem, view: ProblemContext) -> Iterator[str]:
     place = problem.place
     where = ":".join(str(number) for number in (place.line, place.column) if number)
     name = " ".join(part for part in (format_rule_title(problem.code), where and f"at {where}") if part)
     facts = {"classname": problem.path or "duvet", "name": name}
     if problem.path:
         facts |= {"file": problem.path} | ({"line": str(place.line)} if place.line else {})
-    body = Markup("\n").join(text.format_problem(problem, view))
+    body = Markup("\n").join(format_problem(problem, view))
     yield f'<testcase{_attributes(facts)} time="0">'
     if problem.severity is Severity.ERROR:
         yield f"<failure{_attributes({'type': problem.code or 'error', 'message': problem.message})}>{body}</failure>"

@@ -123,7 +123,7 @@ class Service(Struct, frozen=True, kw_only=True):
         """The identity and the limits of the server."""
         return self.config.server.rule(self.packs)
 
-    def says_the_same_as(self, other: Service) -> bool:
+    def has_same_content(self, other: Service) -> bool:
         """Compare the values in force, however they are written."""
         return replace(self, document=None) == replace(other, document=None)
 

@@ -343,7 +343,7 @@ class UploadsSection(ServiceSection, frozen=True, kw_only=True):
         root = self.root or environ.get(ROOT_VARIABLE, "").strip()
         return UploadRule(
             root=root,
-            root_said_by=root and ("uploads.root" if self.root else ROOT_VARIABLE),
+            root_origin=root and ("uploads.root" if self.root else ROOT_VARIABLE),
             docs_subdir=self.docs_subdir,
             overwrite=bool(_read_boolean_variable(environ, OVERWRITE_VARIABLE, self.overwrite)),
             ingest=bool(_read_boolean_variable(environ, INGEST_VARIABLE, self.ingest)),

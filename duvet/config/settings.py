@@ -231,7 +231,7 @@ class UploadRule(Struct, frozen=True, kw_only=True):
     """Settings of uploads."""
 
     root: str = ""  # The folder that uploads stay in; empty means the project.
-    root_said_by: str = ""  # The key or variable that sets the root.
+    root_origin: str = ""  # The key or variable that sets the root.
     docs_subdir: str = "docs"  # The default folder in the root.
     overwrite: bool = False  # Whether uploads replace files by default.
     ingest: bool = False  # Whether uploads are indexed at once by default.

@@ -40,7 +40,7 @@ def invoke_tool(
     """Call a tool with all permissions; progress is also printed with `--verbose`."""
     import anyio
 
-    dispatcher = application.make_dispatcher([application.log.saw], **services)
+    dispatcher = application.make_dispatcher([application.log.record_call], **services)
     progress = _print_progress if prints_progress or current_settings().verbose else ignore_progress
 
     async def call() -> ToolAnswer:

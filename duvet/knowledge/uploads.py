@@ -83,7 +83,7 @@ class ContentFolder:
     ) -> StoredFile:
         """Write a file; raise QueryError for a forbidden destination. A made-up name gets a number if it is taken."""
         if not os.path.isdir(self.root):
-            hint = f"see what {self._rule.root_said_by or 'the working directory'} says"
+            hint = f"see what {self._rule.root_origin or 'the working directory'} says"
             raise DuvetError("the content root is no folder that is there", hint=hint)
         if len(data) > self._rule.max_bytes:
             raise self._make_size_error(name)

@@ -19,7 +19,7 @@ class Finding(Struct, frozen=True, array_like=True):
     problem: Problem
     id: int = -1  # The index of the annotation in the trace; -1 for a problem of no annotation.
     once: bool = False  # Whether to report it once for all annotations.
-    is_told: bool = False  # Whether a problem of the configuration reports it already.
+    is_reported: bool = False  # Whether a problem of the configuration reports it already.
 
 
 class Checked(Struct, frozen=True):
@@ -47,7 +47,7 @@ class Findings(Struct, frozen=True, array_like=True):
         for one in self.found:
             key = (one.problem.code, one.problem.message)
             is_relevant = len(selected) == len(self.files) or one.problem.path in relevant
-            if is_relevant and not one.is_told and not (one.once and key in reported):
+            if is_relevant and not one.is_reported and not (one.once and key in reported):
                 reported.add(key)
                 problems.append(one.problem)
         return Checked(tuple(problems), sum(self.files[path] for path in selected), len(selected))

@@ -65,7 +65,7 @@ def _find_trace_problems(project: Project, places: AnnotationPlaces) -> Iterator
     for id, failure in trace.failures.items():
         problem = failure.of(trace.annotations[id], places)
         listed.pop(problem, None)
-        yield Finding(problem, id, failure.once, failure.is_told)
+        yield Finding(problem, id, failure.once, failure.is_reported)
     firsts = {other.locator: first for other, first in find_second_spellings(trace.coverages, project.root)}
     for coverage in trace.coverages:
         first = firsts.get(coverage.specification.locator)

@@ -207,7 +207,7 @@ class Application:
             self.settings.environ,
             http=self.http,
             blobs=self.settings.blobs,
-            log=lambda words: self.log.tell(EventLevel.WARN, words),
+            log=lambda words: self.log.write_event(EventLevel.WARN, words),
         )
 
     @cached_property
@@ -292,10 +292,10 @@ class Application:
         from duvet.tools.dispatcher import ToolEnvironment
 
         for pack in self.tools.choice.unloaded:
-            self.log.tell(EventLevel.WARN, "a pack is left out", pack=pack.name, reason=pack.reason)
+            self.log.write_event(EventLevel.WARN, "a pack is left out", pack=pack.name, reason=pack.reason)
         for name, faults in self.tools.faults.items():
             for fault in faults:
-                self.log.tell(
+                self.log.write_event(
                     EventLevel.WARN, "a workflow is faulty", workflow=name, at=fault.path, reason=fault.message
                 )
         return ToolEnvironment(
@@ -312,7 +312,7 @@ class Application:
         services: dict[str, Callable[[], Any]] = {
             FACTS_SERVICE: self._make_facts,
             MODELS_SERVICE: lambda: self.router,
-            RUNS_SERVICE: lambda: self.log.ran,
+            RUNS_SERVICE: lambda: self.log.record_run,
         }
         if self._has_index:
             services |= {
@@ -373,11 +373,11 @@ class Application:
             )
 
         def log_failure(reason: str) -> None:
-            self.log.tell(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
+            self.log.write_event(EventLevel.ERROR, "the account of a change could not be written", reason=reason)
 
-        await AuditLog(lambda: find_store_paths(self.knowledge.rules()), get_current_time, log_entry, log_failure).saw(
-            call
-        )
+        await AuditLog(
+            lambda: find_store_paths(self.knowledge.rules()), get_current_time, log_entry, log_failure
+        ).record_call(call)
 
 
 class _Services(Mapping[str, Any]):

@@ -65,7 +65,7 @@ class ServerLog:
     def wants(self, level: EventLevel) -> bool:
         return level >= self._level
 
-    def tell(self, level: EventLevel, message: str, **fields: object) -> None:
+    def write_event(self, level: EventLevel, message: str, **fields: object) -> None:
         if self.wants(level):
             self._put(level, message, fields)
 
@@ -92,12 +92,12 @@ class ServerLog:
             cut = {name: value[:limit] if isinstance(value, str) else value for name, value in fields.items()}
             yield self._format(time, level, message[:limit], dict([*cut.items()][:limit]))
 
-    def saw(self, call: CallRecord) -> None:
+    def record_call(self, call: CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and
         ##% warnings.
         optional = {"code": call.code, "reason": call.reason, "warning": call.warning}
-        self.tell(
+        self.write_event(
             _CALL_LEVELS.get(call.code, EventLevel.INFO),
             "call",
             face=call.face,
@@ -111,12 +111,12 @@ class ServerLog:
             arguments=call.arguments,
         )
 
-    def ran(self, run: WorkflowRun) -> None:
+    def record_run(self, run: WorkflowRun) -> None:
         """Write the steps of a cancelled workflow, which nobody gets an answer to."""
         ##= man/spec/workflows.md#steps
         ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
         if failure := run.cancellation:
-            self.tell(
+            self.write_event(
                 EventLevel.WARN,
                 "run",
                 workflow=run.workflow,
@@ -176,7 +176,7 @@ class LogForwarder(logging.Handler):
             return
         message = _PLACEHOLDER.sub("…", _SESSION.sub("…", str(record.msg).partition("\n")[0]))
         fields = {"error": type(error).__name__, "at": _find_place(error)} if error else {}
-        self._log.tell(EventLevel.ERROR, message, **fields)
+        self._log.write_event(EventLevel.ERROR, message, **fields)
 
 
 def _find_place(error: BaseException) -> str:

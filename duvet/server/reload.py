@@ -48,7 +48,7 @@ class ConfigReloader:
         try:
             service = self._keep_guarded(self._application.settings.read_service(project.tree))
             dispatcher = self._application.dispatcher
-            if dispatcher is not None and not service.says_the_same_as(self._application.service):
+            if dispatcher is not None and not service.has_same_content(self._application.service):
                 self._apply(self._application.with_service(service), dispatcher)
             fault = ""
         except DuvetError as error:
@@ -57,7 +57,7 @@ class ConfigReloader:
         ##% The server MUST apply a valid edit of its configuration from the next request on, except for `uploads`
         ##% and `store` over HTTP, notify its clients, and keep the previous configuration after an invalid edit.
         if fault and fault != self._fault:
-            self._application.log.tell(log.EventLevel.ERROR, "the configuration stays as it was", reason=fault)
+            self._application.log.write_event(log.EventLevel.ERROR, "the configuration stays as it was", reason=fault)
         self._fault = fault
         return self._application.rule.page_size
 
@@ -82,6 +82,6 @@ class ConfigReloader:
 
     def _warn_of_restart(self, keys: Sequence[str]) -> None:
         if keys:
-            self._application.log.tell(
+            self._application.log.write_event(
                 log.EventLevel.WARN, "a restart is needed for some of the configuration", keys=" ".join(keys)
             )

@@ -103,7 +103,7 @@ class AuditLog(Struct, frozen=True):
     on_failure: Callable[[str], None]  # Takes the reason why an entry could not be written in time.
     patience: float = 2 * feedback.APPEND_PATIENCE  # Seconds to write an entry.
 
-    async def saw(self, call: CallRecord) -> None:
+    async def record_call(self, call: CallRecord) -> None:
         """Write an entry if the call changed something, without blocking other calls."""
         # A refused caller has changed nothing, and must not be able to fill the disk.
         if not call.changes or call.code in (ErrorCode.FORBIDDEN, ErrorCode.UNAUTHORIZED):

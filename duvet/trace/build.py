@@ -87,7 +87,7 @@ class TargetResolver:
         reported: set[records.Failure] = set()
         for id, failure in sorted(failures, key=itemgetter(0)):
             self.failures[id] = failure
-            if not failure.is_told and not (failure.once and failure in reported):
+            if not failure.is_reported and not (failure.once and failure in reported):
                 reported.add(failure)
                 problems.append(failure.of(annotations[id], places))
         return list(self._sections.values())
@@ -98,7 +98,7 @@ class TargetResolver:
             locator = self._located.get((name, format)) or self._locate(name, format, base)
         except DuvetError as error:
             rule = rules.TARGET_BAD_URL if "://" in name else rules.TARGET_UNRESOLVED
-            return records.Failure(rule, error.message, error.hint, is_told=name in self._unavailable)
+            return records.Failure(rule, error.message, error.hint, is_reported=name in self._unavailable)
         specification = self._load(locator)
         if specification is None:
             return self._unloaded[locator]
@@ -134,7 +134,7 @@ class TargetResolver:
             except DuvetError as error:
                 is_reported = locator.name in self._unavailable
                 self._unloaded[locator] = records.Failure(
-                    rules.find_broken_rule(error), str(error), error.hint, once=True, is_told=is_reported
+                    rules.find_broken_rule(error), str(error), error.hint, once=True, is_reported=is_reported
                 )
         return self.specifications.get(locator)
 

@@ -50,7 +50,7 @@ class Failure(Struct, frozen=True):
     label: str = "referenced here"
     is_of_quote: bool = False  # Whether the problem is the quote, and not the target.
     once: bool = False  # Whether to report it once for all annotations with this failure.
-    is_told: bool = False  # Whether a problem of the configuration reports it already.
+    is_reported: bool = False  # Whether a problem of the configuration reports it already.
 
     def of(self, annotation: Annotation, places: AnnotationPlaces) -> Problem:
         source = annotation.source
@@ -193,7 +193,7 @@ class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason: str
     owner: str = ""
     expiry: date | None = None  # The last day on which that holds.
-    has_expired: bool = False  # Whether that day is over, so that the requirements are owed.
+    has_expired: bool = False  # The day is over, so the requirements count again.
     requirements: int  # How many are meant.
 
 

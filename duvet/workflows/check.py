@@ -14,7 +14,7 @@ from duvet.rules import CONFIG_BAD_VALUE
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.arguments import describe_conversion_error, find_unknown_argument
 from duvet.tools.tool import Tool
-from duvet.workflows import references, steps, workflow as model
+from duvet.workflows import references, steps, workflow as records
 
 
 class WorkflowFault(Struct, frozen=True, kw_only=True):
@@ -34,25 +34,25 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
     """Everything that the steps of a workflow can call."""
 
     tools: Mapping[str, Tool]
-    workflows: Mapping[str, model.Workflow]  # By their own names; the tools need not contain theirs.
+    workflows: Mapping[str, records.Workflow]  # By their own names; the tools need not contain theirs.
     models: Collection[str]  # Providers, tasks, and models as PROVIDER/MODEL.
-    recipes: Mapping[str, model.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
+    recipes: Mapping[str, records.Workflow] = {}  # By their own names; faulty ones as far as they could be read.
     faulty: Collection[str] = ()  # The recipes with problems in their own files.
 
     def __contains__(self, tool: str) -> bool:
-        return tool in self.tools or model.find_called_workflow(tool) in self.workflows
+        return tool in self.tools or records.find_called_workflow(tool) in self.workflows
 
     def input(self, tool: str) -> type[Struct]:
         workflow = self.workflow(tool)
-        return model.make_input_record(workflow) if workflow else self.tools[tool].input
+        return records.make_input_record(workflow) if workflow else self.tools[tool].input
 
-    def workflow(self, tool: str) -> model.Workflow | None:
-        return self.workflows.get(model.find_called_workflow(tool))
+    def workflow(self, tool: str) -> records.Workflow | None:
+        return self.workflows.get(records.find_called_workflow(tool))
 
-    def inner(self, step: model.Step) -> model.Workflow | None:
+    def inner(self, step: records.Step) -> records.Workflow | None:
         """Return the workflow or recipe that a step calls, if that is known before the run."""
         tool = find_step_tool(step)
-        name = step.params.get(model.RECIPE_ARGUMENT) if tool == model.RECIPE_TOOL else None
+        name = step.params.get(records.RECIPE_ARGUMENT) if tool == records.RECIPE_TOOL else None
         return self.recipes.get(name) if isinstance(name, str) else self.workflow(tool)
 
     def reached(self, tools: Iterable[str]) -> Iterator[Tool]:
@@ -69,16 +69,16 @@ class WorkflowEnvironment(Struct, frozen=True, kw_only=True):
                 yield self.tools[name]
 
 
-def find_step_tool(step: model.Step) -> str:
+def find_step_tool(step: records.Step) -> str:
     """Return the name of the tool that a step calls; empty for a model step."""
-    return step.tool if isinstance(step, model.ToolStep | model.WaitStep) else ""
+    return step.tool if isinstance(step, records.ToolStep | records.WaitStep) else ""
 
 
-def list_step_tools(workflow: model.Workflow) -> Iterator[str]:
-    return (step.tool for step in workflow.steps if isinstance(step, model.ToolStep | model.WaitStep))
+def list_step_tools(workflow: records.Workflow) -> Iterator[str]:
+    return (step.tool for step in workflow.steps if isinstance(step, records.ToolStep | records.WaitStep))
 
 
-def check_workflow(workflow: model.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
+def check_workflow(workflow: records.Workflow, known: WorkflowEnvironment) -> list[WorkflowFault]:
     """Return all faults, in the order of the workflow."""
     ##= man/spec/workflows.md#checks
     ##% duvet MUST check a workflow without running it, and list every problem with the path of its key.
@@ -91,7 +91,7 @@ def check_workflow(workflow: model.Workflow, known: WorkflowEnvironment) -> list
     ]
 
 
-def _check_sizes(workflow: model.Workflow) -> Iterator[WorkflowFault]:
+def _check_sizes(workflow: records.Workflow) -> Iterator[WorkflowFault]:
     for keys, value in _list_values(workflow):
         try:
             references.copy_plain_value(value, references.MAX_EXPANDED_BYTES, "it")
@@ -99,7 +99,7 @@ def _check_sizes(workflow: model.Workflow) -> Iterator[WorkflowFault]:
             yield WorkflowFault(keys=keys, message=error.message)
 
 
-def _list_values(workflow: model.Workflow) -> Iterator[tuple[references.ValuePath, object]]:
+def _list_values(workflow: records.Workflow) -> Iterator[tuple[references.ValuePath, object]]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             yield ("variables", name, "default"), variable.default
@@ -108,33 +108,33 @@ def _list_values(workflow: model.Workflow) -> Iterator[tuple[references.ValuePat
         yield (*_params_path(step, at), "params"), step.params
         yield (*at, "expect"), step.expect
         checks = [((*at, "assert", place), check) for place, check in enumerate(step.asserts)]
-        if isinstance(step, model.WaitStep):
+        if isinstance(step, records.WaitStep):
             checks.append(((*at, "wait", "until"), step.until))
         for keys, check in checks:
             yield keys, [one for one in (check.equals, check.not_equals) if one is not UNSET]
-        if isinstance(step, model.ModelStep):
+        if isinstance(step, records.ModelStep):
             yield (*at, "prompt"), step.prompt
             yield (*at, "system"), step.system
     yield ("outputs",), workflow.outputs
 
 
-def _params_path(step: model.Step, keys: references.ValuePath) -> references.ValuePath:
+def _params_path(step: records.Step, keys: references.ValuePath) -> references.ValuePath:
     """Return the path of the table that contains the tool and its arguments."""
-    return (*keys, "wait") if isinstance(step, model.WaitStep) else keys
+    return (*keys, "wait") if isinstance(step, records.WaitStep) else keys
 
 
-def _check_defaults(workflow: model.Workflow) -> Iterator[WorkflowFault]:
+def _check_defaults(workflow: records.Workflow) -> Iterator[WorkflowFault]:
     for name, variable in workflow.variables.items():
         if variable.default is not UNSET:
             try:
-                model.resolve_variable(name, variable, variable.default)
+                records.resolve_variable(name, variable, variable.default)
             except references.WorkflowError as error:
                 yield WorkflowFault(keys=("variables", name, "default"), message=error.message)
 
 
-def _check_ids(workflow: model.Workflow) -> Iterator[WorkflowFault]:
-    if len(workflow.steps) > model.MAX_STEPS:
-        message = f"there are {len(workflow.steps)} steps; {model.MAX_STEPS} is the most"
+def _check_ids(workflow: records.Workflow) -> Iterator[WorkflowFault]:
+    if len(workflow.steps) > records.MAX_STEPS:
+        message = f"there are {len(workflow.steps)} steps; {records.MAX_STEPS} is the most"
         yield WorkflowFault(keys=("steps",), message=message, hint="let one workflow call another")
     ids = set[str]()
     for number, step in enumerate(workflow.steps):
@@ -143,7 +143,7 @@ def _check_ids(workflow: model.Workflow) -> Iterator[WorkflowFault]:
         ids.add(step.id)
 
 
-def _check_steps(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_steps(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     scope = _ReferenceScope(workflow)
     for number, step in enumerate(workflow.steps):
         keys: references.ValuePath = ("steps", number)
@@ -152,9 +152,9 @@ def _check_steps(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterat
     yield from scope.check_value(workflow.outputs, ("outputs",))
 
 
-def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_calls(step: records.Step, keys: references.ValuePath, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Check the tool or model of a step, and its arguments."""
-    if isinstance(step, model.ModelStep):
+    if isinstance(step, records.ModelStep):
         # A provider has any model.
         if step.model not in known.models and step.model.partition("/")[0] not in known.models:
             hint = _suggest(step.model, sorted(known.models)) or "name a provider, or a task of routing"
@@ -164,11 +164,11 @@ def _check_calls(step: model.Step, keys: references.ValuePath, known: WorkflowEn
     at = _params_path(step, keys)
     tool = find_step_tool(step)
     if tool not in known:
-        hint = _suggest(tool, sorted({*known.tools, *map(model.tool_name, known.workflows)}))
+        hint = _suggest(tool, sorted({*known.tools, *map(records.tool_name, known.workflows)}))
         yield WorkflowFault(keys=(*at, "tool"), message=f"there is no tool {_quote(tool)}", hint=hint)
         return
     yield from _check_arguments(step.params, known.input(tool), (*at, "params"), tool)
-    if isinstance(step, model.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
+    if isinstance(step, records.WaitStep) and not all(one.only_reads for one in known.reached([tool])):
         message = f"{tool} writes, and is called again and again"
         yield WorkflowFault(keys=(*at, "tool"), message=message, hint="wait for one that only reads", is_warning=True)
 
@@ -193,7 +193,7 @@ def _check_arguments(
             yield WorkflowFault(keys=keys, message=f"{tool} needs the argument {name}")
 
 
-def _find_self_calls(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _find_self_calls(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     """Find the steps through which the workflow calls itself, or nests too deep."""
     for number, step in enumerate(workflow.steps):
         message = _find_deeper_fault(step, (workflow.name,), known, set())
@@ -202,7 +202,7 @@ def _find_self_calls(workflow: model.Workflow, known: WorkflowEnvironment) -> It
 
 
 def _find_deeper_fault(
-    step: model.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
+    step: records.Step, callers: tuple[str, ...], known: WorkflowEnvironment, seen: set[tuple[str, int]]
 ) -> str:
     """Return the fault of calling the step's workflow from these callers; each workflow is seen once per depth."""
     workflow = known.inner(step)
@@ -218,7 +218,7 @@ def _find_deeper_fault(
 
 
 class _ReferenceScope:
-    def __init__(self, workflow: model.Workflow) -> None:
+    def __init__(self, workflow: records.Workflow) -> None:
         self.names = {"vars": [*workflow.variables], "steps": list[str](), "captures": list[str]()}
         self.later = {
             "vars": list[str](),
@@ -226,12 +226,12 @@ class _ReferenceScope:
             "captures": [capture.name for step in workflow.steps for capture in step.capture],
         }
 
-    def check_step(self, step: model.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
+    def check_step(self, step: records.Step, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         """Check the references of the next step, which counts as done afterwards."""
         yield from self.check_value(step.params, (*_params_path(step, keys), "params"))
-        if isinstance(step, model.WaitStep):
+        if isinstance(step, records.WaitStep):
             yield from self._check_condition(step.until, (*keys, "wait", "until"))
-        if isinstance(step, model.ModelStep):
+        if isinstance(step, records.ModelStep):
             yield from self.check_value(step.prompt, (*keys, "prompt"))
             yield from self.check_value(step.system, (*keys, "system"))
         for path, value in step.expect.items():
@@ -258,7 +258,7 @@ class _ReferenceScope:
             for reference in found:
                 yield from self._check_reference(reference.path, reference.text, where, has_result)
 
-    def _check_condition(self, check: model.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
+    def _check_condition(self, check: records.Check, keys: references.ValuePath) -> Iterator[WorkflowFault]:
         yield from self._check_path(check.path, (*keys, "path"))
         yield from self.check_value(check.equals, (*keys, "equals"), has_result=True)
         yield from self.check_value(check.not_equals, (*keys, "notEquals"), has_result=True)

@@ -11,7 +11,7 @@ import anyio.lowlevel
 import msgspec
 
 from duvet.tools.call_context import CallJournal, CallState, ignore_progress
-from duvet.workflows import steps, workflow as model
+from duvet.workflows import steps, workflow as records
 from duvet.workflows.references import UnresolvedError, WorkflowError, digest_value, expand_references, measure_value
 
 _callers: ContextVar[tuple[str, ...]] = ContextVar("_callers", default=())
@@ -21,14 +21,14 @@ _MAX_RESULTS_BYTES = 64_000_000  # The most JSON in all results, which are kept 
 
 
 async def run_workflow(
-    workflow: model.Workflow,
+    workflow: records.Workflow,
     given: msgspec.Struct | Mapping[str, object],
     backend: steps.WorkflowBackend,
     progress: steps.StepListener = ignore_progress,
     log: steps.RunLog = steps.discard_run,
     journal: CallJournal | None = None,
     timing: steps.WorkflowClock | None = None,
-) -> model.WorkflowRun:
+) -> records.WorkflowRun:
     """Run the workflow with these variables, by name or as its input record; failures are part of the returned record."""
     variables = msgspec.to_builtins(given) if isinstance(given, msgspec.Struct) else given
     run = _Run(workflow, backend, progress, log, timing or steps.WorkflowClock(), journal or CallJournal(CallState()))
@@ -38,7 +38,7 @@ async def run_workflow(
 class _Run:
     def __init__(
         self,
-        workflow: model.Workflow,
+        workflow: records.Workflow,
         backend: steps.WorkflowBackend,
         progress: steps.StepListener,
         log: steps.RunLog,
@@ -51,7 +51,7 @@ class _Run:
         self.timing = timing
         self.journal = journal
         self.scope: dict[str, Any] = {"vars": {}, "steps": {}, "captures": {}}
-        self.steps: list[model.StepRun] = []
+        self.steps: list[records.StepRun] = []
         self.outputs: dict[str, Any] = {}
         self.warnings: list[str] = []
         self.results_bytes = 0
@@ -59,7 +59,7 @@ class _Run:
         self._runner = steps.StepRunner(backend, timing, self.scope, steps.WaitAttempts())
         self.started_at, self.start = timing.now(), timing.clock()
 
-    async def run(self, given: Mapping[str, object]) -> model.WorkflowRun:
+    async def run(self, given: Mapping[str, object]) -> records.WorkflowRun:
         callers = _callers.get()
         token = _callers.set((*callers, self.workflow.name))
         try:
@@ -67,7 +67,7 @@ class _Run:
         except anyio.get_cancelled_exc_class():
             ##= man/spec/workflows.md#steps
             ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
-            self.log(self._make_record(self._make_failure(model.FailureCode.CANCELLED, "it was cancelled")))
+            self.log(self._make_record(self._make_failure(records.FailureCode.CANCELLED, "it was cancelled")))
             raise
         finally:
             _callers.reset(token)
@@ -75,17 +75,17 @@ class _Run:
         self.log(record)
         return record
 
-    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> model.WorkflowFailure | None:
+    async def _run_all(self, given: Mapping[str, object], callers: tuple[str, ...]) -> records.WorkflowFailure | None:
         try:
             if fault := steps.find_nesting_fault(self.workflow.name, callers):
-                raise WorkflowError(model.FailureCode.INVALID_REQUEST, fault)
+                raise WorkflowError(records.FailureCode.INVALID_REQUEST, fault)
             ##= man/spec/workflows.md#limits
             ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is
             ##% nested more than five deep.
-            if len(self.workflow.steps) > model.MAX_STEPS:
-                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {model.MAX_STEPS}"
-                raise WorkflowError(model.FailureCode.INVALID_REQUEST, message)
-            self.scope["vars"] = model.resolve_variables(self.workflow, given)
+            if len(self.workflow.steps) > records.MAX_STEPS:
+                message = f"{self.workflow.name} has {len(self.workflow.steps)} steps; it may have {records.MAX_STEPS}"
+                raise WorkflowError(records.FailureCode.INVALID_REQUEST, message)
+            self.scope["vars"] = records.resolve_variables(self.workflow, given)
             self.digest = digest_value([self.workflow, self.scope["vars"]])
             ##= man/spec/workflows.md#steps
             ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
@@ -102,10 +102,10 @@ class _Run:
         except WorkflowError as error:
             return self._make_failure(error.code, error.message, error.hint, error.cause)
         except UnresolvedError as error:
-            return self._make_failure(model.FailureCode.INVALID_REQUEST, error.message, error.hint)
+            return self._make_failure(records.FailureCode.INVALID_REQUEST, error.message, error.hint)
         return None
 
-    async def _run_step(self, step: model.Step) -> None:
+    async def _run_step(self, step: records.Step) -> None:
         """Run one step, and record it even if it fails."""
         begun = self.timing.clock()
         status, message, result = "error", "", None
@@ -131,7 +131,7 @@ class _Run:
             raise
         finally:
             self.steps.append(
-                model.StepRun(
+                records.StepRun(
                     id=step.id,
                     status="success" if status == "success" else "error",
                     duration_seconds=self._measure_since(begun),
@@ -140,7 +140,7 @@ class _Run:
                 )
             )
 
-    async def _limit_step(self, step: model.Step) -> steps.StepResult:
+    async def _limit_step(self, step: records.Step) -> steps.StepResult:
         """Return the result of a step within its time limit."""
         begun = self.timing.clock()
         left = self.start + self.workflow.time_limit - begun
@@ -153,7 +153,7 @@ class _Run:
                 late = scope.cancel_called or self.timing.clock() > begun + limit
             except WorkflowError as error:
                 # A tool that knows its limit may report the timeout itself.
-                late = error.code is not model.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
+                late = error.code is not records.FailureCode.TIMEOUT and self.timing.clock() >= begun + limit
                 if not late:
                     raise
         ##= man/spec/workflows.md#steps
@@ -164,10 +164,10 @@ class _Run:
             ##= man/spec/workflows.md#steps
             ##% A wait MUST repeat its call at the given interval, also after an `upstream_error`, until the result is
             ##% as expected, another error occurs or its time is over.
-            raise WorkflowError(model.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
+            raise WorkflowError(records.FailureCode.TIMEOUT, self._runner.attempts.fault or message)
         return found
 
-    def _keep_result(self, step: model.Step, found: steps.StepResult) -> None:
+    def _keep_result(self, step: records.Step, found: steps.StepResult) -> None:
         """Verify the result, and add it to the scope of later steps."""
         ##= man/spec/workflows.md#steps
         ##% The warnings of tools and models MUST be warnings of the run.
@@ -178,28 +178,28 @@ class _Run:
         self.results_bytes += measure_value(found.value)
         if self.results_bytes > _MAX_RESULTS_BYTES:
             message = f"with its result those of all steps have more than {_MAX_RESULTS_BYTES:,} bytes"
-            raise WorkflowError(model.FailureCode.INVALID_REQUEST, message, hint="ask for less")
+            raise WorkflowError(records.FailureCode.INVALID_REQUEST, message, hint="ask for less")
         scope = {**self.scope, "result": found.value}
         steps.verify_result(step, scope)
         self.scope["captures"].update(steps.capture_values(step, scope))
         self.scope["steps"][step.id] = {"result": found.value, "status": "success"}
 
     def _make_failure(
-        self, code: model.FailureCode, message: str, hint: str = "", cause: str = ""
-    ) -> model.WorkflowFailure:
+        self, code: records.FailureCode, message: str, hint: str = "", cause: str = ""
+    ) -> records.WorkflowFailure:
         failing = self.steps[-1].id if self.steps and self.steps[-1].status == "error" else ""
-        return model.WorkflowFailure(
+        return records.WorkflowFailure(
             code=code, message=steps.clip_message(message), hint=steps.clip_message(hint), step=failing, cause=cause
         )
 
-    def _make_record(self, failure: model.WorkflowFailure | None) -> model.WorkflowRun:
-        skipped = [model.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
+    def _make_record(self, failure: records.WorkflowFailure | None) -> records.WorkflowRun:
+        skipped = [records.StepRun(id=step.id, status="skipped") for step in self.workflow.steps[len(self.steps) :]]
         return steps.bound_run(
-            model.WorkflowRun(
+            records.WorkflowRun(
                 workflow=self.workflow.name,
                 status="error" if failure else "success",
                 outputs=self.outputs,
-                steps=[*self.steps, *skipped][: model.MAX_STEPS],
+                steps=[*self.steps, *skipped][: records.MAX_STEPS],
                 started_at=self.started_at,
                 finished_at=self.timing.now(),
                 duration_seconds=self._measure_since(self.start),

@@ -16,7 +16,7 @@ from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool
-from duvet.workflows import references, workflow as model
+from duvet.workflows import references, workflow as records
 from duvet.workflows.check import WorkflowEnvironment, WorkflowFault, check_workflow, find_step_tool, make_fault_problem
 
 RECIPE_VERSION = 1
@@ -75,28 +75,28 @@ class Recipe(RecipeTable, frozen=True, kw_only=True):
     timeout_seconds: service_tables.Seconds | None = None
 
 
-def make_recipe_workflow(name: str, recipe: Recipe) -> model.Workflow:
+def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
     waits = sum(step.wait.timeout_seconds for step in recipe.steps if step.wait is not None)
-    return model.Workflow(
-        name=model.recipe_workflow(name),
+    return records.Workflow(
+        name=records.recipe_workflow(name),
         description=recipe.summary,
-        steps=tuple(map(model.compile_step, recipe.steps)),
+        steps=tuple(map(records.compile_step, recipe.steps)),
         variables={key: _make_variable(value) for key, value in recipe.variables.items()},
         outputs=recipe.outputs,
         time_limit=_TIME_LIMIT + waits if recipe.timeout_seconds is None else recipe.timeout_seconds,
     )
 
 
-def _make_variable(default: Any) -> model.Variable:
+def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
     ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
     ##% the file is null.
     if default is None:
-        return model.Variable(None)
+        return records.Variable(None)
     # 1.0 is no integer here.
     kinds = workflow_tables.VariableType
     kind = kinds.NUMBER if isinstance(default, float) else next(kind for kind in kinds if kind.takes(default))
-    return model.Variable(kind, "", default)
+    return records.Variable(kind, "", default)
 
 
 def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
@@ -150,7 +150,7 @@ class RecipeFile(Struct, frozen=True, kw_only=True):
     path: str
     origin: str
     data: bytes = b""
-    workflow: model.Workflow | None = None  # None if there are problems.
+    workflow: records.Workflow | None = None  # None if there are problems.
     problems: tuple[Problem, ...] = ()
     document: DataDocument | None = None  # The values with their places.
 
@@ -202,7 +202,7 @@ def _can_be_name(text: str) -> bool:
 class RecipeDraft(Struct, frozen=True):
     """The readable parts of a recipe with problems."""
 
-    workflow: model.Workflow
+    workflow: records.Workflow
     unread: frozenset[references.ValuePath]  # The places where the draft differs from the file.
     vague: frozenset[str]  # The first names of references that can't be checked.
 
@@ -278,7 +278,7 @@ def make_recipe_environment(tools: Iterable[Tool], recipes: Mapping[str, RecipeF
     for name, one in recipes.items():
         # Others check their calls of a faulty recipe against its readable parts.
         draft = None if one.workflow else _draft(one)
-        nothing = model.Workflow(name=model.recipe_workflow(one.name), description="", steps=())
+        nothing = records.Workflow(name=records.recipe_workflow(one.name), description="", steps=())
         workflows[name] = one.workflow or (draft.workflow if draft else nothing)
     ##= man/spec/gateway.md#recipes
     ##% A recipe MUST be able to call every enabled tool and workflow, with the rights of its caller.
@@ -336,19 +336,19 @@ def _spell_keys(keys: references.ValuePath) -> references.ValuePath:
     return keys
 
 
-def _check_called_recipes(workflow: model.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
+def _check_called_recipes(workflow: records.Workflow, known: WorkflowEnvironment) -> Iterator[WorkflowFault]:
     for number, step in enumerate(workflow.steps):
-        name = step.params.get(model.RECIPE_ARGUMENT) if find_step_tool(step) == model.RECIPE_TOOL else None
+        name = step.params.get(records.RECIPE_ARGUMENT) if find_step_tool(step) == records.RECIPE_TOOL else None
         if not isinstance(name, str) or not references.is_constant(name):
             continue
-        at = ("wait", "params") if isinstance(step, model.WaitStep) else ("params",)
-        keys: references.ValuePath = ("steps", number, *at, model.RECIPE_ARGUMENT)
+        at = ("wait", "params") if isinstance(step, records.WaitStep) else ("params",)
+        keys: references.ValuePath = ("steps", number, *at, records.RECIPE_ARGUMENT)
         shown = quote_text(shorten_text(name))
         if name not in known.recipes:
             hint = suggest_nearest(shorten_text(name), list(known.recipes))
             yield WorkflowFault(keys=keys, message=f"there is no recipe {shown}", hint=hint)
         # A recipe that calls itself has a fault of its own for that.
-        elif name in known.faulty and model.recipe_workflow(name) != workflow.name:
+        elif name in known.faulty and records.recipe_workflow(name) != workflow.name:
             hint = "`duvet recipe validate` tells them"
             yield WorkflowFault(keys=keys, message=f"there are faults in the recipe {shown}", hint=hint)
 
@@ -379,19 +379,19 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
     steps: Sequence[PlannedStep]
 
 
-def plan_recipe_run(workflow: model.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
+def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
     ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
     ##% brings, and call nothing.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
-    return RecipePlan(recipe=model.recipe_name(workflow.name), vars=variables, steps=steps)
+    return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)
 
 
-def _plan_step(step: model.Step, scope: references.ValueScope) -> PlannedStep:
+def _plan_step(step: records.Step, scope: references.ValueScope) -> PlannedStep:
     until: WaitCondition | UnsetType = UNSET
-    if isinstance(step, model.WaitStep):
+    if isinstance(step, records.WaitStep):
         until = WaitCondition(
             path=step.until.path,
             equals=_expand_known(step.until.equals, scope),

@@ -121,7 +121,7 @@ class DefaultExcludes:
 
     def __init__(self, include: Iterable[str]) -> None:
         self._included = frozenset(map(posixpath.normpath, include))
-        self.above = {folder for path in self._included for folder in _parents(path)}
+        self.folders_with_included = {folder for path in self._included for folder in _parents(path)}
 
     def excludes_folder(self, folder: str, names: Iterable[str]) -> bool:
         """Return whether a folder with these entries is excluded as a virtual environment."""
@@ -203,7 +203,7 @@ class _Walk:
                 if entry.is_symlink() or self._is_excluded(path, entry.name, inner):
                     continue
                 is_hidden = defaults.excludes(path, entry.name, is_folder=inner, is_inside=is_inside)
-                if inner and (not is_hidden or path in defaults.above):
+                if inner and (not is_hidden or path in defaults.folders_with_included):
                     todo.append((path, is_hidden))
                 elif not inner and not is_hidden and self._is_included(path):
                     yield path

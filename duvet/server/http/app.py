@@ -327,7 +327,7 @@ class RequestTelemetry:
             # Paths that clients make up would fill the memory.
             self._metrics.end_request(path if path in self._paths else "other", status)
             if self._log.wants(EventLevel.DEBUG):
-                self._log.tell(
+                self._log.write_event(
                     EventLevel.DEBUG,
                     "request",
                     client=guards.find_client_address(scope),

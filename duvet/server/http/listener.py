@@ -132,7 +132,7 @@ def serve_over_http(
             gc.freeze()
             forward_logging(log)
             metrics = ServerMetrics(VERSION)
-            dispatcher = application.make_dispatcher([log.saw, metrics.saw])
+            dispatcher = application.make_dispatcher([log.record_call, metrics.record_call])
             metrics.attach(dispatcher)
             server = DuvetServer(application.identity, application.instructions, application.live, dispatcher)
             trust = TrustSettings(guards.AllowedHosts(options.address.host, options.hosts), options.tokens)

@@ -85,7 +85,7 @@ class ServerMetrics:
         """Report the tools and the index of this dispatcher, too."""
         self._dispatcher = dispatcher
 
-    def saw(self, call: audit.CallRecord) -> None:
+    def record_call(self, call: audit.CallRecord) -> None:
         ##= man/spec/service.md#operations
         ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call
         ##% tools.

@@ -288,10 +288,10 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##% nothing, and be refused at the start if they are invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
-    given = UploadRule(root="/content", root_said_by="KM_CONTENT_ROOT", overwrite=True, ingest=True)
+    given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
     assert uploads("{}", **environ) == given
     configured = "uploads: {root: in, docsSubdir: notes, overwrite: false, ingest: false, maxBytes: 9}"
-    wanted = UploadRule(root="in", root_said_by="uploads.root", docs_subdir="notes", max_bytes=9)
+    wanted = UploadRule(root="in", root_origin="uploads.root", docs_subdir="notes", max_bytes=9)
     assert uploads(configured, **environ) == wanted
     with pytest.raises(DuvetError, match="KM_UPLOAD_DEFAULT_INGEST"):
         uploads("{}", KM_UPLOAD_DEFAULT_INGEST="perhaps")

@@ -38,9 +38,9 @@ def log_to(lines: list[str], level: EventLevel = EventLevel.TRACE, *, as_json: b
 ##% The server MUST log each call of a tool as one line with time, request, tool, duration, outcome, sizes and warnings.
 def test_a_call_is_a_line() -> None:
     lines: list[str] = []
-    log_to(lines).saw(CALL)
-    log_to(lines).saw(FAILED)
-    log_to(lines, as_json=True).saw(CALL)
+    log_to(lines).record_call(CALL)
+    log_to(lines).record_call(FAILED)
+    log_to(lines, as_json=True).record_call(CALL)
     call = "face=mcp request=7 tool=search_requirements duration_ms=12.3"
     fields = f"{call} status=ok bytes_in=26 bytes_out=100"
     failure = "status=error code=upstream_error reason=ValueError bytes_in=26 bytes_out=0"
@@ -59,7 +59,7 @@ def test_a_level_leaves_out_what_is_less_important(level: EventLevel, messages: 
     lines: list[str] = []
     log = log_to(lines, level)
     for one, word in ((EventLevel.DEBUG, "d"), (EventLevel.WARN, "w"), (EventLevel.ERROR, "e")):
-        log.tell(one, word)
+        log.write_event(one, word)
     assert [line[-1] for line in lines] == list(messages)
 
 
@@ -71,7 +71,9 @@ def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
     lines: list[str] = []
     log = log_to(lines, as_json=as_json)
     for size in (1, 30, 90, 900, 9000):
-        log.tell(EventLevel.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)})
+        log.write_event(
+            EventLevel.INFO, "call", tool="km-search", **{f"name{number}": text * size for number in range(12)}
+        )
     assert len(lines) == 5 and max(len(line.encode("ascii", "backslashreplace")) for line in lines) <= 4000
     assert all("call" in line and "km-search" in line for line in lines)
 
@@ -80,7 +82,7 @@ def test_a_long_line_is_cut(as_json: bool, text: str) -> None:
 def test_clients_cannot_begin_a_line(as_json: bool) -> None:
     lines: list[str] = []
     hostile = "a\nb\r\x1b[31mc\u2028d\x85e\udc80"
-    log_to(lines, as_json=as_json).tell(EventLevel.INFO, "call", request=hostile)
+    log_to(lines, as_json=as_json).write_event(EventLevel.INFO, "call", request=hostile)
     (line,) = lines
     assert len(line.splitlines()) == 1 and "\x1b" not in line
     line.encode()

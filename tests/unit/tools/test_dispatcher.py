@@ -107,7 +107,7 @@ def log_calls(folder: Path, *calls: Any) -> tuple[list[AuditEntry], list[str]]:
     failed: list[str] = []
     log = AuditLog(lambda: places(folder), lambda: CLOCK, told.append, failed.append)
     for call in calls:
-        anyio.run(log.saw, call)
+        anyio.run(log.record_call, call)
     return told, failed
 
 
@@ -152,11 +152,11 @@ async def test_writing_the_log_does_not_block_other_calls(tmp_path: Path) -> Non
     kept = places(tmp_path)
     with open(kept.make(kept.audit), "w") as file:  # noqa: ASYNC230 - it is empty
         flock(file, LOCK_EX)
-        await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).saw(CHANGE)
+        await AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append, patience=0).record_call(CHANGE)
         assert failed == ["it takes longer than 0 seconds"]
         log = AuditLog(lambda: kept, lambda: CLOCK, lambda deed: None, failed.append)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(log.saw, CHANGE)
+            tasks.start_soon(log.record_call, CHANGE)
             await anyio.wait_all_tasks_blocked()
             flock(file, LOCK_UN)
     assert len(failed) == 1

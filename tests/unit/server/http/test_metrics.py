@@ -26,7 +26,7 @@ async def test_calls_are_counted(server: DuvetServer) -> None:
     ##= man/spec/service.md#operations
     ##% `/metrics` MUST count calls by tool, interface and outcome, and MUST be open only to callers who may call tools.
     metrics = ServerMetrics("1.0")
-    async with connected(observed(server, metrics.saw)) as client:
+    async with connected(observed(server, metrics.record_call)) as client:
         for _ in range(3):
             await client.post(API, json={"tool": "coverage_summary"})
         await client.post(API, json={"tool": "search_requirements"})
@@ -47,7 +47,7 @@ async def test_unknown_tools_are_counted_together_and_logged(server: DuvetServer
     metrics = ServerMetrics("1.0")
     lines: list[str] = []
     log = ServerLog(lines.append, EventLevel.INFO, clock=lambda: datetime(2026, 5, 4, tzinfo=UTC))
-    async with connected(observed(server, log.saw, metrics.saw)) as client:
+    async with connected(observed(server, log.record_call, metrics.record_call)) as client:
         given = {"tool": "nöthing\n" + "x" * 5000, "input": {"secret": "words"}}
         await client.post(API, json=given, headers={"x-request-id": "r-1"})
         await call(client, "nowhere", {})
@@ -105,8 +105,8 @@ def test_tools_that_store_are_counted_by_themselves() -> None:
     metrics = ServerMetrics("0")
     given: dict[str, Any] = dict.fromkeys(("face", "request", "scope", "arguments"), "")
     for tool, code in (("km-upload", ""), ("km-upload", "invalid_request"), ("km-storetext", ""), ("km-other", "")):
-        metrics.saw(CallRecord(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
-    metrics.saw(CallRecord(tool="km-upload", pack="another", seconds=0.1, **given))
+        metrics.record_call(CallRecord(tool=tool, pack="knowledge", seconds=0.1, code=code, **given))
+    metrics.record_call(CallRecord(tool="km-upload", pack="another", seconds=0.1, **given))
     text = metrics.text().decode()
     assert samples(text, "km_mcp_upload_total") == {("success",): 1, ("error",): 1}
     assert samples(text, "km_mcp_storetext_total") == {("success",): 1}

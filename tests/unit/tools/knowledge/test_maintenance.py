@@ -356,7 +356,7 @@ def test_an_upload_overwrites_a_file_only_where_it_is_told_to(kept: Asking, sour
 
 def test_uploads_have_a_configured_root(kept: Asking, source: Path, tmp_path: Path) -> None:
     root = tmp_path / "content"
-    kept.uploads = UploadRule(root=str(root), root_said_by="uploads.root", docs_subdir="notes/in")
+    kept.uploads = UploadRule(root=str(root), root_origin="uploads.root", docs_subdir="notes/in")
     assert kept.refusal(UPLOAD, source_path=str(source))[::2] == ("upstream_error", "see what uploads.root says")
     root.mkdir()
     found = kept.value(UPLOAD, source_path=str(source))
