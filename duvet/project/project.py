@@ -185,8 +185,8 @@ class Project:
     ...     "pot.py": b"##= tea.md#tea\n##% The pot MUST be warm.\n",
     ... }
     >>> project = Project(tree=MemoryTree(files))
-    >>> [(one.level.name, one.status.words, one.text) for one in project.requirements]
-    [('MUST', 'needs tests', 'The pot MUST be warm.'), ('MAY', 'not started', 'It MAY be blue.')]
+    >>> [(one.level.name, one.state.words, one.text) for one in project.requirements]
+    [('MUST', 'needs tests', 'The pot MUST be warm.'), ('MAY', 'uncited', 'It MAY be blue.')]
     >>> project.trace.problems
     ()
     """

@@ -167,7 +167,7 @@ MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
         'the prompt explain_section needs the argument "section"',
         "The section, as SPEC#SECTION or by the path of its resource.",
     ),
-    (TRIAGE, {"level": "shall"}, 'there is no level "shall"', "give one of must, should, may, none"),
+    (TRIAGE, {"level": "shall"}, '"shall" is not a level', "available: must, should, may, none"),
 ]
 UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
     (
