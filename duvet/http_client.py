@@ -36,7 +36,7 @@ class HttpReply(Struct, frozen=True):
 
 
 class HttpClient:
-    """Sends requests without following redirects, asking for compression, or a time limit of its own."""
+    """Sends requests without redirects, compression or a default time limit."""
 
     def __init__(self) -> None:
         self._clients: dict[bool, AsyncClient] = {}

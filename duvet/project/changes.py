@@ -47,7 +47,7 @@ class RecordedAnswers:
     def linked(self) -> Iterator[str]:
         """Yield the files that have other names, too."""
         for path in self.record.files:
-            # A missing file is a change of its own.
+            # A missing file is a separate change.
             with suppress(OSError, ValueError):
                 if os.stat(self.tree.disk.at(path)).st_nlink > 1:
                     yield path

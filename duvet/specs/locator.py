@@ -197,7 +197,7 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
     if is_url(name):
         return Locator(normalise_url(name), True, format)
     if "\0" in name:
-        raise _unresolved(name, "a path can't hold a NUL")
+        raise _unresolved(name, "remove the NUL character from the path")
     return Locator(_tidy(name), False, format)
 
 
@@ -214,7 +214,9 @@ def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> L
     candidate, folder, below = spec, base, None
     while not tree.is_file(candidate):
         if not folder or folder == below:
-            raise _unresolved(spec, f"paths start at the working directory or at a folder above {base or 'it'}")
+            raise _unresolved(
+                spec, f"write the path relative to the working directory or to a folder above {base or 'it'}"
+            )
         candidate = posixpath.join(folder, spec)
         folder, below = posixpath.dirname(folder), folder
     return Locator(_tidy(candidate), False, format)
@@ -306,7 +308,7 @@ class PhysicalLines(Struct, frozen=True):
     ends: list[int]
 
     def forget(self, row: int) -> None:
-        """As if the line had never been there; offsets stay as they are."""
+        """Drop the line; offsets don't change."""
         for column in (self.texts, self.starts, self.ends):
             del column[row]
 

@@ -249,7 +249,7 @@ def decode_count(value: object, most: int = 1 << 62) -> int:
     """Check a count; a damaged column may contain anything, which is a ValueError here and below."""
     if isinstance(value, int) and 0 <= value <= most:
         return value
-    raise ValueError(f"{value!r:.40} is no number of anything")
+    raise ValueError(f"{value!r:.40} is not a valid count")
 
 
 def decode_numbers(values: Sequence[object]) -> list[int]:
@@ -264,13 +264,13 @@ def decode_piece_range(first: object, count: object) -> range:
 def decode_time(value: object) -> float | None:
     if value is None or (isinstance(value, (int, float)) and isfinite(value)):
         return value
-    raise ValueError(f"{value!r:.40} is no time")
+    raise ValueError(f"{value!r:.40} is not a valid time")
 
 
 def decode_bytes(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
-    raise ValueError(f"{value!r:.40} stands where bytes should")
+    raise ValueError(f"{value!r:.40} is not bytes")
 
 
 def pack_record(value: object) -> bytes:

@@ -163,7 +163,7 @@ class FileContent(NamedTuple):
 
 class FileChangedError(UnreadableError):
     def __init__(self, path: str, look: FileContent) -> None:
-        super().__init__("it has changed meanwhile", path=path)
+        super().__init__("the file changed while it was being read", path=path)
         self.look = look
 
 

@@ -141,25 +141,29 @@ def test_documents_that_are_refused(snapshot: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("text", "ending", "said"),
     [
-        (b" " * (1 << 20) + b"\n", "json", "0:0+1 larger than 1 MiB"),
-        ('{"a":' * 65 + "1" + "}" * 65, "json", "1:321+1 nested too deeply: more than 64 levels"),
-        ("[" * 500_000, "json", "1:1+1 JSON parse error at line 1, column 1: nested too deeply: more than 64 levels"),
-        ("[" * 500_000, "yaml", "1:65+1 nested too deeply: more than 64 levels"),
-        ("a = " + "[" * 64 + "]" * 64, "toml", "1:68+2 nested too deeply: more than 64 levels"),
-        (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: more than 64 levels"),
-        ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 more than 100,000 values"),
-        (BOMB, "yaml", "5:29+2 more than 100,000 values"),
-        (LONG, "yaml", "4:4+2 more than 4,194,304 characters of texts and keys"),
-        (LONG_KEYS, "yaml", "10:3+2 more than 4,194,304 characters of texts and keys"),
-        (DIGITS, "yaml", "2:3158+2 more than 4,194,304 characters of texts and keys"),
-        (CHAIN, "yaml", "64:12+4 nested too deeply: more than 64 levels"),
+        (b" " * (1 << 20) + b"\n", "json", "0:0+1 the file has 1,048,577 bytes, the limit is 1,048,576"),
+        ('{"a":' * 65 + "1" + "}" * 65, "json", "1:321+1 nested too deeply: the limit is 64 levels"),
+        (
+            "[" * 500_000,
+            "json",
+            "1:1+1 JSON parse error at line 1, column 1: nested too deeply: the limit is 64 levels",
+        ),
+        ("[" * 500_000, "yaml", "1:65+1 nested too deeply: the limit is 64 levels"),
+        ("a = " + "[" * 64 + "]" * 64, "toml", "1:68+2 nested too deeply: the limit is 64 levels"),
+        (".".join("a" * 65) + " = 1", "toml", "1:127+1 nested too deeply: the limit is 64 levels"),
+        ("a = [" + "1," * 100_000 + "]", "toml", "1:200000+1 too many values: the limit is 100,000"),
+        (BOMB, "yaml", "5:29+2 too many values: the limit is 100,000"),
+        (LONG, "yaml", "4:4+2 too many characters in texts and keys: the limit is 4,194,304"),
+        (LONG_KEYS, "yaml", "10:3+2 too many characters in texts and keys: the limit is 4,194,304"),
+        (DIGITS, "yaml", "2:3158+2 too many characters in texts and keys: the limit is 4,194,304"),
+        (CHAIN, "yaml", "64:12+4 nested too deeply: the limit is 64 levels"),
     ],
     ids=range(12),
 )
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-    ##% expands to more than 100,000 values or 4 Mi characters.
+    ##% expands to too many values: the limit is 100,000 or 4 Mi characters.
     assert refusal(text, ending) == said
 
 

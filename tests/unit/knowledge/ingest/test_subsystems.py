@@ -39,7 +39,10 @@ BAD = {
     b"a:\n  paths:\n  - 'x**'\n": (3, "Pattern syntax error"),
     b"a: &x [*x]\n": (1, "an alias of nothing"),
     b"a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\n"
-    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (5, "more than 100,000 values"),
+    b"d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n": (
+        5,
+        "too many values: the limit is 100,000",
+    ),
     b"a: {description: &d " + b"x" * 500_000 + b"}\n" + b"".join(b"b%d: {description: *d}\n" % n for n in range(9)): (
         9,
         "more than 4,194,304 characters",
