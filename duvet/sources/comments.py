@@ -268,7 +268,7 @@ class _FieldReader:
     def _check_allowed(self, by_key: dict[str, list[CommentField]], kind: Kind) -> None:
         for key, kinds in _ONLY_FOR.items():
             if key in by_key and kind not in kinds:
-                hint = f"remove `{key}`, or use one of these types: {', '.join(sorted(kind.name.lower() for kind in kinds))}"
+                hint = f"remove `{key}`, or set `type` to {' or '.join(sorted(kind.name.lower() for kind in kinds))}"
                 place = self._value_place(by_key[key][0])
                 self._report(rules.COMMENT_KEY_NOT_ALLOWED, f"invalid key for type {kind.name}", place, hint=hint)
 

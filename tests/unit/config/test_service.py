@@ -323,8 +323,8 @@ def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
         uploads("uploads: {docsSubdir: $IN}", IN=folder)
     assert [one.message for one in caught.value.problems] == [
         (
-            "uploads.docsSubdir: the value is not a folder below the content root, without  after its variables are expanded"
-            "hidden names and .., which every system can have"
+            "uploads.docsSubdir: the value is not a portable folder below the content root, without hidden names and `..` "
+            "after its variables are expanded"
         )
     ]
 

@@ -83,8 +83,8 @@ WAIT = {"tool": "a", "until": OK}
 MALFORMED: list[tuple[dict[str, Any], str]] = [
     ({}, "missing one of `tool`, `model`, `wait`"),
     ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` is allowed"),
-    ({"tool": "a", "prompt": "b"}, "this is for a step with a `model`"),
-    ({"wait": WAIT, "system": "b"}, "this is for a step with a `model`"),
+    ({"tool": "a", "prompt": "b"}, "requires a `model`"),
+    ({"wait": WAIT, "system": "b"}, "requires a `model`"),
     ({"model": "a"}, "missing field `prompt`"),
     ({"wait": WAIT, "params": {"b": 1}}, "`params` can't be used with `wait`"),
     ({"wait": {"tool": "a", "until": {"path": "b"}}}, "missing one of `equals`, `notEquals`, `exists`"),

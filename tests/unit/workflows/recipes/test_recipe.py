@@ -152,7 +152,7 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     ),
     "arguments beside a wait": (
         steps(f"{{ id: a, params: {{ b: 1 }}, {WAIT} }} }}"),
-        [(2, "steps[0].params: `params` can't be used with `wait`", "move the arguments to `wait.params`")],
+        [(2, "steps[0].params: the arguments of the tool stand in `wait`", "move them there")],
     ),
     "waits": (
         steps(f"{{ id: a, {WAIT}, interval_seconds: 0.4 }} }}", f"{{ id: b, {WAIT}, timeout_seconds: 0.9 }} }}"),
@@ -285,7 +285,7 @@ ALL = [
     (6, "steps[1].params: km-search needs the argument query", ""),
     (6, 'steps[1].params.qurey: "${vars.x}": there is no vars.x', "there are a"),
     (6, 'steps[1].params.qurey: km-search has no argument "qurey"', "did you mean query?"),
-    (7, "steps[2].assert[0]: missing one of `equals`, `not_equals`, `exists`", "say what has to hold"),
+    (7, "steps[2].assert[0]: one of `equals`, `not_equals`, `exists` has to be here", "say what has to hold"),
     (7, 'steps[2].assert[1].path: "vars.y": there is no vars.y', "there are a"),
     (8, "steps[3]: missing one of `tool`, `wait`", ""),
     (9, "steps[4]: missing field `id`", ""),
