@@ -115,7 +115,7 @@ def test_the_example_with_every_section() -> None:
     assert [provider.api_key for provider in config.providers.values()] == [Secret("sk-1"), None, Secret("sk-2")]
     assert config.providers["local"].base_url == "http://127.0.0.1:11434/v1"
     assert config.providers["claude"].kind is ProviderKind.ANTHROPIC
-    assert config.tool_packs["introspect"].settings == {"greeting": "That is $5, me"}
+    assert config.tool_packs["introspect"].settings == {"greeting": "Hello me, a coffee is $5"}
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
     assert read.rule == ServerRule(
         name="kettle",

@@ -123,7 +123,7 @@ def test_an_empty_file_a_dangling_link_and_a_folder(tmp_path: Path) -> None:
         open_store(str(file))
     with closing(open_store(str(file), create=True)) as store:
         assert store.artifacts() == {}
-    with pytest.raises(database.StoreError, match="it is a link"):
+    with pytest.raises(database.StoreError, match="the index must not be behind a symbolic link"):
         open_store(str(link), create=True)
     assert not (tmp_path / "nowhere").exists()
     with pytest.raises(database.StoreDamagedError, match="not a regular file"):
