@@ -145,7 +145,7 @@ def _check_text(choice: fields.FieldType, value: str, at: DocumentLocation) -> I
                 yield at.problem(rules.CONFIG_BAD_VALUE, fields.describe_unknown_variant(value, known), hint)
         case inspect.CustomType(cls=kind):
             ##= man/spec/service.md#configuration
-            ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+            ##% duvet MUST NOT show the value of a secret or a variable in any message.
             if kind is Secret and not is_variable(value):
                 hint = "set an environment variable, and write its name here, such as `$API_KEY`"
                 yield at.problem(rules.CONFIG_BAD_VALUE, "a secret must not be written in this file", hint)

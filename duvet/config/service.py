@@ -50,9 +50,9 @@ class ServiceFile(Struct, frozen=True):
 def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
     """Return the given file, else the file of a variable, else the one in this folder."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
-    ##% defaults.
+    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
+    ##% and otherwise use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
     if not path:
         naming = [name for name in SERVICE_VARIABLES if environ.get(name)]
@@ -72,7 +72,7 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str 
     present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
     if len(present) > 1:
         ##= man/spec/service.md#configuration
-        ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these
+        ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(
@@ -186,7 +186,7 @@ def load_service_pages(
 ) -> tuple[NotesRule, ...] | None:
     """Return the files that are pages, None if the service's file has no `pages`; ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     ##= man/spec/pages.md#files
     ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
     ##% specifications.
@@ -282,7 +282,7 @@ class VariableExpander:
             return text
         value = self._expand_text(text, at)
         ##= man/spec/service.md#configuration
-        ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+        ##% duvet MUST NOT show the value of a secret or a variable in any message.
         if value != text and not (value.strip() and value.isprintable()):
             self._report("the variable is empty or contains characters that are invalid in a key", at)
         return Secret(value)

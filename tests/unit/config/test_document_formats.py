@@ -163,7 +163,7 @@ def test_documents_that_are_refused(snapshot: Snapshot) -> None:
 def test_limits(text: str | bytes, ending: str, said: str) -> None:
     ##= man/spec/service.md#configuration
     ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
-    ##% expands to too many values: the limit is 100,000 or 4 Mi characters.
+    ##% expands to more than 100,000 values or 4 Mi characters.
     assert refusal(text, ending) == said
 
 

@@ -48,9 +48,9 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
-    ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
-    ##% defaults.
+    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
+    ##% and otherwise use the defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
 
 
@@ -62,7 +62,7 @@ def test_each_of_eight_names_is_found_or_else_none() -> None:
 
 def test_files_that_can_not_be_chosen() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these files.
+    ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these files.
     found = MemoryTree(dict.fromkeys(("duvet.config.yml", "contextive.config.json"), b""))
     odd = MemoryTree({"a.json/x": b"", "config": b""})
     assert [
@@ -233,7 +233,7 @@ def ingest_rules(text: bytes, **environ: str) -> tuple[IngestRule, StoreSection]
 
 def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST use the tables `pages`, `ingest` and `store` even when other tables are wrong.
+    ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     assert load_service_ingest(MemoryTree({}), {}) == (IngestRule(), StoreSection())
     text = (
         b"providers:\n  a:\n    apiKey: $UNSET\ningest:\n  include: src\n  symbols: false\n  semantic: true\n"

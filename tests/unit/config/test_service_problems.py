@@ -128,7 +128,7 @@ def shown(text: str, form: ProblemFormat = ProblemFormat.TEXT) -> str:
 @pytest.mark.parametrize("form", list(ProblemFormat))
 def test_what_may_be_a_secret_is_never_shown(value: str, form: ProblemFormat) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST NOT show the value of a secret or a variable in any message, whatever it is part of.
+    ##% duvet MUST NOT show the value of a secret or a variable in any message.
     text = f"providers: {{a: {{apiKey: {value}, apikey: sk-hidden}}}}\n"
     page = shown(text, form)
     assert "providers.a.apiKey" in page
