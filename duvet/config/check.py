@@ -196,7 +196,7 @@ def _check_named_values(kind: inspect.DictType, values: dict[str, Any], at: Docu
 
 
 def _check_free(value: Any, at: DocumentLocation) -> Iterator[Problem]:
-    """Check a value of any type, for which TOML and YAML have more types than JSON."""
+    """Check that a value of any type is valid JSON; TOML and YAML have more types."""
     match value:
         case dict():
             for name, inner in value.items():

@@ -28,7 +28,7 @@ SpanFinder = Callable[[str], dict[KeyPath, KeySpans]]
 
 
 class DataDocument:
-    """The values of a file, and the position of each; `find_spans` is called when a position is first asked for."""
+    """The values of a file, and the position of each; `find_spans` is called when a position is first needed."""
 
     def __init__(self, values: dict[str, Any], text: str, path: str, find_spans: SpanFinder) -> None:
         self.values = values
@@ -54,7 +54,7 @@ class DataDocument:
         return (0, 0)
 
     def select(self, names: Collection[str]) -> DataDocument:
-        """Return a document with these tables alone, and the places of the whole one."""
+        """Return a document with only these tables, and the places of the whole document."""
         values = {name: value for name, value in self.values.items() if name in names}
         return DataDocument(values, self.text, self.path, lambda _: self.spans)
 
@@ -74,7 +74,7 @@ class DataDocument:
 
 
 class DocumentError(DuvetError):
-    """A file that is not valid in its format; the message quotes nothing of it but keys."""
+    """A file with a syntax error; the message quotes only keys of the file."""
 
     def __init__(self, message: str, path: str, place: Place, hint: str = "", *, is_text: bool = True) -> None:
         super().__init__(message, path=path, line=place.line, hint=hint)
@@ -92,7 +92,7 @@ class DocumentDraft:
         self.format = format
 
     def broken(self, reason: str, place: Place | int, *, is_text: bool = True) -> DocumentError:
-        """Return the error for a text that breaks its format at this place or character."""
+        """Return the error for invalid syntax at this place or character."""
         if isinstance(place, int):
             place = find_place(self.text, place, place)
         at = f"at line {place.line}, column {place.column}"
@@ -103,7 +103,7 @@ class DocumentDraft:
         return DocumentError(message, self.path, find_place(self.text, start, end), hint)
 
     def repeated(self, name: str, start: int, end: int, first: int) -> DocumentError:
-        """Return the error for a key that was written at `first` already."""
+        """Return the error for a key that is already set at `first`."""
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse duplicate keys, and read YAML by the core schema of YAML 1.2, without other tags or a
         ##% second document.

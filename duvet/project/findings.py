@@ -1,4 +1,4 @@
-"""The problems that `duvet validate` finds, and the inputs that names on the command line choose."""
+"""The problems that `duvet validate` finds, and the inputs that command-line names select."""
 
 from __future__ import annotations
 

@@ -151,11 +151,19 @@ def _find_cited_exceptions(trace: Trace, places: AnnotationPlaces) -> Iterator[F
         yield Finding(_problem(rules.CITATION_EXCEPTED, message, annotation, places, hint), id)
 
 
+_LABELS = {
+    rules.CITATION_IN_STRING.code: "inside a string literal",
+    rules.EXCEPTION_NO_REASON.code: "exception without a reason",
+    rules.CITATION_REPEATED.code: "repeated annotation",
+    rules.CITATION_EXCEPTED.code: "citation of excepted text",
+}
+
+
 def _problem(
     rule: rules.Rule, message: str, one: Annotation, places: AnnotationPlaces, hint: str, notes: tuple[Note, ...] = ()
 ) -> Problem:
     place = places.of(one, one.source.target)
-    return rule.problem(message, one.path, place, label="here", hint=hint, notes=notes)
+    return rule.problem(message, one.path, place, label=_LABELS[rule.code], hint=hint, notes=notes)
 
 
 def overlay_project(project: Project, files: Mapping[str, bytes]) -> Project:

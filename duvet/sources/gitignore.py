@@ -43,11 +43,11 @@ def parse_gitignore(data: bytes) -> IgnoreRule:
     test = re.compile(b"|".join([b"(%s)" % expression for expression, _ in rules]) or b"(?!)", re.DOTALL).fullmatch
     ignores = [None, *(ignored for _, ignored in rules)]
 
-    def says(path: str) -> bool | None:
+    def match_path(path: str) -> bool | None:
         found = test(path.encode(errors="surrogateescape"))
         return ignores[found.lastindex or 0] if found else None
 
-    return says
+    return match_path
 
 
 def _rule(line: bytes) -> tuple[bytes, bool] | None:

@@ -219,8 +219,8 @@ _LONGEST, _KEPT = 240, 50
 def requirements_folder(source: str, out: str, downloads: str = "") -> str:
     """The folder below `out` for the requirements of the specification in the file `source`.
 
-    It repeats the path of the source: from the folder of downloads, where a configuration has one and the source is in
-    it, else from `out`, where the source is in that, else from the root or the working directory.
+    It repeats the path of the source, relative to the first of these folders that contains the source: the folder of
+    downloads of a configuration, `out`, and the root or the working directory.
     """
     parts = path_parts(source)
     kept = _below(parts, downloads) or _below(parts, out) or [part for part in parts if part not in ("/", ".", "..")]
@@ -250,7 +250,7 @@ class Extraction(Struct, frozen=True):
 
     files: dict[str, bytes]
     annotations: dict[str, list[Annotation]]
-    folders: dict[str, str]  # By folder: the beginning of the targets in it.
+    folders: dict[str, str]  # The beginning of the targets in each folder.
     problems: list[Problem]
     all_below: str = ""  # The folder that contains no other files; empty if it may contain others.
 
@@ -403,7 +403,7 @@ def make_stale_problem(path: str) -> Problem:
 
 
 def find_orphaned_files(extraction: Extraction, library: Library) -> Iterator[tuple[str, str]]:
-    """Files extracted from specifications that are no longer configured, with the names of these."""
+    """Files extracted from specifications that are no longer configured, with the names of the specifications."""
     # The files of a specification that can't be loaded now may have any name.
     if not extraction.all_below or any(one.severity is Severity.ERROR for one in extraction.problems):
         return

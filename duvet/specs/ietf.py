@@ -182,7 +182,7 @@ def parse_ietf(data: bytes) -> tuple[Section, ...]:
             lines.kinds[_line_at(start, lines)] = _RUNNING
     sections: dict[str, Section] = {}
     for section in _sections(_mark_titles(data, lines), lines):
-        sections.pop(section.id, None)  # the last of several stays, at its own place
+        sections.pop(section.id, None)  # Of several sections with one id, the last is kept, at its place.
         sections[section.id] = section
     return tuple(sections.values())
 

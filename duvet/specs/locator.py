@@ -170,7 +170,7 @@ def _bad_url(message: str, hint: str = "write it as https://HOST/PATH") -> Probl
 
 
 def canonical_url(url: str) -> str:
-    """The URL that the text of a normalised URL is fetched from: for an RFC, that of the RFC Editor's text."""
+    """Return the URL to download a normalised URL from; for an RFC, the text file of the RFC Editor."""
     ##= man/spec/trace.md#specifications
     ##% duvet MUST download a specification at most once, however an RFC's URL is spelled, and then read it from disk.
     found = _RFC.fullmatch(url)
@@ -204,8 +204,8 @@ def locate_specification(name: str, format: Format = Format.AUTO) -> Locator:
 def resolve_specification(spec: str, format: Format, base: str, tree: Tree) -> Locator:
     """The specification that a target names.
 
-    A path to no file is tried below the base and each folder above it. The base of a comment is the working directory,
-    that of a requirement file the file itself.
+    If the path does not exist, it is tried below the base and each folder above. The base is the working directory for
+    a comment, and the file itself for a requirement file.
     """
     if is_url(spec) or spec.startswith("/"):
         return locate_specification(spec, format)

@@ -38,7 +38,7 @@ BUSY_TIMEOUT = 5000  # Milliseconds to wait for others that are checkpointing.
 _PAUSE = 0.02
 _BATCH = 500  # Rows, or values of a query, at a time.
 _SAMPLES, _SAMPLE_LENGTH, _SAMPLE_STEP = 16, 2048, 8
-"""The dictionary consists of so many samples of so many characters, one from every eighth text."""
+"""The number of samples in the dictionary and their length; every eighth text gives one sample."""
 _MAX_TEXT_BYTES = 1 << 28  # Limits what a damaged or forged text can unpack to.
 
 
@@ -251,7 +251,7 @@ class Database:
             self.connection.executemany(statement, rows)
 
     def patiently(self, work: Callable[[], object], seconds: float) -> None:
-        """Call a function again for so many seconds while it raises a StoreBusyError."""
+        """Retry a function for this many seconds while it raises a StoreBusyError."""
         until = time.monotonic() + seconds
         self.run("PRAGMA busy_timeout=0")
         try:

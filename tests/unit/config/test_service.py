@@ -258,7 +258,7 @@ def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     (problem,) = error.value.problems
     assert (problem.path, problem.place.line, problem.message) == ("duvet.config.yaml", 3, message)
     with pytest.raises(
-        ProblemsError, match="the value is not a URI template with the fields .* after its variables are expanded"
+        ProblemsError, match=r"the value is not a URI template with the fields .* after its variables are expanded"
     ):
         ingest_rules(b"ingest: {editorUri: '$EDITOR_URI'}\n", EDITOR_URI=template)
 
