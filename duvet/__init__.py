@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 else:
 
     def __getattr__(name):
-        """Modules are imported when a name of theirs is first asked for: `import duvet` alone stays fast."""
+        """Each module is imported when one of its names is first used, so that `import duvet` stays fast."""
         from importlib import import_module
 
         for module, names in _HOMES.items():

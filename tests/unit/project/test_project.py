@@ -257,7 +257,7 @@ def test_a_configuration_that_cant_be_read(tmp_path: Path, named: str, message: 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as caught:
         _ = Project(str(tmp_path / "nowhere")).trace
-    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: there is no such folder"
+    assert str(caught.value) == f"{tmp_path.as_posix()}/nowhere: no such folder"
 
 
 def test_a_named_folder_stays_when_the_process_goes_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
