@@ -83,7 +83,7 @@ class Knowledge:
             except StoreError:
                 ##= man/spec/knowledge.md#answers
                 ##% When the index is missing, locked, damaged or of another version, these tools MUST answer
-                ##% `upstream_error` with a remedy, and recover without a restart.
+                ##% `upstream_error` with a remedy, and work again without a restart once it is fixed.
                 self._close()
                 raise
 

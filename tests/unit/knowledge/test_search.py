@@ -192,7 +192,7 @@ RESULT = {
 def test_the_whole_answer(tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
     ##% `km-search` MUST return 10 results by default and at most 25, each with the requirements that its file cites,
-    ##% under a unique `request_id`.
+    ##% and a unique `request_id`.
     with closing(filled(tmp_path)) as store:
         search = engine(store, None, "vscode://file/{abs_path}:{line_start}")
         filters = {"tags": [], "subsystems": ["kettle"]}
@@ -376,8 +376,8 @@ NAMES = {
 @pytest.mark.parametrize("model", [None, MODEL], ids=["words", "both"])
 def test_named_files_and_symbols_come_first(model: Embedder | None, tmp_path: Path) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST list the file or the symbol that a query names first, and chunks with every word before those
-    ##% with some.
+    ##% `km-search` MUST list a file or symbol that the query names first, and chunks with all words before chunks with
+    ##% some of them.
     files = (taken("b.py", "Pour slowly, slowly, and slowly pour\n"), *FILES, taken("a.py", "use(x.pour_slowly)\n"))
     with closing(filled(tmp_path, model, files)) as store:
         for query, expected in NAMES.items():

@@ -86,8 +86,8 @@ async def test_a_compressed_answer_is_not_unpacked(status: int, message: str, wi
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 529])
 async def test_server_errors_are_retried_as_often_as_configured(status: int, wire: Wire) -> None:
     ##= man/spec/ask.md#calls
-    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks within
-    ##% reason, and give up when the provider's time limit is over.
+    ##% duvet MUST retry temporary failures as often as the configuration says, wait as long as the provider asks (at
+    ##% most 30 seconds), and give up when the provider's time limit expires.
     refusal = refuses(status, "overloaded")
     async with one(wire, refusal, refusal, FINE) as made:
         assert ((await made.ask()).text, made.clock.waits) == ("Hi", [0.5, 1.0])

@@ -154,8 +154,8 @@ def test_a_key_of_the_environment_is_sent_to_its_own_host_alone(section: dict[st
 
 async def test_a_fallback_answers_with_a_warning(wire: Wire, other: Wire) -> None:
     ##= man/spec/ask.md#choosing-a-model
-    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback, and say how to set up a model
-    ##% when there is none.
+    ##% duvet MUST warn when it skips an unusable provider or answers with a fallback. duvet MUST explain how to
+    ##% configure a model when none is usable.
     wire.plan(refuses(401, "no"))
     other.plan(anthropic_says("Hi"), Reply(body=b"{}"))
     config = {

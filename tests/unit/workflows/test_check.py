@@ -87,8 +87,8 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
 @pytest.mark.parametrize(("step", "path", "message", "hint"), UNKNOWN, ids=range(len(UNKNOWN)))
 def test_an_unknown_name_is_reported_at_its_key(step: Step, path: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#checks
-    ##% The check MUST find unknown names, missing and mistyped arguments, references to later steps, and waits for
-    ##% tools that write.
+    ##% The check MUST report unknown names, missing and mistyped arguments, references to later steps, and waits
+    ##% for tools that write.
     assert faults(step, variables={"query": text("")}) == [(f"steps[0].{path}", message, hint)]
 
 

@@ -37,7 +37,7 @@ def raising(error: Exception) -> Callable[[Any], Any]:
 
 async def test_steps_run_in_their_order_and_are_recorded() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST run the steps in order, pass on what they capture, and skip the rest after a failure.
+    ##% The engine MUST run the steps in order, pass captured values to later steps, and skip the rest after a failure.
     clock = Clock()
 
     def slow(arguments: Mapping[str, Any]) -> Any:
@@ -148,7 +148,7 @@ async def test_an_output_that_leads_nowhere_fails_the_run() -> None:
 
 async def test_a_model_is_asked() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The warnings of tools and models MUST be warnings of the run.
+    ##% The engine MUST add the warnings of tools and models to those of the run.
     said = ModelStepAnswer(text="${vars.x}", model="backup/b", warnings=["main/a did not answer"])
     world = World({"echo": echo}, lambda asked: said)
     step = ModelStep(
@@ -191,7 +191,7 @@ async def test_warnings_of_a_call_of_an_earlier_round_are_repeated() -> None:
 
 async def test_each_step_and_the_end_are_announced() -> None:
     ##= man/spec/workflows.md#steps
-    ##% The engine MUST announce each step before it begins, and the end of the run.
+    ##% The engine MUST report progress before each step and at the end of the run.
     heard: list[tuple[int, int, str]] = []
 
     async def hear(done: int, total: int, message: str) -> None:
@@ -220,7 +220,7 @@ async def test_a_workflow_has_a_hundred_steps_at_most() -> None:
 )
 async def test_a_path_begins_at_a_name_or_at_the_result_of_its_step(path: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or otherwise at the result of its own step.
+    ##% A path MUST start at `vars`, `steps`, `captures` or `result`, or else at the result of its step.
     before = tool("before", params={"status": "ok"})
     found = await ran(before, asking(Check(path=path, equals="ok")))
     assert states(found) == [("before", "success", ""), ("look", "success", "")]
@@ -281,7 +281,7 @@ CUT = "cut, for a record has 200,000 bytes at most:"
 
 async def test_the_largest_results_of_a_record_are_cut() -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST shorten the record of a run to 200,000 bytes, the largest results first, and say so.
+    ##% The engine MUST shorten the record of a run to 200,000 bytes, largest results first, and warn about it.
     big = ["x" * 99] * 2_000
     world = World({"big": lambda _: big, "echo": echo})
     steps = (tool("a"), tool("b", "big"), tool("c", params={"n": ["y"] * 20_000}), tool("d", params={"all": 1}))
@@ -346,7 +346,7 @@ async def test_a_step_and_a_workflow_have_time_limits(
     limits: tuple[float | None, ...], limit: float, step: str, message: str, calls: list[float]
 ) -> None:
     ##= man/spec/workflows.md#steps
-    ##% A step that exceeds its own time limit, or that of the workflow, MUST fail with `timeout`.
+    ##% A step that exceeds its time limit or the workflow's MUST fail with `timeout`.
     clock = Clock()
     world = taking(4, clock)
     steps = (tool(id, time_limit=one) for id, one in zip("abc", limits, strict=True))
@@ -383,7 +383,7 @@ async def test_a_tool_that_hangs_is_cancelled() -> None:
 @pytest.mark.parametrize("ignores", [False, True])
 async def test_a_cancelled_workflow_is_in_the_log(ignores: bool) -> None:
     ##= man/spec/workflows.md#steps
-    ##% A cancelled workflow MUST NOT begin another step, and the log MUST contain what became of each step.
+    ##% The engine MUST NOT begin another step after a workflow is cancelled, and MUST log the status of each step.
     at_work, door = anyio.Event(), anyio.Event()
 
     async def wait() -> object:

@@ -54,8 +54,8 @@ HOW = "write a reference as in ${vars.NAME}, and a literal one with two dollars:
 )
 def test_references_are_filled_in(written: object, value: object) -> None:
     ##= man/spec/workflows.md#references
-    ##% A reference that is the whole text MUST keep the type of its value; inside a text, strings MUST be inserted as
-    ##% they are and other values as JSON.
+    ##% A reference that is the whole text MUST keep the type of its value. Inside a longer text, the engine MUST
+    ##% insert strings unchanged and other values as JSON.
     found = expand_references(written, SCOPE, ("params",))
     assert (found, type(found)) == (value, type(value))
 
@@ -76,7 +76,7 @@ def test_references_are_filled_in(written: object, value: object) -> None:
 )
 def test_two_dollars_and_inserted_values_are_literal(written: str, value: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% `$${` MUST insert a literal `${`, and an inserted value MUST NOT be searched for references.
+    ##% The engine MUST replace `$${` with a literal `${`, and MUST NOT search inserted values for references.
     assert expand_references(written, SCOPE, ("prompt",)) == value
 
 
@@ -100,8 +100,8 @@ WRONG = [
 @pytest.mark.parametrize(("written", "message", "hint"), WRONG, ids=range(len(WRONG)))
 def test_a_reference_that_leads_nowhere_is_an_error(written: str, message: str, hint: str) -> None:
     ##= man/spec/workflows.md#references
-    ##% A reference that leads nowhere MUST be an error that names the step, the key, the reference and what is
-    ##% available.
+    ##% The engine MUST report a reference to a missing value with the step, the key, the reference and the available
+    ##% names.
     with pytest.raises(UnresolvedError) as raised:
         expand_references({"q": written}, SCOPE, ("params",))
     assert (raised.value.message, raised.value.hint) == (f"params.q: {message}", hint)
@@ -252,7 +252,7 @@ TOO_DEEP = "it is nested deeper than 64 levels, or holds too many values"
 )
 def test_values_that_are_too_large_or_no_json_are_refused(value: object, message: str) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
+    ##% The engine MUST reject values that are not JSON or deeper than 64 levels, arguments, prompts and outputs above 1
     ##% MB, and results above 16 MB or 64 MB in total.
     with pytest.raises(UnresolvedError) as raised:
         copy_plain_value(value, 100, "it")

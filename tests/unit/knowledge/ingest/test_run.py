@@ -77,7 +77,7 @@ def test_only_changed_files_are_indexed_again(ledger: Path) -> None:
 
 def test_removed_and_renamed_files_are_forgotten_and_reported(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% `duvet ingest` MUST forget deleted files, and report them as removed or renamed.
+    ##% `duvet ingest` MUST remove deleted files from the index, and report them as removed or renamed.
     before = artifacts(ledger)
     (ledger / "tool.sh").unlink()
     (ledger / "src/app/mail/send.py").rename(ledger / "src/app/mail/post.py")
@@ -213,7 +213,7 @@ def test_a_trace_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
 
 def test_a_failed_run_changes_nothing_and_is_recorded(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A run that fails or is killed MUST leave the index unchanged, and a failure MUST be recorded with its reason.
+    ##% An ingest run that fails or is killed MUST leave the index unchanged, and record the reason of a failure.
     def check(error: BaseException, reason: str) -> None:
         def catalogue() -> Catalogue:
             raise error
@@ -255,7 +255,7 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
 
 def test_a_second_run_waits_with_a_time_limit(ledger: Path) -> None:
     ##= man/spec/knowledge.md#ingest-runs
-    ##% A second run at the same time MUST say so, wait up to 10 seconds, and then fail.
+    ##% A second run at the same time MUST say that it waits, wait up to 10 seconds, and then fail.
     assert IngestOptions().patience == 10
     with closing(made.opened(ledger)) as store, store.writing(), pytest.raises(StoreBusyError):
         made.taken(ledger, wishes=IngestOptions(patience=0.1))

@@ -55,7 +55,7 @@ BAD = {
 def test_errors_in_the_catalogue_have_their_line(text: bytes) -> None:
     ##= man/spec/knowledge.md#subsystems
     ##% `duvet ingest` MUST read subsystems from `subsystems.yaml`, `.yml` or `.json` at the top, in `.duvet`,
-    ##% `.metadata` or `docs`, and stop at an error in it with its line.
+    ##% `.metadata` or `docs`, and fail with the line of each error in this file.
     with pytest.raises(ProblemsError) as error:
         read_catalogue(text)
     line, message = BAD[text]
@@ -152,8 +152,8 @@ OTHER_LANGUAGES = [
 
 def test_the_imports_of_a_test_name_its_subsystem() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% A test or document MUST belong to the subsystem that its path names below `tests` or `docs`, and a test
-    ##% otherwise to that of its imports or of the requirements that it cites.
+    ##% `duvet ingest` MUST assign a test or document to the subsystem that its path names below `tests` or
+    ##% `docs`, and any other test to the subsystem of its imports or cited requirements.
     def find(path: str, text: str, *code: str) -> str:
         found = index_of(tree(*code, path))
         return found.of(path, detect_kind(path), imports=subsystems.find_imports(path, text)).subsystem
@@ -185,8 +185,8 @@ Book of books:
 
 def test_front_matter_comes_before_patterns_and_paths() -> None:
     ##= man/spec/knowledge.md#subsystems
-    ##% A file MUST belong to the subsystem that its front matter names, or else that of the longest matching pattern,
-    ##% or else that of its path, in any case.
+    ##% `duvet ingest` MUST assign a file to the subsystem in its front matter, or else the one with the longest
+    ##% matching pattern, or else the one that its path names, in any case.
     files = tree("lib/book/a.py", "lib/book/books/b.py", "scripts/x.sh", "docs/c.md", "src/ledger/d.py")
     files["subsystems.yaml"] = CATALOGUE
     front = {"docs/c.md": "Mail", "lib/book/a.py": "mail"}

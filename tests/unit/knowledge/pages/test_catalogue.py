@@ -41,8 +41,8 @@ LINKS = {
 @pytest.mark.parametrize(("text", "expected"), LINKS.values(), ids=LINKS)
 def test_links(text: str, expected: list[str]) -> None:
     ##= man/spec/pages.md#links
-    ##% The outlinks of a page MUST be the slugs that it links to outside of code and comments, each once and in order,
-    ##% and its backlinks the other pages that link to it.
+    ##% duvet MUST list as outlinks of a page the slugs that it links to outside code and comments, each once and in
+    ##% order, and as backlinks the other pages that link to it.
     notes = notes_of({"docs/page.md": text})
     assert list(notes.outlinks(notes.require("page"))) == expected
 
@@ -80,7 +80,7 @@ DANGLING = [
 
 def test_dangling_links_are_reported_with_their_place() -> None:
     ##= man/spec/pages.md#checks
-    ##% duvet MUST warn about a link that leads nowhere with its place, and name the missing section or the nearest
+    ##% duvet MUST warn about each broken link with its place, and name the missing section or the nearest
     ##% slug.
     lines = "".join(f"\u00e9 [[brewing]] {link}\n" for link, _, _ in DANGLING)
     files = {"docs/a.md": f"---\ntags: x\n---\n# A\n\n{lines}", "docs/brewing.md": "[[a]]"}

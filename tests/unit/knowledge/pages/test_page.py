@@ -40,8 +40,8 @@ FILES = dict.fromkeys(("docs/a.md", "docs/deep/b.md", "docs/c.txt", "notes/d.md"
 )
 def test_pages_are_the_files_that_are_configured_or_those_in_docs(tables: list[str], expected: list[str]) -> None:
     ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
+    ##% `docs` that are not specifications.
     assert slugs({**FILES, **configured(*tables)}) == expected
 
 
@@ -57,7 +57,7 @@ def test_prefixes_of_patterns() -> None:
 
 def test_titles() -> None:
     ##= man/spec/pages.md#files
-    ##% The title of a page MUST be that of its front matter, taken as it is written, or else its first heading or its
+    ##% duvet MUST take the title of a page from its front matter, unchanged, or else from its first heading or its
     ##% slug.
     files = {
         "docs/a.md": "---\ntitle: From the  front\n---\n# Heading\n",
@@ -116,8 +116,8 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
 
 def test_a_slug_is_found_in_every_unicode_form() -> None:
     ##= man/spec/pages.md#files
-    ##% The slug of a page MUST be that of its front matter, or else its path inside the configured folder without
-    ##% `.md`, and be found in every Unicode form.
+    ##% duvet MUST take the slug of a page from its front matter, or else from its path inside the configured folder
+    ##% without `.md`, and find it in every Unicode form.
     names = ("cafe\u0301", "two  blanks", "no\u00a0break")
     links = "[[caf\u00e9]] [[two  blanks]] [[no\u00a0break]]"
     notes = notes_of({**{f"docs/{name}.md": "" for name in names}, "docs/b.md": links})
@@ -241,7 +241,7 @@ def test_front_matter_without_end_and_many_brackets_are_text() -> None:
 
 def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) -> None:
     ##= man/spec/pages.md#hostile-input
-    ##% duvet MUST skip files and folders that a link leads to outside of the project, with a warning.
+    ##% duvet MUST skip files and folders behind a symbolic link that leads out of the project, with a warning.
     make(tmp_path / "elsewhere", {"secret.md": "# Secret\n", "more/secret.md": "# Secret\n"})
     named = configured("pattern = ['docs/**/*.md', '../elsewhere/*.md']")
     folder = make(tmp_path / "tea", {**TRACE, **named, "docs/a.md": "", "own/b.md": ""})

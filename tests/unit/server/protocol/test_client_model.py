@@ -216,7 +216,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
 )
 async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: Sequence[int]) -> None:
     ##= man/spec/workflows.md#steps
-    ##% When a call is repeated to continue a workflow, the engine MUST NOT run finished steps again.
+    ##% When a client repeats a call to continue a workflow, the engine MUST NOT run finished steps again.
     kettle, model = Kettle(), Model()
     async with Client(asking_server(project, kettle), mode=mode, sampling_callback=model) as client:
         answer = await client.call_tool("relay" if name == "relay" else f"workflow.{name}")

@@ -331,8 +331,8 @@ def test_subsystem_freshness(filled: Kitchen) -> None:
 @pytest.mark.parametrize("is_written", [True, False])
 def test_recipes_that_call_themselves_or_too_deeply_are_refused(kitchen: Kitchen, name: str, is_written: bool) -> None:
     ##= man/spec/workflows.md#limits
-    ##% The engine MUST refuse a workflow with more than 100 steps, one that calls itself, and one that is nested more
-    ##% than five deep.
+    ##% The engine MUST reject a workflow with more than 100 steps, a workflow that calls itself, and workflows that
+    ##% are nested more than five deep.
     way, message = CIRCLES[name]
     for one, other in pairwise(way):
         # A call that a variable names is found only in a run.
