@@ -227,7 +227,8 @@ def _make_refusal(endpoint: Endpoint, reply: HttpReply, now: float) -> ModelErro
         hint = f"set `providers.{name}.baseUrl` to the new URL"
         return ModelError(ModelFault.REFUSED, f"provider `{name}` redirects to another URL ({status})", hint=hint)
     hint = f"check `baseUrl` and the model of `providers.{name}`"
-    return ModelError(ModelFault.REFUSED, f"provider `{name}` rejected the request ({status}){words}", hint=hint)
+    message = f"rejected the request ({status})" if status >= 400 else f"answered {status}"
+    return ModelError(ModelFault.REFUSED, f"provider `{name}` {message}{words}", hint=hint)
 
 
 def _read_error_message(body: bytes) -> str:

@@ -35,7 +35,7 @@ class RecipeCatalogue:
             before = found.setdefault(one.name, one)
             if before is not one:
                 place = before.document.value_place("name") if before.document else model.Place()
-                message = f"duplicate recipe name {text.quote_text(before.name)}; {one.path} has it, too"
+                message = f"duplicate recipe name {text.quote_text(before.name)}, also in {one.path}"
                 problem = rules.CONFIG_BAD_VALUE.problem(
                     message, before.path, place, hint="change `name` in one of the files"
                 )

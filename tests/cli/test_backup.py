@@ -65,7 +65,7 @@ def test_names_of_files_and_folders(duvet: Run, project: Path) -> None:
     assert "with / at its end" in duvet("backup", "-o", "q.tgz").err
     assert duvet("backup", "-o", "q.tgz/").code == 0
     assert len(list((project / "q.tgz").iterdir())) == 1
-    refuses(duvet, "backup -o duvet.config.json/", 1, "this is a file, and no folder for backups")
+    refuses(duvet, "backup -o duvet.config.json/", 1, "the destination is a file, not a folder")
 
 
 def test_standard_streams(duvet: Run, duvet_command: str, project: Path) -> None:
@@ -175,7 +175,11 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
     empty = runner(duvet_command, make(tmp_path / "empty", FILES))
     refuses(empty, "backup", 1, "nothing of this project was taken in yet")
     assert not (tmp_path / "empty" / KEPT).exists()
-    for name, words in (("src/main.rs", "it is no backup"), ("nowhere.tgz", "os error 2"), (".", "os error 21")):
+    for name, words in (
+        ("src/main.rs", "not a duvet backup archive"),
+        ("nowhere.tgz", "os error 2"),
+        (".", "os error 21"),
+    ):
         refuses(duvet, f"restore {name}", 1, words)
     assert duvet("restore").code == 2
     # Into a project that nothing was indexed of.

@@ -26,7 +26,7 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     *lines, last = [line.strip() for line in first.err.splitlines()]
     # Nobody wants vectors here, and nobody is told to install what makes them.
     assert lines == [
-        "Looking for files",
+        "Finding files",
         "Found 8 files",
         "Reading files",
         "Read 8 files that are new or have changed",
@@ -61,11 +61,11 @@ def test_without_the_extra_for_symbols(ledger: Path, symbols: str, is_named: boo
 def test_stand_ins_need_no_extra(ledger: Path) -> None:
     (ledger / "duvet.config.yaml").unlink()
     done = without_extras(ledger, "ingest", "--dummy-embeddings")
-    assert done.returncode == 0 and "Made 7 vectors" in done.stderr, done.stderr
+    assert done.returncode == 0 and "Computed 7 vectors" in done.stderr, done.stderr
     done = without_extras(ledger, "call", "--pack", "knowledge", "km-search", "--query", "balance")
     assert done.returncode == 0, done.stderr
     metadata = json.loads(done.stdout)["metadata"]
-    warning = "the vectors are stand-ins that tell nothing of meaning"
+    warning = "the index has dummy vectors, which carry no meaning"
     assert (metadata["scoring_mode"], metadata["warnings"]) == ("hybrid", [warning])
 
 

@@ -98,7 +98,7 @@ def test_validate_pages_elsewhere_and_from_standard_input(duvet: Run, folder: Pa
         assert (done.code, done.out) == (0, "")
         assert done.err == (
             "warning: there is no page `nowhere` [DUV103]\n --> docs/kettle.md:1:3\n  |\n1 | x [[nowhere]]\n"
-            "  |   ^^^^^^^^^^^\n  = help: write the page, or take the link out\n\n1 warning\n"
+            "  |   ^^^^^^^^^^^\n  = help: create the page, or remove the link\n\n1 warning\n"
             "checked 0 annotations in 0 files: 1 warning\n"
         )
 

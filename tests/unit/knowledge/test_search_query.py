@@ -83,7 +83,7 @@ WRONG: dict[str, dict[str, Any]] = {
 ISO, DAYS = "filters.updated_after must be an ISO-8601 string", "filters.max_age_days must be a positive integer"
 HINTS = {
     "Unknown filter 'subsystem'": "did you mean subsystems?",
-    "Field 'query' is required": "Unknown field 'querry': did you mean query?",
+    "Field 'query' is required": "Unknown field 'querry'; did you mean query?",
 }
 
 

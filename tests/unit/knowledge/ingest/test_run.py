@@ -131,7 +131,7 @@ def test_dates_are_those_of_the_files_without_git(tmp_path: Path, monkeypatch: p
     ##= man/spec/knowledge.md#ingest-runs
     ##% `duvet ingest` MUST continue with a warning when git fails or the trace cannot be read.
     def check(folder: Path, *faults: str) -> None:
-        warnings = tuple(f"without times of commits, those of the files count: {fault}" for fault in faults)
+        warnings = tuple(f"using file times because commit times are unavailable: {fault}" for fault in faults)
         assert made.taken(made.written(folder, {"a.md": "1"})).run.warnings == warnings
         assert artifacts(folder)["a.md"].git_timestamp == made.LONG_AGO
 
@@ -162,7 +162,7 @@ def test_names_that_are_not_utf_8_are_skipped_with_a_warning(tmp_path: Path) -> 
         run = made.taken(folder).run
         assert run.artifact_counts == {"doc": 1}
         names = ("\\xfe/b.md", "\\xff.md")
-        assert run.warnings == tuple(f"{name}: the name of this file is not UTF-8" for name in names)
+        assert run.warnings == tuple(f"{name}: the file name is not UTF-8" for name in names)
 
 
 def test_a_changed_catalogue_updates_files_that_are_not_read_again(ledger: Path) -> None:
@@ -248,7 +248,7 @@ def test_readers_see_the_last_run_during_another_one(ledger: Path) -> None:
     project = Project(str(ledger), environ={}, progress=Asking())
     with closing(made.opened(ledger)) as store:
         ingest_project(project, store, IngestRule(), IngestOptions(dummy=True))
-    assert {"Read 1 files that are new or have changed", "Made 7 vectors"} <= sees_it.keys()
+    assert {"Read 1 new or changed file", "Computed 7 vectors"} <= sees_it.keys()
     assert all(sees_it.values())
     assert made.found(ledger, "other") == ["tool.sh::0"]
 

@@ -29,7 +29,7 @@ def test_the_catalogue_is_read_from_several_places() -> None:
     with pytest.raises(ProblemsError) as error:
         read_catalogue(b"a: {criticality: hihg}\n")
     problems = [(one.message, one.hint) for one in error.value.problems]
-    assert problems == [('"hihg" is no criticality', "did you mean high?")]
+    assert problems == [('unknown criticality "hihg"', "did you mean high?")]
 
 
 BAD = {
@@ -45,9 +45,9 @@ BAD = {
         "more than 4,194,304 characters",
     ),
     b"a: {\n": (2, "YAML parse error"),
-    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, '"urgent" is no criticality'),
-    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" is the same subsystem as "A"'),
-    b"a: {}\n' ': {}\n": (2, "a subsystem has to have a name"),
+    b"b: {}\na:\n  owner: x\n  criticality: urgent\n": (4, 'unknown criticality "urgent"'),
+    b"A:\n  owner: x\na:\n  owner: y\n": (3, '"a" and "A" name the same subsystem'),
+    b"a: {}\n' ': {}\n": (2, "a subsystem must have a name"),
 }
 
 
@@ -211,7 +211,7 @@ def test_an_unknown_dependency_is_a_warning() -> None:
     files = {**tree("src/ledger/a.py", "src/mail/b.py"), "subsystems.yaml": text}
     found = list(index_of(files).unknown())
     assert [(one.path, one.place.line, one.message, one.hint) for one in found] == [
-        ("subsystems.yaml", 4, 'there is no subsystem "Nope"', ""),
-        ("subsystems.yaml", 2, 'there is no subsystem "Mial"', "did you mean mail?"),
+        ("subsystems.yaml", 4, 'unknown subsystem "Nope"', ""),
+        ("subsystems.yaml", 2, 'unknown subsystem "Mial"', "did you mean mail?"),
     ]
     assert not any(one.severity is Severity.ERROR for one in found)

@@ -65,16 +65,16 @@ def test_links_to_requirements() -> None:
     assert [named.indexes for named in shadowed.requirements(shadowed.require("a"))] == [(0, 1), (1,)]
 
 
-WRITE, NONE = "write the page, or take the link out", "name one of its sections, or none"
-ID = "write `req:` and at least 4 digits of an id, which no other id begins with"
+WRITE, NONE = "create the page, or remove the link", "link to an existing section, or to the specification alone"
+ID = "write `req:` and at least 4 digits that identify one requirement"
 DANGLING = [
-    ("[[brewin]]", "there is no page `brewin`", "did you mean brewing?"),
+    ("[[brewin]]", "link to unknown page `brewin`", "did you mean brewing?"),
     ("[[spec#nothing]]", "`spec` has no section `nothing`", NONE),
     ("[[docs/spec.md#brewin]]", "`docs/spec.md` has no section `brewin`", "did you mean brewing?"),
-    ("[[gone#x]]", "there is no page `gone#x`", WRITE),
-    ("[[req:0000]]", "there is no requirement `req:0000`", ID),
-    ("[[req:x]]", "there is no requirement `req:x`", ID),
-    ("[[q]]", "there is no page `q`", WRITE),
+    ("[[gone#x]]", "link to unknown page `gone#x`", WRITE),
+    ("[[req:0000]]", "link to unknown requirement `req:0000`", ID),
+    ("[[req:x]]", "link to unknown requirement `req:x`", ID),
+    ("[[q]]", "link to unknown page `q`", WRITE),
 ]
 
 

@@ -72,15 +72,15 @@ def test_titles() -> None:
     assert titles == dict(zip("abcdef", expected, strict=True))
 
 
-ELSEWHERE = "it leads to another folder, or through an empty one"
+ELSEWHERE = "it contains an empty, `.` or `..` folder"
 BAD = {
     "": "it is empty",
     **dict.fromkeys(("/etc/passwd", "C:/x"), "it is an absolute path"),
     **dict.fromkeys(("../x", "a/../../x", "a//b", "."), ELSEWHERE),
-    **{f"a{sign}b": f"it has the control character U+{ord(sign):04X} in it" for sign in "\0\x1b\u202e\n\t\u2028"},
-    **{f"a{sign}b": f"no link can be written with the `{sign}` in it" for sign in "|\\"},
-    "req:1234": "links to requirements begin with `req:`",
-    "x" * 301: "it has more than 300 characters",
+    **{f"a{sign}b": f"it contains the control character U+{ord(sign):04X}" for sign in "\0\x1b\u202e\n\t\u2028"},
+    **{f"a{sign}b": f"it contains `{sign}`, which links can't contain" for sign in "|\\"},
+    "req:1234": "the prefix `req:` is reserved for links to requirements",
+    "x" * 301: "it is longer than 300 characters",
 }
 GOOD = ["a", "a/b c", "\u05e9\u05dc\u05d5\u05dd", "\U0001f375", "\U0001f468\u200d\U0001f469", "..a", "a.b", "\u00e9"]
 
@@ -106,11 +106,11 @@ def test_pages_with_refused_or_equal_slugs_are_reported() -> None:
     }
     assert [(page.slug, page.title) for page in notes_of(files).pages] == [("d", "First")]
     assert list_problems(files) == [
-        ("DUV101", "docs/[c].md:0:0", "'[c]' can't be the slug of a page: no link can be written with the `[` in it"),
-        ("DUV101", "docs/a.md:0:0", f"'../x' can't be the slug of a page: {ELSEWHERE}"),
-        ("DUV101", "docs/b.md:0:0", "'' can't be the slug of a page: it is empty"),
-        ("DUV100", "docs/d.md:0:0", "the slug `d` is that of docs/z.md, too"),
-        ("DUV100", "docs/z.md:0:0", "the slug `d` is that of docs/d.md, too"),
+        ("DUV101", "docs/[c].md:0:0", "invalid page slug '[c]': it contains `[`, which links can't contain"),
+        ("DUV101", "docs/a.md:0:0", f"invalid page slug '../x': {ELSEWHERE}"),
+        ("DUV101", "docs/b.md:0:0", "invalid page slug '': it is empty"),
+        ("DUV100", "docs/d.md:0:0", "the slug `d` is already used by docs/z.md"),
+        ("DUV100", "docs/z.md:0:0", "the slug `d` is already used by docs/d.md"),
     ]
 
 
@@ -142,7 +142,7 @@ def test_text_between_rules_is_not_front_matter(text: str, problems: int) -> Non
     notes = notes_of(files)
     assert notes.outlinks(notes.require("a")) == ("b",)
     assert decode_page_body(text.encode(), "x") == text
-    message = "what stands before the second `---` is no table, so it is read as text"
+    message = "the text between the `---` lines is not front matter, so it is part of the page"
     assert list_problems(files) == [("DUV102", "docs/a.md:1:1", message)] * problems
 
 
@@ -169,7 +169,7 @@ def test_a_page_of_20_megabytes_is_read_in_part() -> None:
     text = "# Large\n\n[[b]]\n\n" + "\u00e9 words of it\n" * 1_400_000 + "[[late]]\n"
     assert len(text.encode()) > 20_000_000
     files = {"docs/a.md": text, "docs/b.md": ""}
-    message = "the page is larger than 4 MiB: what comes after that is not read"
+    message = "the page is larger than 4 MiB; the rest is ignored"
     assert list_problems(files) == [("DUV104", "docs/a.md:0:0", message)]
     notes = notes_of(files)
     page = notes.require("a")
@@ -223,7 +223,7 @@ def test_invalid_values_are_ignored_with_a_warning() -> None:
     for line in VALUES:
         files = {"docs/a.md": f"---\n{line}\n---\n"}
         name = line.split(":")[0]
-        problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"`{name}` can't be understood")
+        problem = ("DUV102", f"docs/a.md:2:{len(name) + 3}", f"invalid `{name}` in the front matter")
         assert (slugs(files), list_problems(files)) == (["a"], [problem])
 
 
@@ -250,7 +250,7 @@ def test_files_and_folders_outside_of_the_project_are_skipped(tmp_path: Path) ->
     (folder / "docs/own.md").symlink_to("../own/b.md")
     (folder / "docs/loop").symlink_to("..")
     found = find_page_problems(project_in(folder))
-    outside = [one.path for one in found.problems if one.message == "it is outside of the project"]
+    outside = [one.path for one in found.problems if one.message == "the file is outside the project"]
     assert outside == ["../elsewhere", "docs/folder", "docs/link.md"]
     assert found.files == ("docs/a.md", "docs/own.md", "docs/spec.md")
 

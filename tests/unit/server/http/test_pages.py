@@ -23,7 +23,7 @@ from tests.unit.watching.edits import create, delete, move, save_by_rename
 pytestmark = pytest.mark.anyio
 
 NOT_FOUND = refused("not_found", "Page 'alpah' not found", "did you mean alpha?")
-FAR = refused("not_found", "Page '../../etc/passwd' not found", "the list of pages has all slugs")
+FAR = refused("not_found", "Page '../../etc/passwd' not found", "list the pages to see all slugs")
 BREWING = {
     "full_path": "/specifications/spec/sections/brewing/requirements/38574ef4fa26",
     "identifier": "38574ef4fa26",

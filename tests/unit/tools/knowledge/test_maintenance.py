@@ -62,7 +62,7 @@ def test_a_dry_run_changes_nothing(kept: Asking) -> None:
 
 @pytest.mark.parametrize("profile", ["", "a b", "x" * 65, "../x", "a\n"])
 def test_a_profile_has_the_characters_of_a_name(kept: Asking, profile: str) -> None:
-    told = "invalid_request", "take up to 64 letters, digits, `.`, `-` and `_`"
+    told = "invalid_request", "use up to 64 letters, digits, `.`, `-` and `_`"
     assert kept.refusal(INGEST, profile=profile)[::2] == told
 
 
