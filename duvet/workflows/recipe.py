@@ -119,7 +119,7 @@ def _find_faults(values: Mapping[str, Any], at: DocumentLocation) -> Iterator[Pr
             below = here / error.key if error.key else here
             yield below.problem(error.rule, str(error), error.hint)
         if step.get("wait") is not None and step.get("params"):
-            message = "the arguments of a wait belong in `wait`"
+            message = "`params` can't be used with `wait`"
             yield (here / "params").problem(rules.CONFIG_BAD_VALUE, message, "move `params` into `wait`")
         for check, where in _list_tables(step.get("assert"), here / "assert"):
             yield from _find_check_faults(check, where)
@@ -138,7 +138,7 @@ def _list_tables(value: Any, at: DocumentLocation) -> Iterator[tuple[dict[str, A
 def _find_check_faults(check: Mapping[str, Any], at: DocumentLocation) -> Iterator[Problem]:
     given = {"equals", "not_equals", "exists"} & check.keys()
     if not given:
-        message = "a check requires `equals`, `not_equals` or `exists`"
+        message = "missing one of `equals`, `not_equals`, `exists`"
         yield at.problem(rules.CONFIG_MISSING_KEY, message, "add one of them")
     elif check.get("exists") is False and given != {"exists"}:
         message = "`exists: false` can't be combined with a comparison"

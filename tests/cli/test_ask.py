@@ -82,17 +82,17 @@ def test_nobody_is_set_up(duvet: Run) -> None:
 @pytest.mark.parametrize(
     ("reply", "message", "hint"),
     [
-        (refuses(401, f"bad key {KEY}"), "refuses the key (401): bad key ***", f"check the key that {API_KEY} names"),
-        (Reply(500), "is out of order (500)", ""),
+        (refuses(401, f"bad key {KEY}"), "rejected the key (401): bad key ***", f"check the key in {API_KEY}"),
+        (Reply(500), "answered 500", ""),
         (Reply(body=b"{"), "sent an answer that is not JSON", "check `providers.one.kind`, which selects the protocol"),
-        (Reply(body=b"x", stops_before="headers"), "has not answered within 0.3 seconds", TIMEOUT),
+        (Reply(body=b"x", stops_before="headers"), "did not answer within 0.3 s", TIMEOUT),
     ],
 )
 def test_a_provider_that_fails(reply: Reply, message: str, hint: str, duvet: Run, folder: Path, wire: Wire) -> None:
     timeout = 0.3 if reply.stops_before else 60
     make(folder, {"duvet.config.json": config(wire, apiKey="$MY_KEY", retries=0, timeout=timeout)})
     wire.plan(reply)
-    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"one {message}", hint=hint, out=SOURCES)
+    assert duvet("ask", "cups", environ={"MY_KEY": KEY}) == failed(f"provider `one` {message}", hint=hint, out=SOURCES)
 
 
 def test_nothing_is_found(duvet: Run, folder: Path, wire: Wire) -> None:

@@ -29,7 +29,7 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
         "Finding files",
         "Found 8 files",
         "Reading files",
-        "Read 8 files that are new or have changed",
+        "Read 8 new or changed files",
         "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces",
     ]
     assert last.startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in last
@@ -99,7 +99,7 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
 
 
 def test_mistakes(ledger: Path, duvet_command: str) -> None:
-    assert "can't be the name of a profile" in run(duvet_command, ledger, "ingest", "--profile", "a b").err
+    assert 'invalid profile name "a b"' in run(duvet_command, ledger, "ingest", "--profile", "a b").err
     written(ledger, {"duvet.config.yaml": "ingest: {symbol: true}\n"})
     done = run(duvet_command, ledger, "ingest")
     assert done.code == 1 and "ingest.symbol: unknown field `symbol`" in done.err

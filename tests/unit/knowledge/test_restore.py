@@ -182,7 +182,7 @@ FORCE = "free some disk space, or pass --force to skip the backup of the current
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[StorePaths]:
-    """An indexed project on a small disk of its own."""
+    """An indexed project on a small separate disk."""
     found = stored.places(stored.fill(tmp_path / "tea"))
     with small_disk(Path(found.folder), 24 << 20):
         yield found

@@ -46,10 +46,10 @@ NO_WORD, SHALLOW = "give a word, an id, file:line or spec#section", "64 levels a
 IN_PARTS = "store it in parts, or as a file with km-upload"
 TYPES = "give one of implementation, test, exception, todo, implication"
 WAYS = "give one of outgoing, incoming, all, none"
-ALL = "there are limit, cursor, spec, level"
+ALL = "available: limit, cursor, spec, level"
 VOTE, CITED = {"request_id": "r", "chunk_id": "c"}, {"requirement": "a", "file": "b"}
 NO_SLUG = 'search_requirements has no argument "slug"'
-KM_ARGUMENTS = "there are query, limit, include_graph, filters, sort_by_vector"
+KM_ARGUMENTS = "available: query, limit, include_graph, filters, sort_by_vector"
 LONG = "x" * (MAX_ARGUMENT_LENGTH + 1)
 DESCRIBED = "the description of the argument"
 REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
@@ -63,7 +63,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "request_id": None}, "request_id is missing", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": ""}, "chunk_id is missing", DESCRIBED),
     *((STORE, {"content": blank}, "content is missing", DESCRIBED) for blank in ("", " \n\t", None)),
-    *((SEARCH, {"query": blank}, "the query contains no words", NO_WORD) for blank in (" ", "\0")),
+    *((SEARCH, {"query": blank}, "the query has no word in it", NO_WORD) for blank in (" ", "\0")),
     (BOTH, {"citations": []}, "citations: expected array of length >= 1", DESCRIBED),
     # Of another type.
     (SEARCH, {"query": 1}, "query: expected str, got int", DESCRIBED),
@@ -104,14 +104,9 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "vote": 1.01}, "vote: expected float <= 1.0", DESCRIBED),
     (FEEDBACK, {**VOTE, "vote": -2}, "vote: expected float >= -1.0", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has more than 500 characters", DESCRIBED),
-    (
-        FEEDBACK,
-        {**VOTE, "context": {"a": "x" * 20_000}},
-        "context is larger than 16,384 bytes",
-        "say it in fewer words",
-    ),
+    (FEEDBACK, {**VOTE, "context": {"a": "x" * 20_000}}, "context has more than 16,384 bytes", "say it in fewer words"),
     (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
-    (STORE, {"content": "é" * 250_001}, "content is larger than 500,000 bytes", IN_PARTS),
+    (STORE, {"content": "é" * 250_001}, "content has more than 500,000 bytes", IN_PARTS),
     (SEARCH, {"query": LONG}, "query has more than 20,000 characters", ""),
     (NODE, {"node_id": LONG}, "node_id has more than 20,000 characters", ""),
     (FEEDBACK, {**VOTE, "note": LONG}, "note has more than 20,000 characters", ""),
@@ -129,7 +124,7 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (UNCITED, {"\0\ud800": 5}, 'list_uncited_requirements has no argument "\\0\\u{d800}"', ALL),
     (FEEDBACK, {**VOTE, "votes": 1}, 'km-feedback-submit has no argument "votes"', "did you mean vote or note?"),
     # `km-search` has its own messages.
-    *((KM, given, "Field 'query' is required", "give words to look for") for given in ({}, {"query": " "})),
+    *((KM, given, "Field 'query' is required", "pass the words to search for") for given in ({}, {"query": " "})),
     (KM, {"query": "a", "limit": "5"}, "Field 'limit' must be an integer", ""),
     (KM, {"query": "\ud800"}, "query has half a character in it", "send it as UTF-8"),
     (KM, {"query": "a", "filters": {"tags": ["\ud800"]}}, "filters has half a character in it", "send it as UTF-8"),

@@ -173,12 +173,12 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
     },
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
-        "the provider `gateway` sent more than 33,554,432 bytes",
+        "the gateway answers more than 33,554,432 bytes",
         "ask for less, such as by `limit`",
     ),
     "compressed": (
         Reply(body=b"x", headers={"content-encoding": "gzip"}),
-        "the provider `gateway` sent a compressed answer, which duvet does not accept",
+        "the gateway answers compressed, which it was not asked for",
         "does something stand between it and here?",
     ),
 }
@@ -222,7 +222,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
 def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
     wire.server_close()
     known = Forwarding(wire.url)
-    refused: tuple[Any, ...] = ("upstream_error", "the can't reach provider `gateway`: ConnectError", ABOUT_IT)
+    refused: tuple[Any, ...] = ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
     assert known.refusal("km-search", query="boil") == refused
     assert known.clock.waits == [0.2, 0.6]
 
@@ -231,7 +231,7 @@ def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
 def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
-    assert told == ("upstream_error", "the provider `gateway` did not answer within 0.2 s", "try again later")
+    assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
 
 
 def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     wire.socket = context.wrap_socket(wire.socket, server_side=True)
     wire.plan(says(FOUND))
     told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
-    assert told == ("upstream_error", "the can't reach provider `gateway`: ConnectError", ABOUT_IT)
+    assert told == ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
     assert not wire.asked
 
 

@@ -153,7 +153,7 @@ def test_every_tool_has_a_description_with_its_arguments_and_scope(known: Asking
     parts = ["tool (string; optional)", "include_spec (boolean; default false)", "Scope"]
     assert [line.partition(":")[0] for line in own] == parts
     search = known.value("km-help", tool="km-search")["usage"]["details"]
-    assert "\nlimit (integer; default 10; at least 1; at most 25): Results\n" in search
+    assert "\nlimit (integer; default 10; at least 1; at most 25): Number of results\n" in search
     assert "\nfilters.symbol_kinds (list of class, function, interface, method, module or type; optional)\n" in search
 
 

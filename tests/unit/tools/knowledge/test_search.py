@@ -56,7 +56,7 @@ def test_a_search_with_all_arguments_has_the_whole_response(searched: Asking, tm
 
 
 def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
-    assert "found by words alone" in searched.answer(SEARCH, {"query": "boil"}).warning
+    assert "searched by words only" in searched.answer(SEARCH, {"query": "boil"}).warning
     nothing = searched.answer(SEARCH, {"query": "zymurgy"})
     assert nothing.next_step == "km-graph-search finds files by a part of their paths."
 
@@ -64,7 +64,7 @@ def test_a_search_by_words_alone_says_so(searched: Asking) -> None:
 def test_the_schema_of_a_search_has_bounds_defaults_and_choices() -> None:
     schema = input_schema(search_everything)["properties"]
     bounds = {"minimum": 1, "maximum": 25, "default": 10}
-    assert schema["limit"] == {"type": "integer", **bounds, "description": "Results"}
+    assert schema["limit"] == {"type": "integer", **bounds, "description": "Number of results"}
     assert schema["include_graph"]["default"] is True
     filters = schema["filters"]
     assert filters["type"] == "object" and [*filters["properties"]] == [*FILTERS]
@@ -203,14 +203,14 @@ NOT_FOUND, INVALID, MISSING = "not_found", "invalid_identifier", "Node '{}' not 
 NOWHERE = [
     ("Requirement:3b42c4", NOT_FOUND, '2 requirements begin with "3b42c4"', f"Requirement:{POUR}"),
     *((name, NOT_FOUND, MISSING, "km-graph-search") for name in ("Requirement:ffff", "Requirement:3b4")),
-    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "there is TestCase:tests/test_kettle.py"),
+    ("Code:tests/test_kettle.py", NOT_FOUND, MISSING, "available: TestCase:tests/test_kettle.py"),
     ("Chunk:src/kettle/boil.py::2", NOT_FOUND, MISSING, "km-graph-search"),
     ("Chunk:src/kettle/boil.py::-1", NOT_FOUND, MISSING, ""),
     (f"Chunk:src/kettle/boil.py::{'9' * 500}", NOT_FOUND, "Node 'Chunk:src/kettle/boil.py::99", ""),
     *((name, NOT_FOUND, MISSING, "") for name in ("SourceFile:../../etc/passwd", "SourceFile:%")),
     ("SourceFile:src/kettle/boil.py\0", NOT_FOUND, "Node 'SourceFile:src/kettle/boil.py", ""),
     ("docs/README.md", INVALID, "Invalid node identifier", "write LABEL:KEY"),
-    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "there are Subsystem, SourceFile"),
+    ("Nothing:a", INVALID, "Unsupported node label 'Nothing'", "available: Subsystem, SourceFile"),
     ("Code:" + "x" * 19_000, INVALID, "Invalid node identifier", "write LABEL:KEY"),
 ]
 

@@ -152,7 +152,7 @@ FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     ),
     "arguments beside a wait": (
         steps(f"{{ id: a, params: {{ b: 1 }}, {WAIT} }} }}"),
-        [(2, "steps[0].params: the arguments of a wait belong in `wait`", "move `params` into `wait`")],
+        [(2, "steps[0].params: `params` can't be used with `wait`", "move `params` into `wait`")],
     ),
     "waits": (
         steps(f"{{ id: a, {WAIT}, interval_seconds: 0.4 }} }}", f"{{ id: b, {WAIT}, timeout_seconds: 0.9 }} }}"),
@@ -295,7 +295,7 @@ ALL = [
     (6, "steps[1].params: km-search requires the argument query", ""),
     (6, 'steps[1].params.qurey: "${vars.x}": vars.x does not exist', "available: a"),
     (6, 'steps[1].params.qurey: km-search has no argument "qurey"', "did you mean query?"),
-    (7, "steps[2].assert[0]: a check requires `equals`, `not_equals` or `exists`", "add one of them"),
+    (7, "steps[2].assert[0]: missing one of `equals`, `not_equals`, `exists`", "add one of them"),
     (7, 'steps[2].assert[1].path: "vars.y": vars.y does not exist', "available: a"),
     (8, "steps[3]: one of `tool`, `wait` has to be here", ""),
     (9, "steps[4]: missing field `id`", ""),

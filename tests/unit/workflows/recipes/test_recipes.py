@@ -1,4 +1,4 @@
-"""Which recipes there are, and what comes of running them."""
+"""The catalogue of recipes, and the results of their runs."""
 
 from __future__ import annotations
 
