@@ -166,7 +166,7 @@ class SearchQuestion(Struct, frozen=True, kw_only=True):
 
     text: str
     terms: tuple[str, ...]  # Words of the query, without stop words unless there are no others.
-    parts: tuple[str, ...]  # The terms and the words that names in them consist of.
+    parts: tuple[str, ...]  # The terms, and the words inside the names among them.
     names: tuple[str, ...]  # Possible names of files and symbols.
     is_name: bool  # Whether the query is only a name.
     filters: ChunkFilters

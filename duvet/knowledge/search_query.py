@@ -119,7 +119,7 @@ class ScoreSignals(Struct, frozen=True, kw_only=True):
 
 class ScoreDetails(Struct, frozen=True, kw_only=True):
     vector_score: float  # The cosine to the query; 0 without vectors.
-    lexical_score: float  # The share of the query's words in the text, the path and the tags.
+    lexical_score: float  # The share of the query's words that the text, the path or the tags contain.
     weighted_vector_score: float  # The score of its rank by vectors.
     weighted_lexical_score: float  # The score of its rank by words.
     adjusted_score: float

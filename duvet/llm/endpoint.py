@@ -28,7 +28,7 @@ _SECONDS = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,9})?\Z")
 
 
 class ProviderDefaults(Struct, frozen=True):
-    """The URL of the provider that a kind is named after, and the usual variable of its key."""
+    """The default URL of each kind of provider, and the usual environment variable of its key."""
 
     base_url: str
     variable: str
@@ -45,7 +45,7 @@ class ProviderKey(settings.Secret):
 
     @property
     def is_sendable(self) -> bool:
-        """True if a header can contain it."""
+        """True if an HTTP header can contain the key."""
         return self._text.isascii() and self._text.isprintable() and " " not in self._text
 
     def hidden_in(self, text: str) -> str:
@@ -70,7 +70,7 @@ def find_provider_key(section: service_tables.ProviderSection, environ: Mapping[
 
 
 def is_default_provider(section: service_tables.ProviderSection) -> bool:
-    """Return True for the provider that its kind is named after."""
+    """Return True for a provider at the default URL of its kind."""
     defaults = PROVIDER_DEFAULTS.get(section.kind)
     return defaults is not None and (section.base_url or defaults.base_url).rstrip("/") == defaults.base_url
 

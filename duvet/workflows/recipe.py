@@ -24,7 +24,7 @@ _TIME_LIMIT = 600.0  # Seconds for a recipe without a limit, besides its waits.
 ORIGIN_PROJECT, ORIGIN_SHIPPED, ORIGIN_FILE = "project", "shipped", "file"
 """The origins of recipes: the folders of the project, duvet itself, or a file named by the user."""
 _Table = TypeVar("_Table", bound=Struct)
-_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # The values of required keys that can't be read.
+_FALLBACKS = {"id": "", "tool": "", "path": "result", "name": ""}  # Placeholders for unreadable values.
 
 
 class RecipeTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,7 +23,7 @@ _MAX_NAMES = 20
 
 
 class RecipeCatalogue:
-    """The recipes of a project and the built-in ones, read again for each question."""
+    """The recipes of a project and the built-in ones, read again for each call."""
 
     def __init__(self, disk: DiskTree) -> None:
         self._disk = disk

@@ -131,8 +131,8 @@ def find_symbols(path: str, data: bytes) -> tuple[Symbol, ...]:
 
 
 def _visit(root: Node, grammar: Grammar) -> Iterator[Symbol]:
-    # An explicit stack: code may be nested deeper than Python's recursion limit. An entry is a node, the node whose lines count,
-    # the qualified name and the kind of the symbol around it.
+    # An explicit stack: code may be nested deeper than Python's recursion limit. An entry is a node, the node with the
+    # lines of the symbol, and the qualified name and kind of the enclosing symbol.
     todo: list[tuple[Node, Node, str, str]] = [(root, root, "", "")]
     left = _MAX_SYMBOLS
     while todo and left:
