@@ -188,8 +188,8 @@ def load_service_pages(
     ##= man/spec/service.md#configuration
     ##% duvet MUST use the tables `pages`, `ingest` and `store` even if other tables are invalid.
     ##= man/spec/pages.md#files
-    ##% Pages MUST be the Markdown files that the configuration names or, by default, those in `docs` that are not
-    ##% specifications.
+    ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
+    ##% `docs` that are not specifications.
     found = load_service_tables(_PageTables, tree, environ, project_path)
     return tuple(one.rule() for one in found.pages) or None if found else None
 

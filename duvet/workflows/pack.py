@@ -67,7 +67,7 @@ class CallerBackend:
 
 
 class WorkflowTools(Struct, frozen=True):
-    """The pack of the sound workflows, and the faults of the others."""
+    """The pack of the valid workflows, and the faults of the others."""
 
     pack: Pack
     faults: Mapping[str, list[check.WorkflowFault]]

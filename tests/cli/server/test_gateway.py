@@ -110,7 +110,7 @@ def test_errors_of_the_gateway_are_passed_on(duvet_command: str, project: Path, 
         assert json.loads(result["content"][0]["text"])["error"] == {
             "code": "not_found",
             "message": "Node 'Code:gone.py' not found",
-            "hint": "km-graph-search finds nodes by a part of their names",
+            "hint": "call km-graph-search to find nodes by part of a name",
         }
         assert here.ask("km-graph-node", node_id="nowhere").code == "exit 2"
         break_store(project)

@@ -103,7 +103,7 @@ async def test_a_run_reports_progress(duvet_command: str, project: Path) -> None
         async with client_of(over_stdio(duvet_command, project), MODERN) as client:
             found = await client.call_tool("km-ingest-trigger", {}, progress_callback=hear)
     assert not found.is_error
-    assert told[0][0] == 1.0 and "Looking for files" in [message for _, message in told]
+    assert told[0][0] == 1.0 and "Finding files" in [message for _, message in told]
     assert [done for done, _ in told] == sorted({done for done, _ in told})
 
 

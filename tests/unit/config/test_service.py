@@ -250,7 +250,7 @@ def test_ingest_is_read_even_if_another_table_is_wrong() -> None:
 @pytest.mark.parametrize("template", ["x://{file}", "x://{}", "x://{path!r}", "x://{line_start:>9}", "x://{path", "x}"])
 def test_an_editor_uri_with_an_unknown_field(template: str) -> None:
     ##= man/spec/knowledge.md#search
-    ##% `km-search` MUST fill in the editor's URI for each symbol, and refuse a template with an unknown field.
+    ##% `km-search` MUST return an editor URI for each symbol, and reject a template with an unknown field.
     with pytest.raises(ProblemsError) as error:
         ingest_rules(f"ingest:\n  symbols: false\n  editorUri: '{template}'\n".encode())
     fields = "{abs_path}, {path}, {line_start}, {line_end}, {name}"

@@ -16,7 +16,7 @@ from tests.unit.store.made import by_hand, fill, frequencies, store_path
 
 def test_reading_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% duvet MUST NOT create an index in order to read, and MUST say when the project is not indexed yet.
+    ##% duvet MUST NOT create an index when it only reads, and MUST report that the project is not indexed yet.
     path = store_path(tmp_path)
     with pytest.raises(database.StoreMissingError) as caught:
         open_store(path)
@@ -78,8 +78,8 @@ def test_only_a_store_of_an_older_version_is_replaced(
     file: Path, version: int, create: bool, maker: str, hint: str
 ) -> None:
     ##= man/spec/knowledge.md#storage
-    ##% An ingest run MUST replace the index of an older version, and with `--full` a damaged one, but no other file
-    ##% and not the index of a newer version.
+    ##% An ingest run MUST replace an index of an older version and, with `--full`, a damaged index. An ingest run MUST
+    ##% NOT replace an index of a newer version or any other file.
     with by_hand(file) as connection:
         connection.execute("CREATE TABLE 'left over' (a)")
         connection.execute(f"PRAGMA user_version={version}")
