@@ -42,7 +42,7 @@ REFUSED = {
     "it is absolute": ("/etc/passwd.md", "//host/x.md", "/"),
     "it contains `..`": ("../x.md", "..", "docs/../../x.md", "docs/../x.md"),
     "is a hidden name": (".git/hooks/x.sh", ".env", "docs/.x.md", ".duvet/config.toml", "docs/..."),
-    "a character that not every system takes": (
+    "a character that some systems don't allow": (
         *("C:\\x.md", "d\\..\\x.md", "C:/x.md", "x.md:s", "x\0.md", "x\n.md", "a*b"),
     ),
     "is not a valid name on some systems": ("NUL", "docs/con.md", "docs/COM1.tar.md", "docs /x.md", "docs/x.md ./"),
