@@ -58,7 +58,9 @@ def test_destinations_that_are_refused(tmp_path: Path) -> None:
                 resolve_destination(str(tmp_path), "docs", path, "tea.md")
             assert reason in caught.value.message and "below the content root" in caught.value.hint
     for folder, destination in (("con", None), ("docs", "con/"), ("docs", "con")):
-        with pytest.raises(QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is no name on some sys'):
+        with pytest.raises(
+            QueryError, match=r'nothing can be stored as "con/tea\.md": "con" is not a valid name on some sys'
+        ):
             resolve_destination(str(tmp_path), folder, destination, "tea.md")
     for name in (".env", "..", "con", "x" * 300):
         with pytest.raises(QueryError):
