@@ -173,6 +173,6 @@ def test_a_pack_that_only_reads(indexed: Run, folder: Path) -> None:
 
 
 def test_nothing_was_indexed(duvet: Run) -> None:
-    message = "error: nothing was taken in of this project yet\n"
+    message = "error: this project has no index yet\n"
     refuses(duvet, "call --pack knowledge km-coverage-summary", 1, message)
     assert "`duvet ingest`" in duvet("call", "--pack", "knowledge", "km-coverage-summary").err

@@ -124,7 +124,7 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     assert done.code == 1
     assert 'workflows.bad.steps[0].tool: there is no tool "coverage_sumary"' in done.err
     health = json.loads(duvet("call", "duvet_health").out)
-    why = ["the workflow bad is faulty: `duvet mcp --check` says why"]
+    why = ["the workflow bad is invalid: `duvet mcp --check` shows why"]
     assert (health["status"], health["problems"]) == ("degraded", why)
     assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
 

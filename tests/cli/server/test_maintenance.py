@@ -168,7 +168,7 @@ def test_uploads_over_http_are_below_the_root(duvet_command: str, project: Path)
             assert by_rest(client)("km-upload", {"source_path": path}).code == "invalid_request"
             assert by_mcp(client)("km-upload", {"source_path": path}).code == "invalid_request"
         assert by_rest(client)("km-ingest-trigger", {"paths": ["docs"]}).code == "unsupported_operation"
-        unknown = ("upstream_error", "nothing was taken in of this project yet")
+        unknown = ("upstream_error", "this project has no index yet")
         assert by_rest(client)("km-backup-trigger", {}) == unknown
     assert by_shell(duvet_command, project)("km-upload", {"source_path": str(outside)}).code == ""
     outcomes = ["invalid_request"] * 6 + ["unsupported_operation", "upstream_error", "success"]

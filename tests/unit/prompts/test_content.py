@@ -167,13 +167,13 @@ MISUNDERSTOOD: list[tuple[str, dict[str, str], str, str]] = [
         'the prompt explain_section needs the argument "section"',
         "The section, as SPEC#SECTION or by the path of its resource.",
     ),
-    (TRIAGE, {"level": "shall"}, 'there is no level "shall"', "give one of must, should, may, none"),
+    (TRIAGE, {"level": "shall"}, 'there is no level "shall"', "use one of must, should, may, none"),
 ]
 UNKNOWN: list[tuple[str, dict[str, str], str, str]] = [
     (
         "write_test",
         {"requirement": "tea#pot"},
-        '"tea#pot" is no requirement',
+        '"tea#pot" is not a requirement',
         "give the first digits of its id, or the path of its resource",
     ),
     (EXPLAIN, {"section": WARM}, f'"{WARM}" is no section', "give it as SPEC#SECTION, or the path of its resource"),

@@ -98,19 +98,22 @@ def test_maintainers_tools_need_the_admins_token(wire: Wire) -> None:
     for reader, code in ((READER, "forbidden"), (None, "unauthorized")):
         known = Forwarding(wire.url, reader, None)
         for tool in ("km-lifecycle-report", "km-ingest-status"):
-            refused = code, f"{tool} needs the scope maintainer", "set KM_ADMIN_TOKEN beside KM_GATEWAY_URL"
+            refused = code, f"{tool} requires the scope maintainer", "set KM_ADMIN_TOKEN as well as KM_GATEWAY_URL"
             assert known.refusal(tool) == known.refusal(tool, nonsense=1) == refused
             assert tool not in {one.name for one in known.registry} and tool in known.registry
         assert {"km-help", "km-search"} <= {one.name for one in known.registry}
     assert not wire.asked
 
 
-WHICH_TOKEN = "is KM_READER_TOKEN what that server wants to be shown?"
+WHICH_TOKEN = "check that KM_READER_TOKEN is a token of the gateway"
 NESTED = {"code": "forbidden", "message": "no", "hint": "allow"}
 ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(404, "not_found", "Node 'x' not found", "look"), ("not_found", "Node 'x' not found", "look")),
     (refuses(400, "invalid_identifier", "Bad identifier"), ("invalid_identifier", "Bad identifier", "")),
-    (refuses(403, "forbidden", "it needs the scope maintainer"), ("forbidden", "it needs the scope maintainer", "")),
+    (
+        refuses(403, "forbidden", "it requires the scope maintainer"),
+        ("forbidden", "it requires the scope maintainer", ""),
+    ),
     (refuses(503, "upstream_error", "nothing was taken in"), ("upstream_error", "nothing was taken in", "")),
     (refuses(504, "timeout", "too late"), ("timeout", "too late", "")),
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
@@ -144,11 +147,14 @@ def test_without_a_token_none_is_sent(wire: Wire) -> None:
     assert "authorization" not in wire.asked[0].headers
 
 
-ABOUT_IT = "is KM_GATEWAY_URL right, and the server up?"
-NO_ANSWER = "the gateway answers something else than km-graph-search does", "is it a duvet server, and of this version?"
-REDIRECTS = "the gateway redirects elsewhere"
-NOT_FOLLOWED = "it is not followed: set KM_GATEWAY_URL to where the server is"
-STATUS = "the gateway answers with the status {}"
+ABOUT_IT = "check KM_GATEWAY_URL, and that the server is running"
+NO_ANSWER = (
+    "the gateway's answer is not an answer of km-graph-search",
+    "check that it is a duvet server of this version",
+)
+REDIRECTS = "the gateway answered with a redirect"
+NOT_FOLLOWED = "set KM_GATEWAY_URL to the final URL; duvet follows no redirects"
+STATUS = "the gateway answered with status {}"
 TROUBLE: dict[str, tuple[Reply, str, str]] = {
     "html": (Reply(body=b"<!DOCTYPE html><title>geheim</title>"), *NO_ANSWER),
     "nothing": (Reply(), *NO_ANSWER),
@@ -173,13 +179,13 @@ TROUBLE: dict[str, tuple[Reply, str, str]] = {
     },
     "large": (
         Reply(body=b" " * (MAX_REPLY_BYTES + 1)),
-        "the gateway answers more than 33,554,432 bytes",
-        "ask for less, such as by `limit`",
+        "the gateway's answer has more than 33,554,432 bytes",
+        "ask for less, for example with a lower `limit`",
     ),
     "compressed": (
         Reply(body=b"x", headers={"content-encoding": "gzip"}),
-        "the gateway answers compressed, which it was not asked for",
-        "does something stand between it and here?",
+        "the gateway sent a compressed answer, which duvet did not ask for",
+        "check for a proxy between duvet and the gateway",
     ),
 }
 
@@ -222,7 +228,7 @@ def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
 def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
     wire.server_close()
     known = Forwarding(wire.url)
-    refused: tuple[Any, ...] = ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    refused: tuple[Any, ...] = ("upstream_error", "cannot reach the gateway: ConnectError", ABOUT_IT)
     assert known.refusal("km-search", query="boil") == refused
     assert known.clock.waits == [0.2, 0.6]
 
@@ -231,7 +237,7 @@ def test_a_gateway_that_cannot_be_reached(wire: Wire) -> None:
 def test_a_slow_gateway_is_given_up(wire: Wire, stops: str) -> None:
     wire.plan(Reply(body=b"{}", stops_before=stops))
     told = Forwarding(wire.url, seconds=0.2).refusal("km-search", query="boil")
-    assert told == ("upstream_error", "the gateway has not answered within 0.2 seconds", "try again later")
+    assert told == ("upstream_error", "the gateway did not answer within 0.2 seconds", "try again later")
 
 
 def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> None:
@@ -246,7 +252,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
     wire.socket = context.wrap_socket(wire.socket, server_side=True)
     wire.plan(says(FOUND))
     told = Forwarding(f"https://localhost:{wire.server_port}").refusal("km-graph-search", term="k")
-    assert told == ("upstream_error", "the gateway can't be reached: ConnectError", ABOUT_IT)
+    assert told == ("upstream_error", "cannot reach the gateway: ConnectError", ABOUT_IT)
     assert not wire.asked
 
 
@@ -254,7 +260,7 @@ def test_an_unknown_certificate_is_not_trusted(wire: Wire, tmp_path: Path) -> No
 def test_a_wrong_url_is_refused_without_its_secrets(url: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_gateway(url, None, None)
-    assert "KM_GATEWAY_URL is not" in caught.value.message
+    assert caught.value.message in ("KM_GATEWAY_URL is not the URL of a server", "KM_GATEWAY_URL does not use https://")
     assert "geheim" not in f"{caught.value}{caught.value.hint}"
 
 
@@ -264,7 +270,7 @@ def test_a_gateway_on_this_machine_needs_no_encryption() -> None:
     ##% redirects, and refuse a `KM_GATEWAY_URL` with credentials.
     for url in ("http://127.0.0.1:8931/", "http://localhost:8931", "http://[::1]:8931", "https://example.org/@team/"):
         assert not parse_gateway(url, None, None).base.endswith("/")
-    with pytest.raises(QueryError, match="KM_GATEWAY_URL is not https"):
+    with pytest.raises(QueryError, match="KM_GATEWAY_URL does not use https://"):
         parse_gateway("http://example.org", None, None)
 
 

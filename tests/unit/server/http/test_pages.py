@@ -170,7 +170,7 @@ async def test_criteria_1_the_manifest(tmp_path: Path, files: dict[str, str]) ->
     assert required == [[], ["slug"], ["query"], ["question"], ["slug"]]
     assert tools["get_connections"]["inputSchema"] == {
         "type": "object",
-        "properties": {"slug": {"type": "string", "description": "The slug of a page, as list_pages has it"}},
+        "properties": {"slug": {"type": "string", "description": "The slug of a page, from list_pages"}},
         "required": ["slug"],
     }
 

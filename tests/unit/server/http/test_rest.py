@@ -117,7 +117,7 @@ HAS_IT = "call it with a token that has it"
     ("token", "status", "error"),
     [
         ("", 401, serving.refused("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")),
-        (serving.READER, 403, serving.refused("forbidden", "fix needs the scope maintainer", HAS_IT)),
+        (serving.READER, 403, serving.refused("forbidden", "fix requires the scope maintainer", HAS_IT)),
         (serving.ADMIN, 200, {"done": True}),
     ],
 )

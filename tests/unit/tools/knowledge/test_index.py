@@ -71,9 +71,9 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "nothing was taken in of this project yet", "take in what is in it first; then ask again"
+        told = "this project has no index yet", "take in what is in it first; then ask again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
-        assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
+        assert known.refusal(tool, "shell", **arguments)[2].endswith(": run `duvet ingest`")
     assert list(tmp_path.iterdir()) == []
     fill(tmp_path)
     assert known.value(STATUS)["run_id"] == "r1"
@@ -85,7 +85,7 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
     open_store(str(tmp_path / STORE), create=True).close()
     known = Asking(tmp_path)
     for tool in ("km-coverage-summary", "km-lifecycle-report"):
-        assert known.refusal(tool)[:2] == ("upstream_error", "nothing was taken in of this project yet")
+        assert known.refusal(tool)[:2] == ("upstream_error", "this project has no index yet")
     assert known.value("km-graph-search", term="kettle")["results"] == []
     assert known.value(STATUS) == {"status": "not_found"}
     known.knowledge.close()
@@ -94,7 +94,7 @@ def test_a_store_without_a_run_has_no_reports(tmp_path: Path) -> None:
 def test_a_replaced_store_is_read(known: Asking) -> None:
     assert known.value(STATUS)["run_id"] == "r1"
     shutil.rmtree(known.file.parent)
-    assert known.refusal("km-coverage-summary")[1] == "nothing was taken in of this project yet"
+    assert known.refusal("km-coverage-summary")[1] == "this project has no index yet"
     fill(known.folder, [replace(RUN, run_id="r2")])
     assert known.value(STATUS)["run_id"] == "r2"
 

@@ -192,7 +192,7 @@ def test_a_recipe_has_the_rights_of_its_caller(kitchen: Kitchen) -> None:
     # A caller who may run recipes, and nothing else.
     with pytest.raises(ToolError) as failed:
         kitchen.start("look", scopes=[Scope.MAINTAINER])
-    message = "look failed in the step a: pot-hold: pot-hold needs the scope reader"
+    message = "look failed in the step a: pot-hold: pot-hold requires the scope reader"
     assert (failed.value.code, failed.value.message) == ("tool_failed", message)
 
 
@@ -309,7 +309,7 @@ def test_stale_audit(filled: Kitchen) -> None:
     assert states(found) == [("lifecycle", "success")]
     outputs = found["outputs"]
     assert outputs.keys() == {"summary", "stale_days", "stale_docs", "missing_tests", "isolated"}
-    cut = "Lists are cut, to 1 of 2 stale_docs, 1 of 2 removed_artifacts; limit gives as many as it says."
+    cut = "Lists are cut: 1 of 2 stale_docs, 1 of 2 removed_artifacts shown; set limit for more."
     assert found["warnings"] == [f"lifecycle: {cut}"]
     assert (outputs["stale_days"], outputs["summary"]["stale_docs"]) == (30, 2)
     assert [one["path"] for one in outputs["stale_docs"]] == ["README.md"]
