@@ -329,9 +329,11 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     ##= man/spec/gateway.md#uploads
     ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
     ##% to a file named after the title or the time.
-    if len(arguments.content.encode()) > _MAX_TEXT_BYTES:
+    size = len(arguments.content.encode())
+    if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"
-        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, f"content has more than {_MAX_TEXT_BYTES:,} bytes", hint)
+        message = f"content has {size:,} bytes, the limit is {_MAX_TEXT_BYTES:,}"
+        raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, hint)
     upkeep = index.require_maintenance(ctx)
     text = StoredText(
         content=arguments.content,

@@ -173,8 +173,9 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     """Store feedback on a result of km-search: a vote from -1 to 1, a note, or both."""
     request = _require_id("request_id", arguments.request_id, _REQUEST)
     chunk = _require_id("chunk_id", arguments.chunk_id, _CHUNK)
-    if arguments.context is not None and len(json.encode(arguments.context)) > _MAX_CONTEXT_BYTES:
-        message = f"context has more than {_MAX_CONTEXT_BYTES:,} bytes of JSON"
+    size = len(json.encode(arguments.context))
+    if size > _MAX_CONTEXT_BYTES:
+        message = f"context has {size:,} bytes of JSON, the limit is {_MAX_CONTEXT_BYTES:,}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "shorten it")
     upkeep = index.require_maintenance(ctx)
     vote = feedback.Vote(

@@ -115,7 +115,7 @@ class GetRequirementOutput(Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @declare_query("get_requirement", "Get a requirement", GetRequirementInput, GetRequirementOutput)
 def get_requirement(arguments: GetRequirementInput, context: ProjectSnapshot) -> ToolAnswer:
-    """Return all about a requirement: text, level, status and its reason, places, citations with code, neighbours."""
+    """Return everything about a requirement: text, level, status and reason, places, citations with code, neighbours."""
     requirement = _find_requirement(context.catalogue, context.find(arguments.reference))
     found = details.make_detail(context.material(), requirement)
     assert isinstance(found, RequirementDetail)

@@ -129,8 +129,8 @@ DIFFERENT = {"DUVET_READER_TOKEN": "secret-1", "KM_READER_TOKEN": "secret-2"}
 @pytest.mark.parametrize(
     ("args", "environ", "code", "message"),
     [
-        (("--http", "here"), {}, 2, "'here' is not an address: give PORT, HOST:PORT or [IPV6]:PORT, like"),
-        (("--http", "0.0.0.0:0"), {}, 1, "0.0.0.0 can be reached by others, and no token is set"),
+        (("--http", "here"), {}, 2, "'here' is not an address: use PORT, HOST:PORT or [IPV6]:PORT, such as"),
+        (("--http", "0.0.0.0:0"), {}, 1, "other machines can reach 0.0.0.0, but no token is set"),
         (("--http", "0"), DIFFERENT, 1, "DUVET_READER_TOKEN and KM_READER_TOKEN differ"),
         (("--http", "0", "--rate", "-1"), {}, 2, "-1.0 is not in the range x>=0"),
     ],

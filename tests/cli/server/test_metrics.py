@@ -173,7 +173,7 @@ def test_reports_are_those_of_their_tools(duvet_command: str, project: Path) -> 
             assert status == 200 and whole.keys() == {"status", "history"} and len(whole["history"]) == 3
             assert whole["history"][0].keys() == {"generated_at", "generated_at_iso", "run", "summary"}
             assert report(client, HISTORY, limit="1") == (200, {"status": "ok", "history": whole["history"][:1]})
-            wrong = refused("invalid_request", "limit is no number of reports", "give one from 1 to 100")
+            wrong = refused("invalid_request", "limit must be a number from 1 to 100", "omit it for the last 10")
             for limit in ("0", "101", "-1", "x", "", "1e1", "9" * 5000):
                 assert report(client, HISTORY, limit=limit) == (400, wrong)
             assert client.head(f"{V1}/coverage").status_code == 200
@@ -200,5 +200,5 @@ def test_there_are_no_reports_before_the_first_run(duvet_command: str, project: 
         status, error = report(client, f"{V1}/coverage")
         assert (status, error["code"]) == (503, "upstream_error") and str(project) not in json.dumps(error)
         make(project, {"duvet.config.json": "{}"})
-        hint = "km-coverage-summary, of the pack `knowledge`, is switched off"
+        hint = "km-coverage-summary of the pack `knowledge` is disabled"
         assert report(client, f"{V1}/coverage") == (404, refused("not_found", "Coverage report not found", hint))

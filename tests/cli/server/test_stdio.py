@@ -318,7 +318,7 @@ def test_an_answer_of_a_model_that_is_not_text_fails_the_step(asking: tuple[Wire
         pass
     told = called["result"]["content"][0]["text"]
     assert called["result"]["isError"] and '"code":"model_failed"' in told
-    assert "the client's model answers something else than text" in told
+    assert "the client's model returned something other than text" in told
     assert re.findall('"status":"(success|error|skipped)"', told)[-3:] == ["success", "error", "skipped"]
 
 

@@ -88,7 +88,7 @@ Arguments:
 Answers:
   seconds, kettle
 
-Think of this first:
+Before you call it:
   The kettle is hot afterwards.
 
 Hints:

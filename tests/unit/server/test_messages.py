@@ -56,9 +56,9 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
     assert " traceability. What tea has to be.\n" in text
     default = "You are interacting with the Duvet MCP server, which provides access to"
     assert render_instructions(RULE).startswith(default)
-    assert ("Lists are cut after 7 entries: " in text, "Lists are whole" in text) == (True, False)
+    assert ("A list has up to 7 entries. For more, " in text, "Lists are complete" in text) == (True, False)
     text = render_instructions(replace(rule, page_size=0))
-    assert ("Lists are cut" in text, "Lists are whole; with `limit` they are cut" in text) == (False, True)
+    assert ("A list has up to" in text, "Lists are complete unless you set `limit`. For more, " in text) == (False, True)
 
 
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
@@ -66,7 +66,7 @@ async def test_the_instructions_name_methods_that_the_server_has(server: DuvetSe
     ##= man/spec/mcp.md#handshake
     ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
     ##% nothing else.
-    assert "is `subscriptions/listen` since protocol 2026-07-28, `resources/subscribe` before." in text
+    assert "use `subscriptions/listen` (protocol 2026-07-28 or newer) or `resources/subscribe` (older)." in text
     named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
     resources = {f"resources/{name}" for name in ("get", "list", "read", "subscribe", "templates/list")}
     assert named == {"tools/call", "prompts/get", "subscriptions/listen", *resources}

@@ -141,9 +141,9 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
 
 
 def test_without_a_token_none_is_sent(wire: Wire) -> None:
-    wire.plan(refuses(401, "unauthorized", "A token is needed"))
+    wire.plan(refuses(401, "unauthorized", "A token is required"))
     told = Forwarding(wire.url, None, None).refusal("km-graph-search", term="k")
-    assert told == ("unauthorized", "A token is needed", "set KM_READER_TOKEN or KM_ADMIN_TOKEN")
+    assert told == ("unauthorized", "A token is required", "set KM_READER_TOKEN or KM_ADMIN_TOKEN")
     assert "authorization" not in wire.asked[0].headers
 
 

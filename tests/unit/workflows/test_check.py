@@ -52,7 +52,7 @@ def test_everything_that_is_wrong_is_listed() -> None:
     ]
 
 
-FLOWS, ARGUMENTS = "did you mean workflow.other or workflow.w?", "there are query, most, level, paths"
+FLOWS, ARGUMENTS = "did you mean workflow.other or workflow.w?", "available: query, most, level, paths"
 BOTH = tool("s", "workflow.other", params={"of-what": "", "of_what": ""})
 NO_QUERY = '"${vars.qery}": there is no vars.qery'
 EXPECTED, RESULT = '"${result.x}" is for what is expected and captured', "${steps.ID.result} is the result of a step"
@@ -69,7 +69,7 @@ UNKNOWN: list[tuple[Step, str, str, str]] = [
     (ask(model="sumarize"), "model", 'there is no model "sumarize"', "did you mean summarize?"),
     (ask(model="local/big"), "model", 'there is no model "local/big"', "did you mean local/tiny?"),
     (ask(model="x"), "model", 'there is no model "x"', "name a provider, or a task of routing"),
-    (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "there are maxTokens, temperature"),
+    (ask(params={"topP": 1}), "params.topP", 'a model has no argument "topP"', "available: maxTokens, temperature"),
     (ask(params={"maxTokens": 0}), "params.maxTokens", "expected int >= 1", ""),
     (ask(params={"temperature": "hot"}), "params.temperature", "expected float, got str", ""),
     (search(params={"query": "${vars.qery}"}), "params.query", NO_QUERY, "did you mean query?"),

@@ -159,7 +159,7 @@ REFUSED: list[tuple[dict[str, object], str, str]] = [
     ({"query": "a", "of-kinds": "a"}, "the variable of-kinds has to be a list", "Which"),
     ({"query": "a", "class": []}, "the variable class has to be an object", ""),
     ({"query": "a", "mots": 1}, 'w has no variable "mots"', "did you mean most?"),
-    ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "there are query, most, share, deep, of-kinds, class"),
+    ({"\0\ud800": 1}, 'w has no variable "\\0\\u{d800}"', "available: query, most, share, deep, of-kinds, class"),
     ({"query": object()}, "what is given is no JSON: Encoding objects of type object is unsupported", ""),
     ({"query": "a" * 1_000_001}, "what is given has more than 1,000,000 bytes", ""),
 ]

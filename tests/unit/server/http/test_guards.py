@@ -23,11 +23,14 @@ from tests.unit.server.wire import hello, request
 
 pytestmark = pytest.mark.anyio
 HEALTH = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
-BAD_HOST = serving.error_of("forbidden", "This server doesn't go by that name", "duvet mcp --allow-host NAME")
-BAD_ORIGIN = serving.error_of("forbidden", "Pages of that origin may not ask", "duvet mcp --allow-host NAME")
-OTHER_METHOD = serving.error_of("unsupported_operation", "This method is not served here")
-OTHER_MEDIA = serving.error_of("invalid_request", "A message is application/json")
-OTHER_ACCEPTED = serving.error_of("invalid_request", "Answers are application/json or text/event-stream", "accept both")
+ALLOW_HOST = "start the server with `duvet mcp --http --allow-host NAME`"
+BAD_HOST = serving.error_of("forbidden", "The Host header is not allowed", ALLOW_HOST)
+BAD_ORIGIN = serving.error_of("forbidden", "The Origin header is not allowed", ALLOW_HOST)
+OTHER_METHOD = serving.error_of("unsupported_operation", "This path does not support the method")
+OTHER_MEDIA = serving.error_of("invalid_request", "The Content-Type must be application/json")
+OTHER_ACCEPTED = serving.error_of(
+    "invalid_request", "The Accept header must allow application/json and text/event-stream", "accept both"
+)
 NOT_FOUND = serving.error_of("not_found", "Not Found")
 
 REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
@@ -62,8 +65,8 @@ async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -
     assert (await http.put("/mcp")).headers["allow"] == "GET, POST, DELETE"
 
 
-NEEDED = serving.error_of("unauthorized", "A token is needed", "send Authorization: Bearer TOKEN")
-UNKNOWN = serving.error_of("unauthorized", "This token is not known", "send Authorization: Bearer TOKEN")
+NEEDED = serving.error_of("unauthorized", "A token is required", "send Authorization: Bearer TOKEN")
+UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authorization: Bearer TOKEN")
 
 
 ##= man/spec/mcp.md#http
@@ -95,7 +98,7 @@ async def test_a_large_body_is_refused(server: DuvetServer, chunked: bool) -> No
     async with serving.connected(server, limits=HttpLimits(body=2000)) as client:
         answer = await client.post("/mcp", content=parts() if chunked else b"[" * 4000, headers=serving.MEDIA)
         assert (await client.post("/mcp", json=hello(), headers=serving.MEDIA)).status_code == 200
-    hint = "it may have 2,000 bytes: send less at once, and text as UTF-8, which is shorter than escapes"
+    hint = "the limit is 2,000 bytes; split the request, and send text as UTF-8 instead of escapes"
     body = serving.error_of("invalid_request", "The request is too large", hint)
     assert (answer.status_code, answer.json(), answer.headers["connection"]) == (413, body, "close")
 
@@ -166,7 +169,7 @@ NO_HTTP = (400, "This is not HTTP")
 @pytest.mark.parametrize(
     ("sent", "status", "message"),
     [
-        (serving.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request came too slowly"),
+        (serving.HEAD + b"Content-Length: 10\r\n\r\n{", 408, "The request arrived too slowly"),
         (HEALTH[:-2] + b"X: " + b"x" * 5000, 431, "The headers are too large"),
         (b"\x16\x03\x01 hello\r\n\r\n", *NO_HTTP),
         (b"GET / HTTP/1.1\r\n\r\n", *NO_HTTP),
@@ -398,9 +401,9 @@ def test_holders_of_tokens_have_their_scopes() -> None:
     [
         ({"DUVET_READER_TOKEN": ""}, "DUVET_READER_TOKEN is empty"),
         ({"DUVET_READER_TOKEN": "a", "KM_READER_TOKEN": ""}, "KM_READER_TOKEN is empty"),
-        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN holds what a header can't"),
-        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN holds what a header can't"),
-        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN holds what a header can't"),
+        ({"KM_ADMIN_TOKEN": "a b"}, "KM_ADMIN_TOKEN contains characters that a header can't"),
+        ({"KM_ADMIN_TOKEN": "a\n"}, "KM_ADMIN_TOKEN contains characters that a header can't"),
+        ({"DUVET_ADMIN_TOKEN": "é"}, "DUVET_ADMIN_TOKEN contains characters that a header can't"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_ADMIN_TOKEN": "b"}, "DUVET_ADMIN_TOKEN and KM_ADMIN_TOKEN differ"),
         ({"DUVET_ADMIN_TOKEN": "a", "KM_READER_TOKEN": "a"}, "DUVET_READER_TOKEN and DUVET_ADMIN_TOKEN are the same"),
     ],

@@ -187,7 +187,7 @@ async def test_one_client_leaves_requests_to_others(
             waiting.may_answer.set()
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert refused.json() == serving.error_of(
-        "upstream_error", "Too many requests of this client at once", "try again later"
+        "upstream_error", "Too many requests from this client at once", "try again later"
     )
 
 

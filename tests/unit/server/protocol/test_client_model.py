@@ -171,8 +171,8 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
     [
         ("legacy", None, "no model can be asked: mine: no client offers its model"),
         (MODERN, None, "no model can be asked: mine: no client offers its model"),
-        ("legacy", refuse, "the client's model does not answer"),
-        ("legacy", draw, "the client's model answers something else than text"),
+        ("legacy", refuse, "the client's model did not answer"),
+        ("legacy", draw, "the client's model returned something other than text"),
     ],
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
@@ -206,7 +206,7 @@ async def test_a_repeated_call_without_text_of_the_model_fails_the_step(kettle: 
             method="tools/call", params={**SUM, "requestState": asked.request_state, "inputResponses": answers}
         )
         error = error_of(await client.session.send_request(call, types.CallToolResult))
-    message = "sum failed in the step first: mine: the client's model answers something else than text"
+    message = "sum failed in the step first: mine: the client's model returned something other than text"
     assert (error["code"], error["message"]) == ("model_failed", message)
     assert [step["status"] for step in error["details"]["steps"]] == ["success", "error", "skipped"]
 
@@ -267,8 +267,8 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "asked", "message"),
     [
-        ("large", 0, "the results before the client's model is asked are too large to be handed to the client"),
-        ("long", MAX_ROUNDS, "the client's model was asked 32 times in one call, which is the most"),
+        ("large", 0, "the results so far are too large to pass through the client while its model is asked"),
+        ("long", MAX_ROUNDS, "a call may ask the client's model at most 32 times"),
     ],
 )
 async def test_rounds_and_results_are_limited(project: Path, name: str, asked: int, message: str) -> None:

@@ -137,15 +137,21 @@ def test_paths_do_not_lead_out_of_the_project(path: str, spelt: Callable[[str], 
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
-        (f"duvet:///{'a' * 16_384}", "a URI has no more than 16384 characters"),
-        ("duvet:///requirements\0", "a URI has no control characters"),
-        ("duvet:///citations/src/main.rs:42\n", "a URI has no control characters"),
+        (f"duvet:///{'a' * 16_384}", "the URI is too long: the limit is 16,384 characters"),
+        ("duvet:///requirements\0", "the URI contains control characters"),
+        ("duvet:///citations/src/main.rs:42\n", "the URI contains control characters"),
         *(
-            (f"duvet:///requirements?limit={limit}", "`limit` is a number from 1 to 999999999")
+            (f"duvet:///requirements?limit={limit}", "`limit` must be a number from 1 to 999999999")
             for limit in ("0", "-1", "many", "", f"1{'0' * 5000}")
         ),
-        ("duvet:///requirements?limit=1&limit=2", "a list is asked for with `limit` and `cursor`, each once"),
-        ("duvet:///requirements?limit=1&sort=text", "a list is asked for with `limit` and `cursor`, each once"),
+        (
+            "duvet:///requirements?limit=1&limit=2",
+            "the query of a list may contain only `limit` and `cursor`, each once",
+        ),
+        (
+            "duvet:///requirements?limit=1&sort=text",
+            "the query of a list may contain only `limit` and `cursor`, each once",
+        ),
     ],
 )
 def test_a_wrong_uri_is_refused(reference: str, said: str) -> None:

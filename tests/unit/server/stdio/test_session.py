@@ -39,10 +39,10 @@ def refused(reason: str, id: object = None, code: int = -32600) -> Message:
 
 PING, PONG = request("ping", id=9), result_of(9)
 NOT_JSON = refused("Parse error: the line is not JSON in UTF-8", code=-32700)
-NO_BATCHES = "this version of the protocol has no batches"
+NO_BATCHES = "this protocol version has no batches"
 NO_IDS: list[Any] = [None, 1.0, 1.5, True, []]
 NO_PARAMS: list[Any] = [[], "a"]
-WRONG_ID, WRONG_PARAMS = "id has to be a string or an integer", "params has to be an object"
+WRONG_ID, WRONG_PARAMS = "id must be a string or an integer", "params must be an object"
 
 
 def answers(server: DuvetServer, *lines: object) -> list[Any]:
@@ -94,13 +94,13 @@ def test_a_line_that_is_not_json_is_refused(line: bytes, server: DuvetServer) ->
 @pytest.mark.parametrize(
     ("message", "reason", "id"),
     [
-        *((one, "a message is an object", None) for one in (1, "ping", None)),
-        ({}, 'jsonrpc has to be "2.0"', None),
-        ({"id": 4, "method": "ping"}, 'jsonrpc has to be "2.0"', 4),
-        ({**PING, "jsonrpc": "1.0"}, 'jsonrpc has to be "2.0"', 9),
-        ({**PING, "jsonrpc": 2.0}, 'jsonrpc has to be "2.0"', 9),
-        ({"jsonrpc": "2.0", "id": "a"}, "method has to be a string", "a"),
-        *(({**PING, "method": method}, "method has to be a string", 9) for method in (1, None)),
+        *((one, "a message must be an object", None) for one in (1, "ping", None)),
+        ({}, 'jsonrpc must be "2.0"', None),
+        ({"id": 4, "method": "ping"}, 'jsonrpc must be "2.0"', 4),
+        ({**PING, "jsonrpc": "1.0"}, 'jsonrpc must be "2.0"', 9),
+        ({**PING, "jsonrpc": 2.0}, 'jsonrpc must be "2.0"', 9),
+        ({"jsonrpc": "2.0", "id": "a"}, "method must be a string", "a"),
+        *(({**PING, "method": method}, "method must be a string", 9) for method in (1, None)),
         *(({**PING, "id": id}, WRONG_ID, None) for id in NO_IDS),
         *(({**PING, "params": params}, WRONG_PARAMS, 9) for params in NO_PARAMS),
         ({**NOTICE, "params": []}, WRONG_PARAMS, None),
@@ -202,12 +202,12 @@ def test_errors_in_a_batch_are_answered_in_its_array(server: DuvetServer) -> Non
     (found,) = after_greeting(server, [1, one, [], hello(id=2), {**request("ping", id=3), "params": []}, one])
     assert in_order(found) == in_order(
         [
-            refused("a message is an object"),
+            refused("a message must be an object"),
             result_of(1),
-            refused("a message is an object"),
-            refused("a handshake is no part of a batch", 2),
+            refused("a message must be an object"),
+            refused("a batch must not contain initialize", 2),
             refused(WRONG_PARAMS, 3),
-            refused("the id is used twice in a batch", 1),
+            refused("a batch must not use an id twice", 1),
         ]
     )
 
@@ -218,7 +218,7 @@ def test_the_size_of_a_batch_is_limited(server: DuvetServer) -> None:
     (array,) = (one for one in found if isinstance(one, list))
     assert sorted(answer["id"] for answer in array) == list(range(session.MAX_BATCH_SIZE))
     assert [one for one in found if one != array] == [
-        refused(f"a batch has from 1 to {session.MAX_BATCH_SIZE} messages")
+        refused(f"a batch must have 1 to {session.MAX_BATCH_SIZE} messages")
     ] * 2
 
 
