@@ -61,7 +61,7 @@ def fit_items(
 ) -> Sequence[_Item]:
     """Return the first item, and as many more as fit."""
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
     for count, item in enumerate(items):
         room -= len(text(item).encode())
         if room < 0:
@@ -75,7 +75,7 @@ def make_requirement_values(context: ProjectSnapshot, requirement: references.Re
     assert isinstance(detail, records.RequirementDetail)
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
-    ##% around them, and show the comments to write.
+    ##% around them, and the comments to write.
     citations = [
         structs.replace(one, context_lines=tuple(shorten_text(line, MAX_ITEM_WIDTH) for line in one.context_lines))
         for one in detail.citations

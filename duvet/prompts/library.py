@@ -95,8 +95,7 @@ def render_system_prompt(rule: ServerRule, registry: Registry, resources: Iterab
         return f" (`{name}`)" if name in registry else ""
 
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     return render_prompt(
         SYSTEM_PROMPT,
         {
@@ -115,7 +114,7 @@ def _describe_tool(tool: Tool) -> _ToolLine:
     required = list_arguments(tool.input)[1]
     example = json.encode(dict.fromkeys(required, "...")).decode()
     ##= man/spec/mcp.md#limits
-    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
+    ##% Together, the list of tools and the instructions MUST have fewer than 4,000 tokens.
     return _ToolLine(tool.name, required, example, tool.description.partition(". ")[0].rstrip("."))
 
 
@@ -130,7 +129,8 @@ def check_prompt_request(name: str, given: Mapping[str, str]) -> PromptRequest:
     values = {key: value for key, value in given.items() if value.strip()}
     known = [argument.name for argument in prompt.arguments]
     ##= man/spec/mcp.md#prompts
-    ##% duvet MUST refuse an unknown prompt with similar names, and an unknown or missing argument by its name.
+    ##% duvet MUST refuse an unknown prompt and name similar ones, and refuse an unknown or missing argument and name
+    ##% it.
     for key in given:
         if key not in known:
             hint = suggest_nearest(key, known) or (f"available: {', '.join(known)}" if known else "it has none")

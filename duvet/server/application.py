@@ -258,8 +258,8 @@ class Application:
     def require_variables(self) -> None:
         """Raise DuvetError for an invalid variable of the environment."""
         ##= man/spec/gateway.md#uploads
-        ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads`
-        ##% sets nothing, and be refused at the start if they are invalid.
+        ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where
+        ##% `uploads` sets nothing, and refuse to start if one of them is invalid.
         self.service.config.ingest.rule(self.settings.environ)
         self.service.config.uploads.rule(self.settings.environ)
 

@@ -194,8 +194,8 @@ class LiveProject:
         while True:
             last = self._reader.last
             ##= man/spec/mcp.md#freshness
-            ##% An answer MUST describe one state of the project, with everything that was written to disk before the
-            ##% request.
+            ##% An answer MUST describe one state of the project, which includes everything written to disk before
+            ##% the request.
             if last is not None and (last.number > checks or self._is_current()):
                 return last.result()
             await asyncio.wrap_future(self._renewal or self._start_renewal())

@@ -138,8 +138,7 @@ def load_instructions(key: str, render: Callable[[], str], blobs: BlobStore) -> 
 def render_instructions(rule: ServerRule, registry: Registry | None = None) -> str:
     """Render the instructions for a configuration, and for its packs if no registry is given."""
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     if registry is None:
         registry = Registry(enable_packs(rule.packs))
     return render_system_prompt(rule, registry, list_resource_kinds())

@@ -143,8 +143,8 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
     """Raise a ToolError if a caller with these scopes may not call the tool."""
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
-    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse their calls, with any
+    ##% arguments, as `forbidden`, or as `unauthorized` if tokens are configured and the caller has none.
     if tool.withheld is not None:
         raise ToolError(tool.withheld.code, tool.withheld.message, tool.withheld.hint)
     if tool.scope not in scopes:
@@ -155,7 +155,7 @@ def check_scope(tool: Tool, scopes: Collection[Scope]) -> None:
 def check_input(tool: Tool, arguments: Mapping[str, object]) -> object:
     """Return the record of the arguments; ToolError for an unknown, missing or invalid argument."""
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
+    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
     # Some clients omit an argument, others send null.
     values = {name: value for name, value in arguments.items() if value is not None}
     if tool.record_of is not None:

@@ -150,8 +150,8 @@ class ProjectSnapshot:
         if answer.page is not None and not answer.page.total:
             self.check_requirements_known()
         ##= man/spec/mcp.md#tools
-        ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if
-        ##% they leave no requirements.
+        ##% While the project has errors, the server MUST mention them in the second block of each answer, or answer
+        ##% `upstream_error` if they leave no requirements.
         return replace(answer, warning=warning)
 
     def check_requirements_known(self) -> None:

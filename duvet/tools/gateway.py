@@ -152,8 +152,8 @@ def _clean(text: object, gateway: Gateway) -> str:
 
 def _hide_tokens(text: str, gateway: Gateway) -> str:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
-    ##% be read, the folder of the project or the text of exceptions.
+    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
+    ##% `stored_path` and in the reason why an index cannot be read.
     for token in (gateway.reader, gateway.admin):
         if token is not None and len(token.reveal()) >= _SHORTEST_HIDDEN:
             for form in (token.reveal(), json.encode(token.reveal())[1:-1].decode()):
@@ -178,8 +178,8 @@ class GatewayConnection:
         pauses = iter(_RETRY_PAUSES if tool.only_reads else ())
         with anyio.move_on_after(seconds):
             ##= man/spec/gateway.md#forwarding
-            ##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and
-            ##% give up after `server.toolTimeout` or, for changes, 30 minutes.
+            ##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other
+            ##% call only once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
             return await http_client.retry(
                 lambda: self._send(tool, body, ctx),
                 TemporaryGatewayError,

@@ -85,8 +85,8 @@ def _find_start(items: Sequence[_Item], request: PageRequest, key: Callable[[_It
     if position < len(items) and _digest(key(items[position])) == anchors[1]:
         return position
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
+    ##% The server MUST continue a list from its cursor even after entries were added or removed, and refuse the cursor
+    ##% for any other question.
     places = {_digest(key(item)): index for index, item in enumerate(items)}
     last, *coming = anchors
     found = next((places[anchor] for anchor in coming if anchor in places), None)

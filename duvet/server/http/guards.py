@@ -238,8 +238,8 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         ##= man/spec/mcp.md#http
-        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let
-        ##% callers only read.
+        ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow
+        ##% callers only to read.
         holder = find_token_holder(scope, self._tokens) if self._tokens else READER_HOLDER
         if holder is None:
             await send_refusal(scope, send, _refuse_token(bool(get_headers(scope, b"authorization"))))
@@ -259,8 +259,8 @@ def find_token_holder(scope: Scope, tokens: AccessTokens) -> TokenHolder | None:
 
 def _refuse_token(is_wrong: bool) -> HttpRefusal:
     ##= man/spec/mcp.md#http
-    ##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
-    ##% bind each session to its token.
+    ##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
+    ##% and bind each session to its token.
     challenge = 'Bearer realm="duvet"' + (', error="invalid_token"' if is_wrong else "")
     return HttpRefusal(
         status=401,
@@ -293,8 +293,8 @@ class MediaTypes(Guard):
 
     def refuse(self, scope: Scope) -> HttpRefusal | None:
         ##= man/spec/mcp.md#http
-        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for
-        ##% an `Accept` that it does not support.
+        ##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
+        ##% unsupported media type, and 406 for an unsupported `Accept`.
         method = scope["method"]
         if method == "POST" and _parse_media_types(scope, b"content-type") != ["application/json"]:
             return _OTHER_MEDIA
@@ -341,8 +341,8 @@ class BodyLimit:
                 body = await self._read(arrival, scope, receive)
         except _TooLargeError:
             ##= man/spec/mcp.md#limits
-            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
-            ##% configured with 413, without reading it all.
+            ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above the
+            ##% configured limit with 413, without reading all of it.
             hint = (
                 f"the limit is {self._limits.body:,} bytes; "
                 "split the request, and send text as UTF-8 instead of escapes"

@@ -77,8 +77,8 @@ def check_reach(address: ServerAddress, anywhere: bool) -> _ResolvedAddress:
     except (OSError, UnicodeError) as error:
         raise DuvetError(f"cannot listen on {address.authority}: unknown host") from error
     ##= man/spec/mcp.md#http
-    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and MUST let callers
-    ##% only read.
+    ##% Without tokens, `duvet mcp --http` MUST refuse an address that other machines can reach, and allow callers
+    ##% only to read.
     if not anywhere and not all(ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in resolved):
         raise DuvetError(
             f"other machines can reach {address.host}, but no token is set",
@@ -218,8 +218,8 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, CoalescingTransport(transport)))
         ##= man/spec/mcp.md#limits
-        ##% The server MUST close connections beyond the limit and, beyond that of sessions, end the longest idle one of
-        ##% the client that has the most.
+        ##% The server MUST close connections beyond their limit and, beyond the limit of sessions, end the longest idle
+        ##% session of the client with the most sessions.
         if len(self.connections) > self._limits.connections:
             transport.abort()
         self._arrival.begin(transport)

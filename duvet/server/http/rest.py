@@ -138,8 +138,8 @@ async def _send_result(
         await responses.send_refusal(scope, send, refuse(error))
     except Exception:  # noqa: BLE001 - clients must not see internals
         ##= man/spec/gateway.md#access
-        ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index
-        ##% cannot be read, the folder of the project or the text of exceptions.
+        ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions
+        ##% except in `stored_path` and in the reason why an index cannot be read.
         PROTOCOL_LOGGER.exception("%s failed", scope["path"])
         await responses.send_refusal(scope, send, responses.UNEXPECTED_ERROR)
     else:
@@ -176,7 +176,7 @@ class ReportEndpoint:
     async def _report(self, scope: Scope) -> object:
         ##= man/spec/gateway.md#access
         ##% `GET /api/v1/coverage`, `/api/v1/lifecycle` and `/api/v1/lifecycle/history` MUST return these reports to
-        ##% callers who may use their tools, and 404 before the first ingest run.
+        ##% callers who may call their tools, and 404 before the first ingest run.
         path = scope["path"]
         arguments = {"history": _read_limit(scope), "limit": 1} if path == _HISTORY_PATH else {}
         caller = call_context.Caller(scopes=current_caller().scopes, face=REST_SOURCE)

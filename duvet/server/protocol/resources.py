@@ -89,7 +89,8 @@ class ResourcesPart:
 
     async def get(self, request: ServerRequest, params: GetResourceParams) -> dict[str, Any]:
         ##= man/spec/mcp.md#resources
-        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+        ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the
+        ##% array.
         if (params.path is None) == (params.uri is None):
             raise QueryError("set `path` or `uri`")
         value, _ = await self._read(request, params.path or params.uri or "")
@@ -107,8 +108,8 @@ def _list_resources(
     context: ProjectSnapshot, params: ListResourcesParams
 ) -> tuple[Sequence[documents.ResourceDescription], ResultPage]:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
-    ##% their objects.
+    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
+    ##% each with its object.
     if params.path is None:
         return documents.list_all_resources(context, params.cursor)
     request = tree.parse_resource_request(params.path)
@@ -124,8 +125,8 @@ def _report_missing(request: ServerRequest, reference: str) -> Iterator[None]:
         yield
     except NotFoundError as error:
         ##= man/spec/mcp.md#resources
-        ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28,
-        ##% and with its `uri`.
+        ##% The server MUST answer a request for an unknown resource with its `uri` and the error -32602, or -32002
+        ##% before version 2026-07-28.
         is_modern = request.protocol_version in MODERN_PROTOCOL_VERSIONS
         message = ": ".join(filter(None, ["Resource not found", error.message, find_server_hint(error)]))
         raise MCPError(types.INVALID_PARAMS if is_modern else _NOT_FOUND, message, {"uri": reference}) from error
@@ -289,7 +290,7 @@ class Subscriptions:
     async def _notify(self, group: TaskGroup, before: ProjectSnapshot, after: ProjectSnapshot) -> None:
         ##= man/spec/mcp.md#freshness
         ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-        ##% requirements or citations come or go.
+        ##% requirements or citations are added or removed.
         async for uri in self._watched.changed(after):
             await self._bus.publish(subscriptions.ResourceUpdated(uri=uri))
             self._put(group, uri, [one for one in self._outboxes.values() if uri in one.uris])

@@ -132,7 +132,7 @@ class VersionPin:
         if ctx.method != "initialize" or not isinstance(result, dict):
             return result
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST use the version of the protocol that the configuration names, or else the one that the
+        ##% The server MUST use the protocol version from the configuration, or else the version that the
         ##% client requests if the server supports it.
         return {**result, "protocolVersion": self._version}
 
@@ -230,7 +230,7 @@ def name_for_client(request: session.ServerRequest, tool: Tool, described: types
 def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
     """Return an answer as JSON text, notes in a second block, and structured content."""
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
     ##% step or a note.
     notes = " ".join(filter(None, [answer.warning, answer.next_step]))
     blocks = [json.encode(answer.value).decode(), *filter(None, [notes])]
@@ -242,8 +242,8 @@ def make_tool_result(answer: ToolAnswer) -> types.CallToolResult:
 def make_error_result(error: ToolError) -> types.CallToolResult:
     """Return an error as JSON text only: structured content would have to match the output schema."""
     ##= man/spec/mcp.md#errors
-    ##% A tool that fails MUST return `isError` and a JSON block whose `error` has a `code`, a `message` and a `hint`
-    ##% without commands; an unknown tool MUST be the protocol error -32602.
+    ##% The server MUST answer a failed call with `isError` and a JSON block whose `error` has a `code`, a `message`
+    ##% and a `hint` without commands, and a call of an unknown tool with the protocol error -32602.
     details = {} if error.details is None else {"details": error.details}
     fields = {"code": error.code.value, "message": error.message, "hint": error.hint, **details}
     text = json.encode({"status": "error", "error": fields}).decode()

@@ -253,7 +253,7 @@ def find_changed_documents(digests: Mapping[str, str], after: ProjectSnapshot) -
     """Return the URIs whose document has changed, with their new digests."""
     ##= man/spec/mcp.md#freshness
     ##% The server MUST notify a client when a resource that it has subscribed to changes, and when specifications,
-    ##% requirements or citations come or go.
+    ##% requirements or citations are added or removed.
     now = {uri: digest_document(after, uri) for uri in digests}
     return {uri: new for uri, new in now.items() if new != digests[uri]}
 

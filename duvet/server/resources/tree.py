@@ -162,8 +162,8 @@ class ResourceTree:
         index = next((index for number in numbers for index in cards[number].requirements), None)
         if index is None:
             ##= man/spec/mcp.md#resources
-            ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below
-            ##% it with their objects.
+            ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly
+            ##% below it, each with its object.
             return ResourceNode(NodeKind.CITATION, citations=numbers)
         return replace(self.requirement(index), kind=NodeKind.CITATION, citations=numbers)
 
@@ -247,8 +247,8 @@ def parse_resource_request(reference: str) -> ResourceRequest:
     if limit is not None and not _LIMIT.match(limit):
         raise QueryError("`limit` must be a number from 1 to 999999999")
     ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
-    ##% characters or contains control characters.
+    ##% The server MUST accept plain and percent-encoded names in a URI, and refuse a URI that is longer than
+    ##% 16,384 characters or contains control characters.
     spellings = ((path, is_uri), (path, not is_uri))
     return ResourceRequest(spellings, None if limit is None else int(limit), options.get("cursor"))
 

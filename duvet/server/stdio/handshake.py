@@ -54,8 +54,8 @@ def take_standard_streams() -> ClientPipes:
     os.dup2(nothing, _INPUT)
     os.close(nothing)
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
-    ##% line feed, whatever it or a child process prints.
+    ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line feed,
+    ##% even if it or a child process prints something else.
     os.dup2(_ERRORS, _OUTPUT)
     return wire
 
@@ -77,8 +77,8 @@ def answer_handshake(wire: ClientPipes, identity: messages.ServerIdentity, instr
     line, end, _ = read.partition(b"\n")
     answer = make_early_answer(line, identity, instructions) if end else None
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
+    ##% and even with an invalid configuration.
     if answer:
         rest = memoryview(messages.encode_message(answer))
         while rest:

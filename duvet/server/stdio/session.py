@@ -315,8 +315,8 @@ class OutboundChannel:
 
     async def send(self, value: object) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends
-        ##% in a line feed, whatever it or a child process prints.
+        ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line
+        ##% feed, even if it or a child process prints something else.
         line = jsonrpc.encode_message(value)
         async with self._turn:
             try:
@@ -386,8 +386,8 @@ class InboundChannel:
             async for line in self._read_lines():
                 try:
                     ##= man/spec/mcp.md#limits
-                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than
-                    ##% configured with 413, without reading it all.
+                    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above
+                    ##% the configured limit with 413, without reading all of it.
                     if line is None:
                         raise jsonrpc.make_refusal(f"the line is too long: the limit is {MAX_LINE_BYTES:,} bytes")
                     value = jsonrpc.decode_message(line)
@@ -415,8 +415,8 @@ class InboundChannel:
 
     async def _take_batch(self, server: MemoryObjectSendStream[InboundItem], values: list[Any], size: int) -> None:
         ##= man/spec/mcp.md#standard-input-and-output
-        ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it
-        ##% in all others, over HTTP too.
+        ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it
+        ##% in all others, also over HTTP.
         if self._outbound.version not in BATCH_VERSIONS:
             raise jsonrpc.make_refusal("this protocol version has no batches")
         if not 0 < len(values) <= MAX_BATCH_SIZE:

@@ -327,8 +327,8 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     matter, and index the project if requested."""
     require_argument("content", arguments.content, _CONTENT)
     ##= man/spec/gateway.md#uploads
-    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML before them,
-    ##% to a file named after the title or the time.
+    ##% `km-storetext` MUST write at most 500,000 bytes, with title, subsystem, tags and metadata as YAML front
+    ##% matter, to a file named after the title or the time.
     size = len(arguments.content.encode())
     if size > _MAX_TEXT_BYTES:
         hint = "split it, or upload it as a file with km-upload"
@@ -434,13 +434,13 @@ async def run_recipe_tool(arguments: KmRecipeRunInput, ctx: CallContext) -> tool
     run = await recipes.run(name, arguments.vars, ctx)
     ##= man/spec/gateway.md#recipes
     ##% `km-recipe-run` MUST return the status, the outputs, and the id, status, duration, message and result of each
-    ##% step, and record the run like a workflow's.
+    ##% step, and record the run as a workflow run is recorded.
     done = make_recipe_output(name, run)
     if run.error is None:
         return tool.ToolAnswer(value=done)
     ##= man/spec/gateway.md#recipes
-    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps for a
-    ##% recipe that fails, and `recipe_not_found` with the available names for an unknown one.
+    ##% `km-recipe-run` MUST answer `tool_failed`, `assert_failed` or `timeout` with the status of all steps if a
+    ##% recipe fails, and `recipe_not_found` with the available names if it is unknown.
     raise tool.ToolError(
         tool.ErrorCode(run.error.code.value), run.error.describe(name), run.error.hint, details=to_builtins(done)
     )

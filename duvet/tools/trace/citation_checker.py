@@ -44,7 +44,7 @@ class SpecCatalogue(library.Library):
     def __init__(self, context: ProjectSnapshot) -> None:
         project = context.project
         ##= man/spec/mcp.md#tools
-        ##% Tools MUST NOT download anything in order to read.
+        ##% Tools MUST NOT download specifications.
         super().__init__(project.tree, project.downloads, None, project.root)
         self.project = project
         self.cards = context.catalogue.specifications

@@ -139,8 +139,8 @@ def suggest_citation(arguments: SuggestCitationInput, context: ProjectSnapshot) 
         raise ToolError(ErrorCode.INVALID_REQUEST, error.message, error.hint) from error
     where = "right above the code it refers to" if line is None else f"above line {line}"
     ##= man/spec/mcp.md#tools
-    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a line or
-    ##% a file that cannot have one.
+    ##% `suggest_citation` MUST return a valid comment in the style of the file without writing it, and refuse a file or
+    ##% a line that cannot contain one.
     return ToolAnswer(
         value=SuggestCitationOutput("\n".join(lines), path, line),
         next_step=f"Paste it {where}. If you change it, check it with validate_citation.",

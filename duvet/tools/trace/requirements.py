@@ -305,7 +305,7 @@ def search_requirements(arguments: SearchRequirementsInput, context: ProjectSnap
     question = search.SearchQuery(arguments.query, make_filter(arguments, arguments.status))
     found = search.find_hits(context.catalogue, question, lambda: context.once(_open_index), context.files)
     ##= man/spec/mcp.md#tools
-    ##% The first block of a result MUST be the JSON of the answer and nothing else, and a second block MAY add the next
+    ##% The first block of a result MUST contain only the JSON of the answer, and a second block MAY add the next
     ##% step or a note.
     notes = [f"{note[:1].upper()}{note[1:]}." for note in search.describe_answer(found)]
     if not found.indexes:

@@ -26,7 +26,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 ##= man/spec/mcp.md#http
 ##% `duvet mcp --http` MUST print its address on standard error once it listens, and fail when it cannot listen.
 ##= man/spec/mcp.md#http
-##% When it is stopped, the server MUST finish or cancel what it is doing and exit with 0 within 5 seconds.
+##% When stopped, the server MUST finish or cancel open requests and exit with 0 within 5 seconds.
 @pytest.mark.parametrize("how", SIGNALS)
 async def test_it_serves_until_a_signal(duvet_command: str, project: Path, how: signal.Signals) -> None:
     with Command(duvet_command, project) as command:

@@ -49,8 +49,8 @@ def cancel(id: object) -> Message:
 
 def test_what_is_printed_does_not_reach_the_client() -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST write nothing to its client but messages of the protocol, each one line of UTF-8 that ends in a
-    ##% line feed, whatever it or a child process prints.
+    ##% The server MUST write only protocol messages to its client, each as one line of UTF-8 that ends in a line feed,
+    ##% even if it or a child process prints something else.
     done = subprocess.run([sys.executable, "-c", PRINTS], input=b"heard\n", capture_output=True, check=True)
     assert done.stdout == b"before\nmessage\nheard\n"
     assert done.stderr == b"printed\nwritten\nchild ''\ncode 1\n"

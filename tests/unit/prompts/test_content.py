@@ -73,7 +73,7 @@ def test_a_prompt_names_the_enabled_tools(name: str) -> None:
     given = {"requirement": WARM, "section": "tea#pot"}
     wanted = {one.name: given[one.name] for one in library.describe_prompt(name).arguments if one.required}
     ##= man/spec/mcp.md#prompts
-    ##% A prompt MUST name the enabled tools and the equivalent commands, and leave out what exceeds about 4,000 tokens.
+    ##% A prompt MUST name the enabled tools and the equivalent commands, and omit whatever exceeds about 4,000 tokens.
     on, off = (text_for(registry, name, context_of(), wanted) for registry in (USUAL, Registry([])))
     named = [one.name for one in Registry() if f"`{one.name}` (`duvet " in on]
     assert len(named) > 0 and on.count("`duvet ") == off.count("`duvet ")
@@ -234,7 +234,7 @@ def test_a_prompt_that_would_be_too_long_says_what_it_leaves_out(
 def test_each_comment_style_is_shown_once() -> None:
     ##= man/spec/mcp.md#prompts
     ##% A prompt about a requirement MUST contain its text, id, target, level, status, and citations with the code
-    ##% around them, and show the comments to write.
+    ##% around them, and the comments to write.
     tests = SourceRule(("tests/*.rs",), kind=Kind.TEST)
     rules = [SourceRule(("src/*.rs", "bin/*.rs")), tests, SourceRule(("lib/*.rs",)), SourceRule(("c/*.c",), "*=", "*#")]
     assert make_comments(rules, "tea.md#pot", TEXT) == (

@@ -79,7 +79,7 @@ EDITS = {
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 async def test_an_edit_is_in_the_next_answer(edit: Edit, notified: bool, kettle: Path) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% An answer MUST describe one state of the project, with everything that was written to disk before the request.
+    ##% An answer MUST describe one state of the project, which includes everything written to disk before the request.
     async with living(kettle) as live:
         if not notified:
             live.close()
@@ -98,7 +98,7 @@ async def test_edits_within_one_tick_of_the_disk_are_all_seen(kettle: Path) -> N
 @on_linux
 async def test_the_disk_is_not_read_while_nothing_changes(kettle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ##= man/spec/mcp.md#freshness
-    ##% The server MUST rely on the system's notifications of changes, and look for changes itself only where they are
+    ##% The server MUST use the system's notifications of changes, and poll only where they are
     ##% missing or unreliable, as on network file systems.
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError("the disk was read")
@@ -506,8 +506,8 @@ async def texts_of(client: Client, tool: str) -> list[str]:
 
 async def test_tools_refuse_while_the_only_specification_is_missing(kettle: Path) -> None:
     ##= man/spec/mcp.md#tools
-    ##% While the project has errors, an answer MUST mention them in its second block, or be an `upstream_error` if they
-    ##% leave no requirements.
+    ##% While the project has errors, the server MUST mention them in the second block of each answer, or answer
+    ##% `upstream_error` if they leave no requirements.
     async with connected(kettle) as client:
         before = [await texts_of(client, tool) for tool in TOOLS]
         (kettle / "spec.md").unlink()

@@ -58,14 +58,16 @@ def test_the_instructions_begin_with_the_title_and_the_description() -> None:
     assert render_instructions(RULE).startswith(default)
     assert ("A list has up to 7 entries. For more, " in text, "Lists are complete" in text) == (True, False)
     text = render_instructions(replace(rule, page_size=0))
-    assert ("A list has up to" in text, "Lists are complete unless you set `limit`. For more, " in text) == (False, True)
+    assert ("A list has up to" in text, "Lists are complete unless you set `limit`. For more, " in text) == (
+        False,
+        True,
+    )
 
 
 async def test_the_instructions_name_methods_that_the_server_has(server: DuvetServer) -> None:
     text = " ".join(render_instructions(RULE).split())
     ##= man/spec/mcp.md#handshake
-    ##% The instructions MUST name the enabled tools, the kinds of resources and the methods of that version, and
-    ##% nothing else.
+    ##% The instructions MUST name exactly the enabled tools, the kinds of resources and the supported methods.
     assert "use `subscriptions/listen` (protocol 2026-07-28 or newer) or `resources/subscribe` (older)." in text
     named = set(re.findall(r"`((?:tools|prompts|resources|subscriptions)/[a-z/]+)`", text))
     resources = {f"resources/{name}" for name in ("get", "list", "read", "subscribe", "templates/list")}
@@ -101,7 +103,7 @@ def test_an_array_goes_through_the_sdk_as_an_object_and_comes_out_bare() -> None
 
 async def test_tools_and_instructions_are_short(client: Client) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The list of tools and the instructions MUST be shorter than 4,000 tokens together.
+    ##% Together, the list of tools and the instructions MUST have fewer than 4,000 tokens.
     tools = [one.model_dump_json(by_alias=True, exclude_none=True) for one in (await client.list_tools()).tools]
     instructions = tokens(render_instructions(ServerRule()))
     assert len(tools) == len(list(Registry()))

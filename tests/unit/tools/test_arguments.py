@@ -26,8 +26,8 @@ FEEDBACK, STORE, KM = "km-feedback-submit", "km-storetext", "km-search"
 @pytest.mark.parametrize("arguments", [{}, {"limit": -1}])
 def test_a_caller_needs_the_scope_of_the_tool(context: ProjectSnapshot, arguments: dict[str, object]) -> None:
     ##= man/spec/gateway.md#access
-    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse them as `forbidden`, or as
-    ##% `unauthorized` without a token where tokens are configured, whatever the arguments are.
+    ##% The server MUST NOT list maintainers' tools to other callers, and MUST refuse their calls, with any
+    ##% arguments, as `forbidden`, or as `unauthorized` if tokens are configured and the caller has none.
     tool = replace(Registry().require(UNCITED), scope=Scope.MAINTAINER)
     with pytest.raises(ToolError) as raised:
         call(tool, context, arguments, frozenset([Scope.READER]))
@@ -104,7 +104,12 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "vote": 1.01}, "vote: expected float <= 1.0", DESCRIBED),
     (FEEDBACK, {**VOTE, "vote": -2}, "vote: expected float >= -1.0", DESCRIBED),
     (FEEDBACK, {**VOTE, "chunk_id": "x" * 501}, "chunk_id has 501 characters, the limit is 500", DESCRIBED),
-    (FEEDBACK, {**VOTE, "context": {"a": "x" * 20_000}}, "context has 20,008 bytes of JSON, the limit is 16,384", "shorten it"),
+    (
+        FEEDBACK,
+        {**VOTE, "context": {"a": "x" * 20_000}},
+        "context has 20,008 bytes of JSON, the limit is 16,384",
+        "shorten it",
+    ),
     (STORE, {"content": "a", "tags": ["x" * 201]}, "tags: expected str of length <= 200", DESCRIBED),
     (STORE, {"content": "é" * 250_001}, "content has 500,002 bytes, the limit is 500,000", IN_PARTS),
     (SEARCH, {"query": LONG}, "query has 20,001 characters, the limit is 20,000", ""),
@@ -141,7 +146,7 @@ DESK = ToolDispatcher(Registry([EnabledPack(TRACE), EnabledPack(KNOWLEDGE)]), Fi
 @pytest.mark.parametrize(("tool", "arguments", "message", "hint"), REFUSED, ids=range(len(REFUSED)))
 def test_a_wrong_argument_is_refused_by_its_name(tool: str, arguments: dict[str, Any], message: str, hint: str) -> None:
     ##= man/spec/mcp.md#tools
-    ##% The server MUST refuse an unknown, missing or wrong argument by its name as `invalid_request`.
+    ##% The server MUST refuse an unknown, missing or invalid argument as `invalid_request`, and name the argument.
     ##= man/spec/service.md#calls
     ##% The server MUST refuse arguments nested deeper than 64 levels, and stop tools that call each other without end.
     if hint == DESCRIBED:

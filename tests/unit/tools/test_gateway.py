@@ -133,8 +133,8 @@ def test_errors_of_a_duvet_server_are_passed_on_without_tokens(
     wire: Wire, reply: Reply, told: tuple[str, str, str]
 ) -> None:
     ##= man/spec/gateway.md#access
-    ##% Answers and log lines MUST NOT contain tokens nor, apart from `stored_path` and the reason why an index cannot
-    ##% be read, the folder of the project or the text of exceptions.
+    ##% Answers and log lines MUST NOT contain tokens, nor the folder of the project or the text of exceptions except in
+    ##% `stored_path` and in the reason why an index cannot be read.
     wire.plan(reply)
     assert Forwarding(wire.url).refusal("km-graph-search", term="k") == told
     assert len(wire.asked) == 1
@@ -211,8 +211,8 @@ RETRIED: dict[str, Reply] = {
 
 
 ##= man/spec/gateway.md#forwarding
-##% duvet MUST retry a reading call twice when the gateway is unavailable, send any other call once, and give up after
-##% `server.toolTimeout` or, for changes, 30 minutes.
+##% duvet MUST retry a call that only reads up to twice when the gateway is unavailable, send any other call only
+##% once, and give up after `server.toolTimeout` or, for changes, 30 minutes.
 @pytest.mark.parametrize("reply", RETRIED.values(), ids=RETRIED)
 def test_a_reading_call_is_tried_three_times(wire: Wire, reply: Reply) -> None:
     wire.plan(reply, reply, says(FOUND))

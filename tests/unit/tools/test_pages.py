@@ -40,8 +40,8 @@ def cursor_of(items: Sequence[str], wish: PageRequest) -> str:
 @given(st.lists(st.text(max_size=4)), st.integers(min_value=1, max_value=9), st.integers(min_value=0, max_value=5))
 def test_the_parts_of_a_list_are_together_the_list(items: list[str], limit: int, page_size: int) -> None:
     ##= man/spec/mcp.md#tools
-    ##% A cursor MUST continue its list even when entries have been added or removed, and MUST be refused for any other
-    ##% question.
+    ##% The server MUST continue a list from its cursor even after entries were added or removed, and refuse the cursor
+    ##% for any other question.
     wish = PageRequest(("any",), page_size=page_size, limit=limit if page_size == 0 else None)
     rows, page = make_result_page(items, wish, key=str, row=str)
     while page.next_cursor:

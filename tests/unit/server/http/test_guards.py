@@ -55,8 +55,8 @@ REFUSED: Sequence[tuple[str, str, dict[str, str], int, Any]] = (
 ##= man/spec/mcp.md#http
 ##% On every path, the server MUST refuse a foreign `Host` with 421 and a foreign `Origin` with 403.
 ##= man/spec/mcp.md#http
-##% The server MUST answer in JSON with 404 for an unknown path, 405 for a method, 415 for a medium, and 406 for an
-##% `Accept` that it does not support.
+##% The server MUST answer in JSON with 404 for an unknown path, 405 for an unsupported method, 415 for an
+##% unsupported media type, and 406 for an unsupported `Accept`.
 async def test_paths_methods_media_hosts_and_origins(http: httpx2.AsyncClient) -> None:
     for method, path, headers, status, body in REFUSED:
         answer = await http.request(method, path, headers=headers)
@@ -70,8 +70,8 @@ UNKNOWN = serving.error_of("unauthorized", "The token is unknown", "send Authori
 
 
 ##= man/spec/mcp.md#http
-##% With tokens, the server MUST answer a request to `/mcp` without a valid one with 401 and `WWW-Authenticate`, and
-##% bind each session to its token.
+##% With tokens, the server MUST answer a request to `/mcp` without a valid token with 401 and `WWW-Authenticate`,
+##% and bind each session to its token.
 async def test_a_known_token_is_needed(server: DuvetServer) -> None:
     known = f"Bearer {serving.READER}"
     schemes = (f"Basic {serving.READER}", serving.READER, "Bearer \xe9")
@@ -395,7 +395,8 @@ def test_holders_of_tokens_have_their_scopes() -> None:
 
 
 ##= man/spec/mcp.md#http
-##% duvet MUST refuse to start with a token that is empty, does not fit into a header, or differs between its two names.
+##% duvet MUST refuse to start with a token that is empty, cannot be sent in a header, or differs between its two
+##% variables.
 @pytest.mark.parametrize(
     ("environ", "message"),
     [

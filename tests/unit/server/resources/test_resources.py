@@ -28,8 +28,8 @@ POT = "/specifications/tea/sections/pot/requirements"
 
 async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/list` MUST list every resource once, page by page, or with a `path` the resources right below it with
-    ##% their objects.
+    ##% `resources/list` MUST list every resource once, in pages, or with `path` only the resources directly below it,
+    ##% each with its object.
     async def walk(above: str) -> list[str]:
         found = []
         for resource in (await below(client, above)).resources:
@@ -49,7 +49,7 @@ async def test_the_list_is_what_a_walk_reaches(project: Path, client: Client) ->
 
 async def test_every_listed_resource_is_described_and_can_be_read(client: Client, snapshot: Snapshot) -> None:
     ##= man/spec/mcp.md#resources
-    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries.
+    ##% `resources/get` MUST return the object or the array itself, or with `?limit=` the first entries of the array.
     described, documents = [], []
     for one in await everything(client):
         read = await text(client, one.uri)
@@ -248,14 +248,14 @@ TEA = "/specifications/tea/sections"
             f"{TEA}/cup/requirements/a5415b83517f",
             f'there is no requirement "a5415b83517f" in "cup": it is {TEA}/pot/requirements/a5415b83517f',
         ),
-        (f"{TEA}/milk", f'there is no section "milk" in tea.md: {TEA} lists the sections'),
+        (f"{TEA}/milk", f'there is no section "milk" in tea.md: list the sections with {TEA}'),
         ("/citations/..%2Fpot.rs:3", 'unknown citation "../pot.rs:3"'),
     ],
 )
 async def test_a_missing_resource_is_an_error(client: Client, ask: Ask, uri: str, said: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##% The server MUST answer for an unknown resource with the error -32602, or -32002 before version 2026-07-28, and
-    ##% with its `uri`.
+    ##% The server MUST answer a request for an unknown resource with its `uri` and the error -32602, or -32002 before
+    ##% version 2026-07-28.
     with pytest.raises(MCPError) as refused:
         await ask(client, f"duvet://{uri}")
     code = types.INVALID_PARAMS if client.mode == MODERN else -32002

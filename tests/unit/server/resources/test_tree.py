@@ -43,8 +43,8 @@ def find(tree: ResourceTree, reference: str) -> ResourceNode:
 @example(["src/main.rs"], "")
 def test_every_resource_is_found_by_its_uri(paths: list[str], section: str) -> None:
     ##= man/spec/mcp.md#resources
-    ##% The server MUST accept names in a URI plain or percent-encoded, and refuse a URI that is longer than 16,384
-    ##% characters or contains control characters.
+    ##% The server MUST accept plain and percent-encoded names in a URI, and refuse a URI that is longer than
+    ##% 16,384 characters or contains control characters.
     tree = tree_of(section, *paths)
     uris = [resources.make_node_uri(tree, node) for node in tree.all]
     assert [find(tree, uri) for uri in uris] == [*tree.all]

@@ -152,11 +152,11 @@ def test_odd_spellings_of_a_message_are_answered(words: bytes, server: DuvetServ
 
 def test_a_line_that_is_too_long_is_refused(server: DuvetServer) -> None:
     ##= man/spec/mcp.md#limits
-    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and a larger body than configured with
-    ##% 413, without reading it all.
+    ##% The server MUST refuse a line of more than 4 MiB with the error -32600, and refuse a body above the configured
+    ##% limit with 413, without reading all of it.
     long = b'"' + b"x" * 10_000_000 + b'"'
     longest = json.dumps({**PING, "id": "longest"}).encode().ljust(handshake.MAX_LINE_BYTES)
-    too_long = refused(f"a line has at most {handshake.MAX_LINE_BYTES} bytes")
+    too_long = refused(f"the line is too long: the limit is {handshake.MAX_LINE_BYTES:,} bytes")
     found = answers(server, PING, long, longest, longest + b" ", PING)
     assert in_order(found) == in_order([PONG, too_long, result_of("longest"), too_long, PONG])
 
@@ -176,8 +176,8 @@ def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-
 @pytest.mark.parametrize("version", HANDSHAKES)
 def test_a_batch_is_answered_with_one_array_where_the_version_has_batches(version: str, server: DuvetServer) -> None:
     ##= man/spec/mcp.md#standard-input-and-output
-    ##% The server MUST answer a batch with one array in versions of the protocol that have batches, and refuse it in
-    ##% all others, over HTTP too.
+    ##% The server MUST answer a batch with one array in protocol versions that have batches, and refuse it in
+    ##% all others, also over HTTP.
     batch = [request("ping"), NOTICE, request("ping", id="b"), request("no/such", id=3)]
     # A batch without a request has no answer.
     found = after_greeting(server, [NOTICE, NOTICE], batch, request("ping", id=2), version=version)

@@ -167,8 +167,8 @@ def test_feedback_on_an_unknown_chunk_is_stored_with_a_warning(known: Asking) ->
 
 def test_votes_order_search_results_where_that_is_configured(known: Asking) -> None:
     ##= man/spec/gateway.md#indexing-and-feedback
-    ##% With `search.feedback`, the mean vote for a chunk MUST order equally good results, and without it votes MUST NOT
-    ##% count.
+    ##% With `search.feedback`, `km-search` MUST order equally good results by the mean vote for their chunks, and
+    ##% without it ignore votes.
     def search() -> dict[str, Any]:
         found = known.value(SEARCH, query="boil heat", limit=25)["results"]
         return {one["chunk"]["chunk_id"]: one["scoring"] for one in found}

@@ -307,7 +307,7 @@ def test_nothing_is_downloaded(elsewhere: ProjectSnapshot, tmp_path: Path) -> No
     before = sorted(tmp_path.rglob("*"))
     for url in ("http://127.0.0.1:9/a", "https://www.rfc-editor.org/rfc/rfc1"):
         ##= man/spec/mcp.md#tools
-        ##% Tools MUST NOT download anything in order to read.
+        ##% Tools MUST NOT download specifications.
         assert verdict(f"//= {url}#section-1", elsewhere) == invalid(FOREIGN.format(url))
     assert sorted(tmp_path.rglob("*")) == before
 
