@@ -20,7 +20,7 @@ from duvet.server.log import EventLevel, ServerLog
 from duvet.tools.audit import AuditLog, CallObserver, CallRecord
 from duvet.tools.call_context import FACTS_SERVICE, ServerFacts, get_current_time, run_blocking
 from duvet.tools.plugins import find_entry_point_stamps
-from duvet.tools.tool import MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE, UPKEEP_SERVICE
+from duvet.tools.tool import MAINTENANCE_SERVICE, MODELS_SERVICE, RECIPES_SERVICE, RUNS_SERVICE, SHELL_SOURCE
 from duvet.tree.cache import BlobStore, DiskCache, make_cache_key
 from duvet.tree.files import DiskTree, Tree
 
@@ -301,10 +301,10 @@ class Application:
         return ToolEnvironment(
             services=_Services(self._make_services(), services),
             observers=observers,
-            keepers=[self._write_audit],
+            recorders=[self._write_audit],
             measures=lambda: self.log.wants(EventLevel.INFO),
             time_limit=self.service.config.server.tool_timeout,
-            is_worthwhile=self.tools.is_worthwhile,
+            is_relevant=self.tools.is_relevant,
             closers=[self._close_http, *self._closers()],
         )
 
@@ -318,7 +318,7 @@ class Application:
             services |= {
                 KNOWLEDGE_NAME: lambda: self.knowledge,
                 RECIPES_SERVICE: lambda: self.recipes,
-                UPKEEP_SERVICE: lambda: self.maintenance,
+                MAINTENANCE_SERVICE: lambda: self.maintenance,
             }
         return services
 

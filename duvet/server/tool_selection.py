@@ -103,7 +103,7 @@ class ToolSelection:
 
     @cached_property
     def shown_tools(self) -> Sequence[Tool]:
-        return list(self.registry.with_shown(self.is_worthwhile))
+        return list(self.registry.with_shown(self.is_relevant))
 
     @property
     def shown_packs(self) -> Sequence[EnabledPack]:
@@ -111,7 +111,7 @@ class ToolSelection:
         names = {self.registry.pack_of(tool).name for tool in self.shown_tools}
         return [pack for pack in self.registry.every_pack if pack.shown or pack.name in names]
 
-    def is_worthwhile(self, pack: str) -> bool:
+    def is_relevant(self, pack: str) -> bool:
         """Return whether the project has content for a pack that the configuration doesn't mention."""
         if pack != PAGES_PACK:
             return False

@@ -44,7 +44,7 @@ class CallRecord(Struct, frozen=True, kw_only=True):
 
 
 CallObserver = Callable[[CallRecord], None]
-CallKeeper = Callable[[CallRecord], Awaitable[None]]
+CallRecorder = Callable[[CallRecord], Awaitable[None]]
 
 
 def format_warning(pack: str, warning: str) -> str:

@@ -37,12 +37,12 @@ CloseCallback = Callable[[], Awaitable[None]]
 class ToolEnvironment(msgspec.Struct, frozen=True, kw_only=True):
     services: Mapping[str, Any] = msgspec.field(default_factory=dict)  # Services for handlers by name.
     observers: Sequence[audit.CallObserver] = ()  # Called with the record of each finished call.
-    keepers: Sequence[audit.CallKeeper] = ()
+    recorders: Sequence[audit.CallRecorder] = ()
     """Store the record of each call that changes something, before the answer."""
     measures: Callable[[], bool] = lambda: True  # True if the sizes of successful calls are needed.
     time_limit: float = 30.0  # Seconds for a tool of an installed pack that sets no limit.
     clock: Callable[[], float] = time.perf_counter
-    is_worthwhile: Callable[[str], bool] = lambda pack: False
+    is_relevant: Callable[[str], bool] = lambda pack: False
     """True if the project has content for a pack that nobody has requested."""
     closers: Sequence[CloseCallback] = ()  # Release the resources of services.
     patience: float = 0.5  # Seconds for all closers.
@@ -69,7 +69,7 @@ class ToolDispatcher:
         return self.registry
 
     def shown(self) -> Iterator[Tool]:
-        return self.registry.with_shown(self.environment.is_worthwhile)
+        return self.registry.with_shown(self.environment.is_relevant)
 
     async def call(self, name: str, arguments: Mapping[str, object], caller: Caller) -> ToolAnswer:
         """Run the tool with that name; ToolError if it is unknown or fails."""
@@ -111,7 +111,7 @@ class ToolDispatcher:
             raise
         finally:
             seconds = self.environment.clock() - begun
-            if self.environment.observers or self.environment.keepers:
+            if self.environment.observers or self.environment.recorders:
                 pack, changes = self.registry.pack_of(tool).name, not tool.only_reads
                 code, reason = _classify_failure(failure)
                 # Encoding an answer again only to measure it would take longer than many calls.
@@ -137,10 +137,10 @@ class ToolDispatcher:
                 )
                 for observer in self.environment.observers:
                     observer(record)
-                if changes and self.environment.keepers:
+                if changes and self.environment.recorders:
                     # The change is made, even if the call is cancelled.
                     with anyio.CancelScope(shield=True):
-                        for keep in self.environment.keepers:
+                        for keep in self.environment.recorders:
                             await keep(record)
 
     async def aclose(self) -> None:

@@ -68,12 +68,12 @@ class Registry:
         """Yield all tools that can be called."""
         return (tool for tool in self.every() if tool.withheld is None)
 
-    def with_shown(self, is_worthwhile: Callable[[str], bool]) -> Iterator[Tool]:
+    def with_shown(self, is_relevant: Callable[[str], bool]) -> Iterator[Tool]:
         """Yield the listed tools. The callback decides about packs that are listed only for some projects."""
         ##= man/spec/pages.md#tools
         ##% The server MUST show the pack `pages` to MCP clients when the project has pages or the pack is requested,
         ##% and always on `/api/mcp`.
-        more = {pack.name for pack in self.every_pack if pack.shown is None and is_worthwhile(pack.name)}
+        more = {pack.name for pack in self.every_pack if pack.shown is None and is_relevant(pack.name)}
         return (tool for tool in self.usable() if self.pack_of(tool).shown or self.pack_of(tool).name in more)
 
     def __contains__(self, name: str) -> bool:

@@ -22,7 +22,7 @@ MODELS_SERVICE = "models"  # The router of models.
 RUNS_SERVICE = "runs"  # The log of workflow runs.
 RECIPES_SERVICE = "recipes"  # The runner of recipes.
 KNOWLEDGE_SERVICE = "knowledge"  # The index.
-UPKEEP_SERVICE = "upkeep"  # Ingest runs, feedback and backups.
+MAINTENANCE_SERVICE = "maintenance"  # Ingest runs, feedback and backups.
 
 # The faces through which calls arrive.
 MCP_SOURCE = "mcp"  # Its clients pay for each token.

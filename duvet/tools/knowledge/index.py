@@ -46,7 +46,7 @@ async def ask_knowledge(ctx: CallContext, question: Callable[[index.OpenStore], 
 
 
 def require_maintenance(ctx: CallContext) -> index.Maintenance:
-    found: index.Maintenance | None = ctx.services.get(tool.UPKEEP_SERVICE)
+    found: index.Maintenance | None = ctx.services.get(tool.MAINTENANCE_SERVICE)
     if found is None:
         raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, "this server has no index")
     return found

@@ -58,18 +58,18 @@ _SOURCE = "The path of a file that the server can read; over HTTP, one below the
 _NAME = "The name of the recipe, such as daily-health"
 
 
-async def run_ingest_or_fail(ctx: CallContext, upkeep: Maintenance, options: settings.IngestOptions) -> IngestRun:
+async def run_ingest_or_fail(ctx: CallContext, maintenance: Maintenance, options: settings.IngestOptions) -> IngestRun:
     """Return the run, even if it failed; ToolError if it left no record."""
     options = structs.replace(options, run_id=uuid4().hex, default_profile=_MANUAL)
 
     def work() -> IngestRun:
         try:
-            found = upkeep.ingest(options, _CallProgress(ctx))
+            found = maintenance.ingest(options, _CallProgress(ctx))
             return found.run
         except (StoreError, QueryError):
             raise
         except DuvetError:
-            failed = None if options.dry_run else upkeep.failed_run(options.run_id)
+            failed = None if options.dry_run else maintenance.failed_run(options.run_id)
             if failed is None:
                 raise
             return failed
@@ -143,20 +143,20 @@ class KmBackupTriggerOutput(Struct, frozen=True, kw_only=True):
 async def trigger_backup(arguments: KmBackupTriggerInput, ctx: CallContext) -> tool.ToolAnswer:
     """Write the index and the feedback to a backup archive, and return its path. Searches and ingest runs go on
     meanwhile."""
-    upkeep = index.require_maintenance(ctx)
-    found = await index.run_in_thread(ctx, lambda: _create_backup(upkeep, (arguments.destination or "").strip()))
-    path = os.path.relpath(found.path, upkeep.places.root)
+    maintenance = index.require_maintenance(ctx)
+    found = await index.run_in_thread(ctx, lambda: _create_backup(maintenance, (arguments.destination or "").strip()))
+    path = os.path.relpath(found.path, maintenance.places.root)
     archive = found.path if path.startswith("..") else path.replace(os.sep, "/")
     step = "Restore it with `duvet restore`." if ctx.caller.face == tool.SHELL_SOURCE else ""
     return tool.ToolAnswer(value=KmBackupTriggerOutput(archive=archive, size=found.size), next_step=step)
 
 
-def _create_backup(upkeep: Maintenance, destination: str) -> backup.Backup:
-    places = upkeep.places
+def _create_backup(maintenance: Maintenance, destination: str) -> backup.Backup:
+    places = maintenance.places
     path = os.path.join(places.root, destination) if destination else places.backups
     _check_backup_path(places, path, destination)
     try:
-        return backup.create_backup(places, path, upkeep.now())
+        return backup.create_backup(places, path, maintenance.now())
     except OutputExistsError as error:
         raise QueryError(f"{quote_text(shorten_text(destination))} already exists", hint=_DESTINATION) from error
 
@@ -251,10 +251,10 @@ class StoreFileOutput(Struct, frozen=True, kw_only=True):
 
 
 async def _finish_storing(
-    ctx: CallContext, upkeep: Maintenance, stored: StoredFile, wants_ingest: bool | None
+    ctx: CallContext, maintenance: Maintenance, stored: StoredFile, wants_ingest: bool | None
 ) -> tool.ToolAnswer:
     """Return the answer, after an ingest run if one is requested; ToolError if that fails."""
-    run = await _ingest(ctx, upkeep, stored) if upkeep.content.ingests(wants_ingest) else None
+    run = await _ingest(ctx, maintenance, stored) if maintenance.content.ingests(wants_ingest) else None
     return tool.ToolAnswer(
         value=StoreFileOutput(
             stored_path=stored.path,
@@ -263,17 +263,17 @@ async def _finish_storing(
             ingest_triggered=run is not None,
             ingest_run=run,
         ),
-        warning="" if run is None else await _check_indexed(ctx, upkeep, stored),
+        warning="" if run is None else await _check_indexed(ctx, maintenance, stored),
     )
 
 
-async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> reports.RunRow:
+async def _ingest(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> reports.RunRow:
     ##= man/spec/gateway.md#uploads
     ##% The server MUST answer `upstream_error` when it stored a file but could not index the project, and warn when the
     ##% index does not contain the file.
     cause: Exception | None = None
     try:
-        run = await run_ingest_or_fail(ctx, upkeep, settings.IngestOptions())
+        run = await run_ingest_or_fail(ctx, maintenance, settings.IngestOptions())
         if run.success:
             return reports.make_run_row(run)
         reason, hint = run.error, ""
@@ -286,9 +286,9 @@ async def _ingest(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> 
     raise tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint) from cause
 
 
-async def _check_indexed(ctx: CallContext, upkeep: Maintenance, stored: StoredFile) -> str:
+async def _check_indexed(ctx: CallContext, maintenance: Maintenance, stored: StoredFile) -> str:
     """Return a warning if the index doesn't contain the file."""
-    path = os.path.relpath(stored.path, os.path.realpath(upkeep.places.root)).replace(os.sep, "/")
+    path = os.path.relpath(stored.path, os.path.realpath(maintenance.places.root)).replace(os.sep, "/")
     try:
         if await index.ask_knowledge(ctx, lambda known: path in known.store.artifacts()):
             return ""
@@ -334,7 +334,7 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
         hint = "split it, or upload it as a file with km-upload"
         message = f"content has {size:,} bytes, the limit is {_MAX_TEXT_BYTES:,}"
         raise tool.ToolError(tool.ErrorCode.INVALID_REQUEST, message, hint)
-    upkeep = index.require_maintenance(ctx)
+    maintenance = index.require_maintenance(ctx)
     text = StoredText(
         content=arguments.content,
         title=arguments.title.strip(),
@@ -344,14 +344,14 @@ async def store_text(arguments: KmStoretextInput, ctx: CallContext) -> tool.Tool
     )
 
     def write() -> StoredFile:
-        name = text.file_name(upkeep.now())
+        name = text.file_name(maintenance.now())
         data, overwrite = text.document().encode(), arguments.overwrite
-        return upkeep.content.store(
+        return maintenance.content.store(
             data, arguments.destination, name, overwrite=overwrite, is_made_up=not text.is_named
         )
 
     stored = await index.run_in_thread(ctx, write)
-    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
+    return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
 
 
 class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
@@ -372,15 +372,18 @@ class KmUploadInput(Struct, frozen=True, forbid_unknown_fields=True):
 )
 async def upload_file(arguments: KmUploadInput, ctx: CallContext) -> tool.ToolAnswer:
     """Copy a file to a place below the content root, and index the project if requested."""
-    source, upkeep = require_argument("source_path", arguments.source_path, _SOURCE), index.require_maintenance(ctx)
+    source, maintenance = (
+        require_argument("source_path", arguments.source_path, _SOURCE),
+        index.require_maintenance(ctx),
+    )
 
     def copy() -> StoredFile:
-        content = upkeep.content
+        content = maintenance.content
         data = content.read(source, only_inside=bool(ctx.caller.holder))
         return content.store(data, arguments.destination, os.path.basename(source), overwrite=arguments.overwrite)
 
     stored = await index.run_in_thread(ctx, copy)
-    return await _finish_storing(ctx, upkeep, stored, arguments.ingest)
+    return await _finish_storing(ctx, maintenance, stored, arguments.ingest)
 
 
 class KmRecipeRunInput(Struct, frozen=True, forbid_unknown_fields=True):

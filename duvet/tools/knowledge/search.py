@@ -177,19 +177,19 @@ async def submit_feedback(arguments: KmFeedbackSubmitInput, ctx: CallContext) ->
     if size > _MAX_CONTEXT_BYTES:
         message = f"context has {size:,} bytes of JSON, the limit is {_MAX_CONTEXT_BYTES:,}"
         raise ToolError(ErrorCode.INVALID_REQUEST, message, "shorten it")
-    upkeep = index.require_maintenance(ctx)
+    maintenance = index.require_maintenance(ctx)
     vote = feedback.Vote(
         request_id=request,
         chunk_id=chunk,
         vote=arguments.vote,
         note=arguments.note,
         context=arguments.context,
-        timestamp=upkeep.now().isoformat(timespec="milliseconds"),
+        timestamp=maintenance.now().isoformat(timespec="milliseconds"),
     )
     ##= man/spec/gateway.md#indexing-and-feedback
     ##% `km-feedback-submit` MUST store a vote from -1 to 1, a note and a context for a search result, and warn when all
     ##% three are missing.
-    await index.run_in_thread(ctx, lambda: feedback.submit_vote(upkeep.places, vote))
+    await index.run_in_thread(ctx, lambda: feedback.submit_vote(maintenance.places, vote))
     warnings = []
     if vote.vote is None and not (vote.note or "").strip() and not vote.context:
         warnings.append("The feedback is empty; submit a vote from -1 to 1, or a note.")

@@ -52,7 +52,7 @@ BAD = {
     "none": ("PACK = 5", "it is not a duvet.tools.tool.Pack, and has no PACK that is one"),
     "tools": (f'{IMPORT}PACK = Pack("tools", ["x"])', "one of its tools is not a duvet.tools.tool.Tool"),
     "made": (f'{IMPORT}PACK = Pack("made", lambda settings: settings["watts"])', "KeyError: 'watts'"),
-    "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name is not {NO_NAME}"),
+    "unnamed": (f'{IMPORT}PACK = Pack(["x"], [])', f"its name {NO_NAME}"),
     "quits": (f'import sys\n{IMPORT}PACK = Pack("quits", lambda settings: sys.exit(7))', "SystemExit: 7"),
     "wordless": ("class Wordless(Exception):\n def __str__(self): raise self\nraise Wordless", "Wordless"),
     "half": ("raise ValueError('\\ud800')", "ValueError: ?"),
@@ -203,7 +203,8 @@ TOOLS: dict[str, list[tuple[Any, str]]] = {
     "record_of": [({}, "x: record_of is not callable")],
     "shortcuts": [(given, NO_SHORTCUTS) for given in ("ab", [ArgumentShortcut("a b", "c", "d")])],
     "labels": [
-        (given, f"x: labels is {NO_TEXTS} of 200 characters") for given in (5, "water", [5], ["x" * 201], ["x"] * 51)
+        (given, f"x: labels {NO_TEXTS}, each of at most 200 characters")
+        for given in (5, "water", [5], ["x" * 201], ["x"] * 51)
     ],
     "safety_notes": [({"x": 1}, NO_TEXTS), (["\udfff"], NO_TEXTS)],
     "invocation_hints": [(None, NO_TEXTS)],

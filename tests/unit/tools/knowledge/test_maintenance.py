@@ -316,10 +316,10 @@ def test_a_restored_index_answers_as_before(known: Asking) -> None:
     archive = str(known.folder / known.value(BACKUP)["archive"])
     known.value(INGEST, use_dummy_embeddings=True)
     assert known.value(STATUS, history=5) != before[STATUS]
-    restore_backup(known.upkeep.places, archive, CLOCK)
+    restore_backup(known.maintenance.places, archive, CLOCK)
     assert answers(known) == before
     known.file.unlink()
-    restore_backup(known.upkeep.places, archive, datetime.now(CLOCK.tzinfo))
+    restore_backup(known.maintenance.places, archive, datetime.now(CLOCK.tzinfo))
     assert answers(known) == before
 
 
