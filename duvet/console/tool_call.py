@@ -183,7 +183,7 @@ def _list_help(tool: Tool, pack: str) -> Iterator[str]:
     yield from _list_section("Shortcuts", shortcuts)
     properties = output_schema(tool)["properties"]
     fields = properties["result"]["items"]["required"] if tool.is_list else properties
-    yield from _list_section("Returns a list of" if tool.is_list else "Answers", [", ".join(fields)])
+    yield from _list_section("Returns a list of" if tool.is_list else "Returns", [", ".join(fields)])
     yield from _list_section("Before you call it", tool.safety_notes)
     yield from _list_section("Hints", tool.invocation_hints)
     schema = input_schema(tool)

@@ -71,6 +71,8 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     if ctx.caller.face == tool.SHELL_SOURCE:
         knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
         hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
+    elif isinstance(error, StoreMissingError):
+        hint = "index the project, then ask again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
@@ -83,7 +85,11 @@ def _find_shell_hint(error: StoreError, root: str) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
         return f"{error.hint}; `duvet ingest --full` does this"
     if isinstance(error, StoreMissingError) and (above := settings.find_project_above(root)):
-        return f"the project is in {above}, a parent folder; run `duvet -C {above} call`, or index this folder with `duvet ingest`"
+        return (
+            f"the project is in {above}: run `duvet -C {above} call`, and `duvet -C {above} ingest` if it has no index"
+        )
+    if isinstance(error, StoreMissingError):
+        return "index the project: run `duvet ingest`"
     return f"{error.hint}: run `duvet ingest`" if isinstance(error, _REPAIRED) else error.hint
 
 

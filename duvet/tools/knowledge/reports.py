@@ -70,7 +70,7 @@ def _measure_lists(report: Struct) -> Iterator[tuple[str, int]]:
             yield name, sum(map(len, value.values()))
 
 
-@index.declare_knowledge_tool("km-coverage-summary", "Coverage of the index", ReportInput, reports.CoverageReport)
+@index.declare_knowledge_tool("km-coverage-summary", "Index coverage", ReportInput, reports.CoverageReport)
 async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswer:
     """Report what the index contains: files and chunks by kind and age, files that can't be searched and why, and
     removed files."""
@@ -89,7 +89,7 @@ async def report_coverage(arguments: ReportInput, ctx: CallContext) -> ToolAnswe
 
 @index.declare_knowledge_tool(
     "km-lifecycle-report",
-    "Lifecycle",
+    "Lifecycle report",
     ReportInput,
     reports.LifecycleReport,
     ##= man/spec/knowledge.md#reports

@@ -92,7 +92,7 @@ def _empty(context: search_query.GraphContext) -> search_query.GraphContext:
 
 @index.declare_knowledge_tool(
     "km-search",
-    "Search everything",
+    "Search the index",
     search_query.SearchRequest,
     search_query.SearchResponse,
     record_of=search_query.parse_search_request,

@@ -85,7 +85,7 @@ Arguments:
   --litres (number; required; at most 3): How much water there is
   --celsius (integer; default 100): How warm it is to be
 
-Answers:
+Returns:
   seconds, kettle
 
 Before you call it:

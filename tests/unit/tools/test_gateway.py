@@ -114,7 +114,10 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
         refuses(403, "forbidden", "it requires the scope maintainer"),
         ("forbidden", "it requires the scope maintainer", ""),
     ),
-    (refuses(503, "upstream_error", "nothing was taken in"), ("upstream_error", "nothing was taken in", "")),
+    (
+        refuses(503, "upstream_error", "this project has no index yet"),
+        ("upstream_error", "this project has no index yet", ""),
+    ),
     (refuses(504, "timeout", "too late"), ("timeout", "too late", "")),
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
     (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),

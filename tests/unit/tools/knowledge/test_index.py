@@ -71,7 +71,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "this project has no index yet", "take in what is in it first; then ask again"
+        told = "this project has no index yet", "index the project, then ask again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
         assert known.refusal(tool, "shell", **arguments)[2].endswith(": run `duvet ingest`")
     assert list(tmp_path.iterdir()) == []
