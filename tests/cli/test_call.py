@@ -45,7 +45,7 @@ def test_arguments_as_json(duvet: Run) -> None:
     more = duvet("call", "--json", given, "search_requirements", "--limit", "2")
     assert len(json.loads(more.out)) == 2
     assert duvet("call", "--json", "-", "search_requirements", input=given.encode()).out == found
-    # It may stand after the name.
+    # Also after the name.
     for words in (("--json", given), (f"--json={given}",), ("--limit", "1", "--json", '{"query": "lid"}')):
         assert duvet("call", "search_requirements", *words).out == found
     twice = duvet("call", "--json", given, "search_requirements", "--json", given)
@@ -122,7 +122,7 @@ def test_shortcuts_of_filters(indexed: Run) -> None:
         "symbol_kinds": ["function"],
         "symbol_languages": ["python"],
     }
-    # In whatever order.
+    # In any order.
     given = '{"symbols": ["steam"], "tags": ["hot"]}'
     for words in (("--symbol", "boil", "--filters", given), ("--filters", given, "--symbol", "boil")):
         assert filters(*search, *words) == {"symbols": ["steam", "boil"], "tags": ["hot"]}

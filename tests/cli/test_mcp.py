@@ -130,7 +130,7 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
 
 
 def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
-    """`--stdio` and `--http` say otherwise."""
+    """`--stdio` and `--http` override it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
@@ -159,7 +159,7 @@ KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "co
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    """The server in what is printed for a client, which has nothing else in it."""
+    """The only server in a client's printed configuration."""
     read = tomllib.loads(text) if client == "codex" else json.loads(text)
     assert list(read) == [KEYS[client]]
     assert list(read[KEYS[client]]) == ["duvet"]

@@ -54,7 +54,7 @@ Open = Callable[..., Desk]
 def desk(duvet_command: str, tmp_path: Path) -> Iterator[Open]:
     folder = make(tmp_path / "desk", FILES)
     yield lambda url, **environ: Desk(duvet_command, folder, url, **environ)
-    # Nothing is stored where calls are forwarded.
+    # Forwarding stores nothing locally.
     assert not (folder / STORE).parent.exists()
 
 
@@ -79,7 +79,7 @@ def test_calls_are_forwarded_with_the_token_of_the_reader_or_else_of_the_admin(
         with command.client(ADMIN) as client:
             counted = samples(client.get("/metrics").text, "duvet_tool_requests_total")
         assert counted == {("rest", "success", "km-search"): 1, ("rest", "success", "km-ingest-status"): 1}
-        # The reader's token is shown there, and votes are taken here.
+        # The reader's token is sent there, and votes are stored here.
         assert metadata_of(both)["feedback_prompt"] == PROMPT
         assert "feedback_prompt" not in metadata_of(readers)
         refused = readers.ask("km-ingest-status")
@@ -179,7 +179,7 @@ def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Pa
     make(here.folder, {"duvet.config.json": '{"toolPacks": {"knowledge": {"tools": {"km-search": false}}}}'})
     listed = here.run("tools").out
     assert "km-search" not in listed and "km-graph-search" in listed
-    # A server over HTTP forwards nothing: it could forward to itself without end.
+    # A server over HTTP forwards nothing, because it could forward to itself forever.
     with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
         pass
     assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first

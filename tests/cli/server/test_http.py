@@ -1,4 +1,4 @@
-"""`duvet mcp --http` as people run it: its addresses, tokens, log and end, and the pages that it serves."""
+"""`duvet mcp --http` as a process: addresses, tokens, log, shutdown, and pages."""
 
 from __future__ import annotations
 

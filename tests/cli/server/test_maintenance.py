@@ -1,4 +1,4 @@
-"""Tools that change something: their audit log, progress, and servers that are killed meanwhile."""
+"""Tools that change something: audit log, progress, and servers killed during a call."""
 
 from __future__ import annotations
 

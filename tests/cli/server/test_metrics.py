@@ -1,4 +1,4 @@
-"""What a server counts and logs of the tools of the pack `knowledge`, and its reports at `/api/v1`."""
+"""Metrics and logs of the tools of the pack `knowledge`, and the reports at `/api/v1`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_tool_is_counted_from_zero_on(duvet_command: str, project: Path) -
         after = client.get("/metrics").text
         assert names_in(after) == before
         assert "made-up" not in after and "argument" not in after
-        # A pack that is off has no metrics.
+        # A disabled pack has no metrics.
         make(project, {"duvet.config.json": "{}"})
         client.post_tool("coverage_summary")
         assert "km_ingest_last_run_status" not in client.get("/metrics").text

@@ -1,4 +1,4 @@
-"""`duvet mcp` as clients start it: how it begins, what it refuses, what gets out of it, and how it ends."""
+"""`duvet mcp` as clients start it: start, refusals, output and exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project as the server knows it is the project on disk, and an answer is of one moment."""
+"""The server's project follows the disk, and each answer describes one state of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def kettle(tmp_path: Path) -> Path:
 
 
 def check_out(folder: Path) -> None:
-    """Do what git does when another branch is checked out."""
+    """Change files as git does when it checks out another branch."""
     for number in range(50):
         create(f"src/deep{number % 7}/{number}.rs", TWO)(folder)
     delete("src/a.rs")(folder)
@@ -323,7 +323,7 @@ def test_a_change_during_a_reading_is_not_mixed_in(kettle: Path) -> None:
     assert busy.read_numbers() == (0, 0)
     write_both(kettle, 100)
     busy.times = 1
-    # There is no patience to try it a second time: what is known is older.
+    # No time for a second attempt, so the reading is older.
     assert busy.read_numbers() == (0, 0)
     assert not busy.reader.is_current()
     assert busy.read_numbers() == (2, 2)
@@ -358,7 +358,7 @@ async def test_changes_are_found_when_the_system_watches_no_more_folders(kettle:
 
 @asynccontextmanager
 async def editing(edit: Callable[[], object], times: int) -> AsyncIterator[Callable[[], None]]:
-    """Edit in a thread, so many times before each call of what this yields, until the block ends."""
+    """Edit in a thread until the block ends, this many times before each call of the yielded function."""
     answered, done = threading.Semaphore(0), threading.Event()
 
     def work() -> None:
@@ -497,7 +497,7 @@ TOOLS: dict[str, dict[str, Any]] = {
     "get_requirement_status": {"req_identifier": "5d4daa0c"},
     "get_section": {"reference": "spec#heating"},
 }
-"""Tools that know nothing while the specification is missing, and their arguments."""
+"""Tools that fail while the specification is missing, and their arguments."""
 
 
 async def texts_of(client: Client, tool: str) -> list[str]:

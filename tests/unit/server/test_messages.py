@@ -1,4 +1,4 @@
-"""The instructions of the server, what they and its answers cost, and arrays on the wire."""
+"""The server's instructions, the tokens of instructions and answers, and arrays on the wire."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def _arguments(server: DuvetServer) -> dict[str, Any]:
     catalogue = context.catalogue
     card = max(catalogue.requirements, key=lambda one: len(one.citations))
     citation = catalogue.citations[card.citations[0]]
-    # Sections of nothing but test vectors say less in as many tokens, and nobody works on them.
+    # Sections with only test vectors need more tokens, and agents rarely work on them.
     spots = {(one.specification, one.section) for one in catalogue.requirements}
     longest = max(spots, key=lambda spot: _length(context, *spot))
     section = f"{catalogue.specifications[longest[0]].id}#{longest[1]}"

@@ -1,4 +1,4 @@
-"""What is checked before a tool runs: the caller's scope and the arguments, whose schema agents read."""
+"""Checks before a tool runs: the caller's scope and the arguments; and the schemas that agents read."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_any_text_is_answered_or_refused(context: ProjectSnapshot, tool: str, na
 
 
 def test_the_descriptions_of_tools_are_short_sentences() -> None:
-    """All schemas have less than 2,900 tokens, one of which is four bytes in schemas."""
+    """All schemas together have fewer than 2,900 tokens of about four bytes."""
     told = [(one.name, one.title, one.description, input_schema(one), output_schema(one)) for one in Registry()]
     assert len(told) == 13 and len(json.encode(told)) < 10_500
     noise = ("$ref", "$defs", '"title":"', "anyOf", "null")

@@ -1,4 +1,4 @@
-"""How calls are logged, how services are closed, and how failures are described to callers."""
+"""Logs of calls, closing of services, and descriptions of failures."""
 
 from __future__ import annotations
 

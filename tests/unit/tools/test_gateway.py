@@ -1,4 +1,4 @@
-"""Where a gateway may be, what is forwarded to it, and gateways that are dead, slow, strange or not to be trusted."""
+"""Gateways: allowed URLs, forwarded calls, and gateways that are dead, slow, strange or hostile."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ ERRORS: list[tuple[Reply, tuple[str, str, str]]] = [
     (refuses(429, "upstream_error", "Too many requests", retry_after="1"), ("upstream_error", "Too many requests", "")),
     (refuses(418, "teapot", "short and stout"), ("upstream_error", "short and stout", "")),
     (refuses(400, "not_found", f"no {READER}", f"{ADMIN}!"), ("not_found", "no ***", "***!")),
-    # However much of it is shown.
+    # However much of it the error quotes.
     (refuses(400, "not_found", "x" * 990 + ADMIN), ("not_found", "x" * 990 + "***", "")),
     (refuses(400, "not_found", "x" * 998 + READER), ("not_found", "x" * 998 + "*…", "")),
     (refuses(400, "not_found", "two\nlines\x1b[2J"), ("not_found", "two lines[2J", "")),

@@ -152,7 +152,7 @@ async def test_a_pack_with_many_stuck_calls_is_refused_until_they_end(context: P
 
 
 async def test_an_answer_that_comes_too_late_is_refused(context: ProjectSnapshot) -> None:
-    """As when native code held the interpreter, so that the time limit could not interrupt it."""
+    """A handler that blocks the interpreter like native code, so that the time limit cannot interrupt it."""
     now = 0.0
 
     def hold(asked: Words, ctx: object) -> Said:

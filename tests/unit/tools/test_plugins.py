@@ -1,4 +1,4 @@
-"""Packs of other distributions: how they are found, and what a pack and its tools may contain."""
+"""Packs of other distributions: discovery, and checks of packs and their tools."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_packs_that_cannot_be_loaded_are_left_out(duvet_command: str, project: P
 
 
 def test_a_tool_cannot_take_the_name_of_a_workflow(duvet_command: str, project: Path, site: Path) -> None:
-    """Not even where the configuration names its pack first."""
+    """Not even if the configuration lists its pack first."""
     install_made(site, "greedy", GOOD.format(pack="greedy", tool="workflow.audit"))
     audit = {"description": "x", "steps": [{"id": "s", "tool": "coverage_summary"}]}
     config = {"toolPacks": {"greedy": {}}, "workflows": {"audit": audit}}

@@ -176,7 +176,7 @@ NO_HTTP = (400, "This is not HTTP")
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", *NO_HTTP),
         (serving.HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", *NO_HTTP),
         (b"GET /health HTTP/1.0\r\n\r\n", 421, None),
-        # The rest of a large body is not asked for.
+        # The server does not read the rest of a large body.
         (serving.HEAD + b"Expect: 100-continue\r\nContent-Length: 9999999\r\n\r\n", 413, None),
     ],
 )
@@ -360,7 +360,7 @@ async def test_a_token_has_one_rate_at_all_addresses(server: DuvetServer) -> Non
             assert answer.json() == serving.refused("upstream_error", "Too many requests", "try again later")
         async with serving.asking(where, serving.ADMIN) as client:
             assert await statuses(client) == [200]
-        # An unknown token counts for the address that shows it, and takes nothing from those who have a token.
+        # An unknown token counts for the address that sends it, not for holders of tokens.
         async with serving.asking(where, "wrong") as client:
             assert await statuses(client, client, client, client) == [401, 401, 401, 429]
         async with serving.asking(where, serving.ADMIN) as client:

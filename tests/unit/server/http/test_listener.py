@@ -1,4 +1,4 @@
-"""Where the server listens, how it writes, and how it ends while it is at work."""
+"""Addresses, writes, and shutdown with requests in progress."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def test_an_address_that_is_not_free_is_an_error(host: str, reason: str) -> None
 
 
 class RecordingTransport:
-    """Remembers what was written."""
+    """Records what was written."""
 
     def __init__(self) -> None:
         self.told: list[Any] = []
 
     def get_extra_info(self, name: str) -> None:
-        """There is no socket."""
+        """No socket."""
 
     def write(self, data: bytes) -> None:
         self.told.append(data)
@@ -189,7 +189,7 @@ async def test_a_call_that_has_arrived_is_answered(server: DuvetServer) -> None:
 
 
 def _block_the_loop() -> None:
-    """Make the server check whether it is to end, as it does every tenth of a second, before it reads anything."""
+    """Make the server check whether it should stop, as it does every tenth of a second, before it reads anything."""
     time.sleep(0.3)
 
 

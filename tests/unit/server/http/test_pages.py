@@ -1,4 +1,4 @@
-"""The tools of pages by `/api/mcp`, criterion by criterion of their document, and how fresh their answers are."""
+"""The tools of pages over `/api/mcp`: each criterion of their document, and the freshness of their answers."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ async def test_criterion_8_2_an_answer_has_its_total(tmp_path: Path) -> None:
 
 
 class FakeRouter:
-    """Answers what a test wants, or fails, and keeps what it was asked."""
+    """Answers as a test requires, or fails, and records its questions."""
 
     def __init__(self, text: str = "", failure: Exception | None = None) -> None:
         self.text = text

@@ -142,7 +142,7 @@ async def test_a_session_belongs_to_one_token(server: DuvetServer, begun: str, u
 
 
 async def begin_calls(stack: AsyncExitStack, where: serving.Where, count: int, waiting: Waiting) -> None:
-    """Begin so many calls, which are open until the stack closes their connections."""
+    """Start this many calls, which stay open until the stack closes their connections."""
     body = json.dumps({"tool": "wait"}).encode()
     for number in range(count):
         stream = await stack.enter_async_context(await anyio.connect_tcp(*where))

@@ -1,4 +1,4 @@
-"""Models of clients in steps of workflows, and calls that a client repeats with what its model says."""
+"""Workflow steps that ask the client's model, and calls that a client repeats with its answers."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Count(Struct, frozen=True):
 
 
 class Kettle:
-    """A tool that answers something else each time."""
+    """A tool with a different answer each time."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -106,7 +106,7 @@ def asking_server(project: Path, kettle: Kettle | None = None) -> DuvetServer:
 
 
 class Model:
-    """The model of a client: it numbers its answers."""
+    """The model of a client; numbers its answers."""
 
     def __init__(self) -> None:
         self.asked: list[types.CreateMessageRequestParams] = []
@@ -229,7 +229,7 @@ async def test_each_step_runs_once(project: Path, mode: str, name: str, counts: 
 
 
 async def begin(client: Client, name: str, arguments: dict[str, Any] | None = None) -> types.InputRequiredResult:
-    """Call a workflow, which then waits for the model of the client."""
+    """Call a workflow that waits for the client's model."""
     found = await client.session.call_tool(name, arguments, allow_input_required=True)
     assert isinstance(found, types.InputRequiredResult) and found.input_requests
     return found
@@ -245,7 +245,7 @@ async def test_state_of_another_call_is_refused(project: Path) -> None:
         asked = await begin(client, "workflow.twice")
         state = asked.request_state or ""
         answers: types.InputResponses = dict.fromkeys(asked.input_requests or {}, said)
-        # The client cannot read what it carries.
+        # The client cannot read the state that it carries.
         assert state.startswith("v1.") and len(state) < 1_000
         half = len(state) // 2
         tampered = f"{state[:half]}{'A' if state[half] != 'A' else 'B'}{state[half + 1 :]}"

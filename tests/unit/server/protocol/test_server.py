@@ -105,7 +105,7 @@ OF_MODERN = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0}
 
 
 def ask_whole(version: str, process: Wire, method: str) -> Message:
-    """The result of a request without parameters, less what the version adds to every one."""
+    """The result of a request without parameters, without the fields that the version adds to every result."""
     result: Message = process.ask(method, enveloped() if version == MODERN else None)["result"]
     if version == MODERN:
         info = result.pop("_meta")["io.modelcontextprotocol/serverInfo"]
@@ -185,7 +185,7 @@ class TestMadeTools:
         assert [json.loads(block) for block in blocks(answer)] == [
             {"status": "error", "error": dict(zip(("code", "message", "hint"), error, strict=True))}
         ]
-        # A client that knows the schema of answers would refuse anything else.
+        # A client that knows the output schema would refuse anything else.
         assert (answer.is_error, answer.structured_content) == (True, None)
 
     @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ class TestMadeTools:
 
 
 class SlowProject(LiveProject):
-    """Knows the project once its door is open."""
+    """A project that can be read once its door is open."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(lambda: opened(folder), PAGE_SIZE)

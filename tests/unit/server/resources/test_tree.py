@@ -1,4 +1,4 @@
-"""URIs and paths of resources: each is found again, whatever its name is."""
+"""URIs and paths of resources resolve to the same resource, whatever its name."""
 
 from __future__ import annotations
 
@@ -167,6 +167,6 @@ def test_a_slash_at_the_end_changes_nothing(section: str) -> None:
         is_below = node.kind not in (NodeKind.ROOT, NodeKind.CITATION)
         if is_below and resources.make_node_path(tree, node)[-1] != "/":
             found = find(tree, f"{resources.make_node_uri(tree, node)}/")
-            # But to name the section whose id is empty.
+            # Except for the section with an empty id.
             expected = ResourceNode(NodeKind.SECTION, 0) if node.kind is NodeKind.SECTIONS and section == "" else node
             assert found == expected

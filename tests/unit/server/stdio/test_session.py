@@ -167,7 +167,7 @@ def test_half_a_character_is_written_as_an_escape() -> None:
 
 
 def after_greeting(server: DuvetServer, *messages: object, version: str = "2025-03-26") -> list[Any]:
-    """The answers to messages after a handshake that came to this version."""
+    """The answers to messages after a handshake with this version."""
     greeting, *others = answers(server, hello(version), *messages)
     assert greeting["result"]["protocolVersion"] == version
     return others
@@ -293,12 +293,12 @@ def test_a_client_that_reads_nothing_is_not_read_for_long(server: DuvetServer) -
         return sent
 
     with pipes() as (wire, writing, _):
-        # Each waits with its answer, and what is in the pipes comes on top.
+        # The waiting answers, plus the bytes in the pipes.
         assert anyio.run(pester, wire, writing) < session.MAX_PENDING_REQUESTS * 2 * len(ping)
 
 
 def stay(server: DuvetServer, words: bytes, watch: Callable[[FileIO], Awaitable[Any]]) -> Any:
-    """What a client that stays has watched of the output of a server."""
+    """The server's output that a connected client has read."""
 
     async def converse_and_watch(wire: handshake.ClientPipes, reading: FileIO) -> Any:
         async with anyio.create_task_group() as tasks:
@@ -386,7 +386,7 @@ def test_unread_answers_are_limited(big: BigAnswers) -> None:
         return made
 
     asked = lines_of(hello(), *(request(BIG, id=id) for id in range(1, 21)))
-    # One is on its way already.
+    # One has already been sent.
     assert (stay(server_of(big.live, parts=[big]), asked, watch), big.made) == (5, 20)
 
 

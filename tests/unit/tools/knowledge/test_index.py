@@ -1,4 +1,4 @@
-"""Stores that are missing, of another version, damaged, or changed while they are asked, and who waits for them."""
+"""Stores that are missing, damaged, of another version or changed during a question, and calls that wait for them."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_a_store_that_cannot_be_read_is_an_upstream_error_until_it_is_restored(t
 
 @contextmanager
 def busy(known: Asking) -> Iterator[Event]:
-    """While another thread asks the index, and until it is let go."""
+    """A block during which another thread asks the index, until it is released."""
     begun, may_end = Event(), Event()
 
     def slow(here: OpenStore) -> str:
@@ -216,7 +216,7 @@ def test_other_tools_are_answered_while_one_waits_for_the_index(known: Asking) -
 
 
 def test_calls_that_wait_for_the_index_need_no_thread(known: Asking) -> None:
-    """There are few threads, and reading standard input needs one, too."""
+    """The few threads must suffice for reading standard input, too."""
 
     async def ask(may_end: Event) -> tuple[float, bool]:
         default = to_thread.current_default_thread_limiter()

@@ -1,4 +1,4 @@
-"""What the tools of the trace refuse, with the reason and what to do."""
+"""Refusals of the trace tools, with reason and hint."""
 
 from __future__ import annotations
 

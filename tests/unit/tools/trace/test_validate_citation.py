@@ -207,7 +207,7 @@ def test_an_unreadable_entry_is_invalid(entry: str, error: str) -> None:
 
 
 def disagreements(project: Project) -> list[str]:
-    """The citations that the tool judges otherwise than the report, or for another reason."""
+    """The citations about which the tool and the report disagree."""
     trace, context = project.trace, ProjectSnapshot(project, project.catalogue, 50)
     found = []
     for id, one in enumerate(trace.annotations):
