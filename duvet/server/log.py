@@ -75,7 +75,7 @@ class ServerLog:
 
     def _put(self, level: EventLevel, message: str, fields: Mapping[str, object]) -> None:
         ##= man/spec/service.md#operations
-        ##% The server MUST NOT wait for the reader of its log, and MUST log how many lines it left out.
+        ##% Logging MUST NOT block the server, and the server MUST log how many lines it left out.
         if not self._is_read():
             self._missed += 1
             return

@@ -44,7 +44,7 @@ def test_where_a_backup_goes(duvet: Run, project: Path, tmp_path: Path) -> None:
     assert duvet("backup", "--output", str(tmp_path / "b.tar.gz")).err.startswith("../b.tar.gz: ")
     assert duvet("backup", "-o", "kept/").code == 0
     assert len(list((project / "kept").glob("km-backup-*.tgz"))) == 1
-    refuses(duvet, "backup -o a.tgz", 1, "there is such a file already")
+    refuses(duvet, "backup -o a.tgz", 1, "the file already exists")
     with open(tmp_path / "c.tgz", "wb") as out:
         assert duvet("backup", "--output", "-", stdout=out).code == 0
     assert duvet("restore", str(tmp_path / "c.tgz")).code == 0
@@ -173,7 +173,7 @@ def test_feedback_alone(duvet: Run, project: Path) -> None:
 
 def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp_path: Path) -> None:
     empty = runner(duvet_command, make(tmp_path / "empty", FILES))
-    refuses(empty, "backup", 1, "nothing of this project was taken in yet")
+    refuses(empty, "backup", 1, "this project is not indexed yet")
     assert not (tmp_path / "empty" / KEPT).exists()
     for name, words in (("src/main.rs", "it is no backup"), ("nowhere.tgz", "os error 2"), (".", "os error 21")):
         refuses(duvet, f"restore {name}", 1, words)

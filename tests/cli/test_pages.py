@@ -155,4 +155,4 @@ def test_pages_that_nobody_can_tell(text: str, place: str, args: str, duvet: Run
 def test_pages_that_are_configured_in_both_files(duvet: Run, folder: Path) -> None:
     make(folder, {**OTHER_PAGES, ".duvet/config.toml": CONFIG + "[[pages]]\npattern = 'docs/*.md'\n"})
     for line in ("pages", "mcp --check"):
-        refuses(duvet, line, 1, "this stands in `.duvet/config.toml:6:3`, too")
+        refuses(duvet, line, 1, "this table is also in `.duvet/config.toml:6:3`")

@@ -375,7 +375,7 @@ def find_page_requirements(collection: PageCollection, page: Page) -> tuple[Page
                 full_path=catalogue.full_path_of(card),
                 target=catalogue.target_of(card),
                 text=card.text,
-                status=card.status.words,
+                status=card.state.words,
                 citations=tuple(PageCitation(one.path, one.line, one.kind.name.lower()) for one in citations),
             )
         )

@@ -231,7 +231,7 @@ def test_wrong_variables_are_refused(duvet_command: str, project: Path, name: st
     for words in (("mcp", "--check"), ("mcp",), ("mcp", "--http", "0")):
         done = run(duvet_command, project, *words, environ=wrong)
         assert (done.code, done.out) == (1, "")
-        assert f"the variable `{name}` is neither true nor false" in done.err
+        assert f"the environment variable `{name}` is neither true nor false" in done.err
     ask = by_shell(duvet_command, project, **wrong)
     assert ask("km-feedback-submit", {"request_id": "r", "chunk_id": "c", "vote": 1}).code == ""
     assert ask("km-storetext", {"content": "x"}).code == "exit 1"

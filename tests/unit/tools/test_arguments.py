@@ -117,14 +117,14 @@ REFUSED: list[tuple[str, dict[str, Any], str, str]] = [
     (FEEDBACK, {**VOTE, "note": LONG}, "note has 20,001 characters, the limit is 20,000", ""),
     *((SEARCH, {"query": nested(levels)}, "query is nested more than 64 levels deep", SHALLOW) for levels in (65, 800)),
     # Not among the choices, and not a text.
-    (UNCITED, {"level": "must"}, "level: invalid enum value 'must'", "use one of MUST, SHOULD, MAY, unspecified"),
+    (UNCITED, {"level": "loud"}, "level: invalid enum value 'loud'", "use one of MUST, SHOULD, MAY, unspecified"),
     (SUGGEST, {**CITED, "type": "spec"}, "type: invalid enum value 'spec'", TYPES),
     (NODE, {"node_id": "a", "relationships": "some"}, "relationships: invalid enum value 'some'", WAYS),
     (SEARCH, {"query": "\ud800"}, "query contains half a surrogate pair", "send it as valid UTF-8"),
     (STORE, {"content": "\ud800"}, "content contains half a surrogate pair", "send it as valid UTF-8"),
     # Unknown.
     (SEARCH, {"querry": "x"}, "query is missing", 'search_requirements has no argument "querry": did you mean query?'),
-    (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, query, status"),
+    (SEARCH, {"limit": "5", "slug": "x"}, "query is missing", f"{NO_SLUG}: {ALL}, status, query"),
     (UNCITED, {"limits": 5}, 'list_uncited_requirements has no argument "limits"', "did you mean limit?"),
     (UNCITED, {"\0\ud800": 5}, 'list_uncited_requirements has no argument "\\0\\u{d800}"', ALL),
     (FEEDBACK, {**VOTE, "votes": 1}, 'km-feedback-submit has no argument "votes"', "did you mean vote or note?"),

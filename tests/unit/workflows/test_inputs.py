@@ -81,14 +81,14 @@ def test_a_section_becomes_a_workflow() -> None:
 OK, BOTH = {"path": "a", "exists": True}, {"path": "b", "equals": 1, "exists": False}
 WAIT = {"tool": "a", "until": OK}
 MALFORMED: list[tuple[dict[str, Any], str]] = [
-    ({}, "one of `tool`, `model`, `wait` has to be here"),
-    ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` can be here"),
-    ({"tool": "a", "prompt": "b"}, "this is for a step with a `model`"),
-    ({"wait": WAIT, "system": "b"}, "this is for a step with a `model`"),
+    ({}, "missing one of `tool`, `model`, `wait`"),
+    ({"tool": "a", "model": "b", "wait": WAIT}, "only one of `tool`, `model`, `wait` is allowed"),
+    ({"tool": "a", "prompt": "b"}, "requires a `model`"),
+    ({"wait": WAIT, "system": "b"}, "requires a `model`"),
     ({"model": "a"}, "missing field `prompt`"),
-    ({"wait": WAIT, "params": {"b": 1}}, "the arguments of the tool stand in `wait`"),
-    ({"wait": {"tool": "a", "until": {"path": "b"}}}, "one of `equals`, `notEquals`, `exists` has to be here"),
-    ({"tool": "a", "assert": [OK, BOTH]}, "only one of `equals`, `notEquals`, `exists` can be here"),
+    ({"wait": WAIT, "params": {"b": 1}}, "`params` can't be used with `wait`"),
+    ({"wait": {"tool": "a", "until": {"path": "b"}}}, "missing one of `equals`, `notEquals`, `exists`"),
+    ({"tool": "a", "assert": [OK, BOTH]}, "only one of `equals`, `notEquals`, `exists` is allowed"),
 ]
 pytestmark = pytest.mark.anyio
 VARIABLES = {

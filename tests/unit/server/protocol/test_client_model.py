@@ -149,7 +149,7 @@ async def test_the_model_of_the_client_is_asked(kettle: Path, mode: str) -> None
 )
 async def test_clients_that_refuse_dots_in_names(kettle: Path, mode: str, client: str, name: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST offer a workflow as the tool `workflow.NAME` and as `workflow_NAME`, to callers who may call
+    ##% The server MUST offer a workflow as the tools `workflow.NAME` and `workflow_NAME` to callers who may call
     ##% every tool in it.
     info = types.Implementation(name=client, version="1")
     async with Client(asking_server(kettle), mode=mode, client_info=info, sampling_callback=Model()) as connected:
@@ -177,7 +177,7 @@ async def draw(context: Any, params: types.CreateMessageRequestParams) -> types.
 )
 async def test_a_model_that_does_not_answer_fails_the_step(kettle: Path, mode: str, model: Any, message: str) -> None:
     ##= man/spec/service.md#workflows
-    ##% The server MUST answer for a workflow that fails with the code of the failure and the record of the run.
+    ##% For a workflow that fails, the server MUST answer with the error code and the record of the run.
     async with Client(asking_server(kettle), mode=mode, sampling_callback=model) as client:
         error = error_of(await client.call_tool(**SUM))
     assert (error["code"], error["message"]) == ("model_failed", f"sum failed in the step first: mine: {message}")

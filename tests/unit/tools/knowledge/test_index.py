@@ -48,10 +48,10 @@ def damage(path: Path, fault: str) -> None:
             path.symlink_to("elsewhere")
 
 
-DAMAGED = "store.db: it is damaged, or no store of duvet"
+DAMAGED = "store.db: the index is damaged, or this file is not a duvet index"
 FAULTS = {
-    "older": "store.db: an older duvet has made it: its schema is 1",
-    "newer": "store.db: a newer duvet has made it: its schema is 99",
+    "older": "store.db: an older duvet created this index: its schema is 1",
+    "newer": "store.db: a newer duvet created this index: its schema is 99",
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
     "a link": "store.db: it is a link",
 }

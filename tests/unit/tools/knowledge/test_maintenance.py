@@ -113,7 +113,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
                 with pytest.raises(ToolError, match="somebody else is writing") as caught:
                     await kept.desk.call(INGEST, {"dry_run": False}, Caller())
                 told = caught.value.code.value, caught.value.hint
-                assert told == ("upstream_error", "try again when that is done")
+                assert told == ("upstream_error", "try again when it has finished")
                 tasks.cancel_scope.cancel()
                 on.set()
 

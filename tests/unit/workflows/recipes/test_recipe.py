@@ -89,18 +89,18 @@ OK = "{ id: a, tool: pot-hold }"
 ALIASES = [f"  a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10)]
 BOMB = f"variables:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n{''.join(ALIASES)}{steps(OK)}"
 LONG = f"variables:\n  a: &a {'x' * 450_000}\n{steps(OK)}outputs:\n  b: [{'*a,' * 2_500}]\n"
-NO_TAG = "a tag, which begins with `!`, can't stand here"
+NO_TAG = "YAML tags, which start with `!`, are not supported"
 TOO_MANY = "steps: there are 101 steps; 100 is the most"
 HOSTILE: dict[str, tuple[str, int, str]] = {
-    "aliases": (BOMB, 6, "more than 100,000 values"),
-    "long texts": (LONG, 6, "more than 4,194,304 characters of texts and keys"),
-    "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: more than 64 levels"),
-    "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: more than 64 levels"),
+    "aliases": (BOMB, 6, "too many values: the limit is 100,000"),
+    "long texts": (LONG, 6, "too many characters in texts and keys: the limit is 4,194,304"),
+    "deep": (f"variables: {'[' * 70}{']' * 70}\n", 1, "nested too deeply: the limit is 64 levels"),
+    "deeper": (f"variables: {'{a: ' * 100_000}", 1, "nested too deeply: the limit is 64 levels"),
     "large": (f"summary: {'x' * (1 << 20)}\n{steps(OK)}", 0, "larger than 1 MiB"),
-    "itself": ("variables: &a\n  b: *a\n", 2, "an alias of nothing that is complete before it"),
+    "itself": ("variables: &a\n  b: *a\n", 2, "undefined alias: its anchor must be complete before it"),
     "a tag": (f"name: !!python/object/apply:os.system [ls]\n{steps(OK)}", 1, NO_TAG),
-    "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "`<<` merges nothing here"),
-    "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "more than one document in a file"),
+    "merged": (f"a: &a {{ b: 1 }}\n<<: *a\n{steps(OK)}", 2, "merge keys (`<<`) are not supported"),
+    "two documents": (f"{steps(OK)}---\n{steps(OK)}", 3, "the file contains more than one document"),
     "many steps": (steps(*[f"{{ id: a{n}, tool: pot-hold }}" for n in range(101)]), 2, TOO_MANY),
     "a control": ("name: a\x1b[2Jb\n", 1, "YAML parse error at line 1, column 8: control characters are not allowed"),
 }
@@ -126,26 +126,26 @@ UNKNOWN_KEY = (1, f"sumary: unknown field `sumary`, expected one of {KEYS}", "di
 CAPTURES = '{ id: b, tool: pot-hold, params: { value: "${captures.%s}" } }'
 OUT_OF_RANGE = "floating point `{}` is out of range"
 EXPECTED = "is for what is expected and captured"
-LIST = "write a list, with `- ` before each table"
+LIST = "write a list: put `- ` before each table"
 WAIT = "wait: { tool: pot-hold, until: { path: a, exists: true }"
 FAULTS: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
     "nothing": ("", [(1, "missing field `steps`", "")]),
-    "no table": ("- a\n", [(1, "expected a table, lines such as `key: value`", "")]),
+    "no table": ("- a\n", [(1, "expected a table: write lines such as `key: value`", "")]),
     "no YAML": ("steps: [\n", [(2, "YAML parse error at line 2, column 1: did not find expected node content", "")]),
     "a key": (f"sumary: x\n{steps(OK)}", [UNKNOWN_KEY]),
     "a name": (
         f"name: a b\n{steps(OK)}",
-        [(1, 'name: "a b" is not a name: a letter, and up to 63 letters, digits, `-` and `_` after it', "")],
+        [(1, 'name: "a b" is not a name: a letter, then up to 63 letters, digits, `-` or `_`', "")],
     ),
     "no steps": ("steps: []\n", [(1, "steps: invalid length 0, expected at least 1", "")]),
     "both": (
         steps(f"{{ id: a, tool: pot-hold, {WAIT} }} }}"),
-        [(2, "steps[0].wait: only one of `tool`, `wait` can be here", "keep one of them")],
+        [(2, "steps[0].wait: only one of `tool`, `wait` is allowed", "keep one of them")],
     ),
     "a model": (
         steps("{ id: a, model: small, prompt: Say }"),
         [
-            (2, "steps[0]: one of `tool`, `wait` has to be here", ""),
+            (2, "steps[0]: missing one of `tool`, `wait`", ""),
             (2, f"steps[0].model: unknown field `model`, expected one of {STEP_KEYS}", ""),
             (2, f"steps[0].prompt: unknown field `prompt`, expected one of {STEP_KEYS}", ""),
         ],
@@ -287,10 +287,10 @@ ALL = [
     (6, 'steps[1].params.qurey: km-search has no argument "qurey"', "did you mean query?"),
     (7, "steps[2].assert[0]: one of `equals`, `not_equals`, `exists` has to be here", "say what has to hold"),
     (7, 'steps[2].assert[1].path: "vars.y": there is no vars.y', "there are a"),
-    (8, "steps[3]: one of `tool`, `wait` has to be here", ""),
+    (8, "steps[3]: missing one of `tool`, `wait`", ""),
     (9, "steps[4]: missing field `id`", ""),
     (9, "steps[4].capture[0]: missing field `path`", ""),
-    (10, "steps[5].id: `a` is the name of another at line 5 already", "choose another name"),
+    (10, "steps[5].id: duplicate name `a`, first used at line 5", "choose another name"),
     (10, 'steps[5].wait.tool: there is no tool "pot-hodl"', NO_POT),
     (10, "steps[5].wait.until: missing field `path`", ""),
     (10, 'steps[5].wait.until.equals: "${captures.g}": there is no captures.g', "there are e"),
