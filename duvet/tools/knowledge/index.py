@@ -73,6 +73,8 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
         hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
     elif isinstance(error, StoreMissingError):
         hint = "index the project, then ask again"
+    elif isinstance(error, _REPAIRED):
+        hint = "index the project again; then ask again"
     elif isinstance(error, StoreBusyError):
         hint = error.hint
     else:
@@ -83,14 +85,14 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
 
 def _find_shell_hint(error: StoreError, root: str) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
-        return f"{error.hint}; `duvet ingest --full` does this"
+        return "index the project again: run `duvet ingest --full`"
     if isinstance(error, StoreMissingError) and (above := settings.find_project_above(root)):
         return (
             f"the project is in {above}: run `duvet -C {above} call`, and `duvet -C {above} ingest` if it has no index"
         )
     if isinstance(error, StoreMissingError):
         return "index the project: run `duvet ingest`"
-    return f"{error.hint}: run `duvet ingest`" if isinstance(error, _REPAIRED) else error.hint
+    return error.hint
 
 
 def limit_rows(rows: Iterable[_Row], limit: int | None, face: str, share: int = 1) -> tuple[_Row, ...]:

@@ -80,7 +80,7 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
     assert code == "upstream_error" and "subsystems.yaml" in message
     kept.file.write_bytes(b"no store" * 999)
     code, message = refused(kept, INGEST)
-    assert code == "upstream_error" and message.startswith("store.db: it is damaged")
+    assert code == "upstream_error" and message.startswith("store.db: the index is damaged")
     assert str(kept.folder) not in message
 
 

@@ -102,7 +102,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         (
             "//= tea.md#pot\n//# The pot MUST be cold.",
             invalid(LOST, nearest="The pot MUST be warm."),
-            "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
+            "the nearest text in this section is: The pot MUST be [-cold.-]{+warm.+}",
         ),
         (f"//= tea.md#pot\n{LEAK}", invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
         (
