@@ -111,8 +111,8 @@ def _find_duplicate_tables(at: DocumentLocation, project: TomlDocument | None) -
 def _read_server_table(project: TomlDocument | None) -> ServerTable | None:
     if project and "server" in project.values:
         ##= man/spec/mcp.md#handshake
-        ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even
-        ##% with an invalid configuration.
+        ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as
+        ##% later, and even with an invalid configuration.
         with suppress(ValidationError):
             return build_table(project.values["server"], ServerTable)
     return None

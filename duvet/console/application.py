@@ -1,4 +1,4 @@
-"""The application that the options of a command describe."""
+"""Creates the application for the options of a command."""
 
 from __future__ import annotations
 

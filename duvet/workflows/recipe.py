@@ -89,8 +89,8 @@ def make_recipe_workflow(name: str, recipe: Recipe) -> records.Workflow:
 
 def _make_variable(default: Any) -> records.Variable:
     ##= man/spec/gateway.md#recipes
-    ##% Before the first step, duvet MUST refuse a variable that is unknown or mistyped, and require one whose value in
-    ##% the file is null.
+    ##% Before the first step, duvet MUST refuse unknown variables and values of the wrong type, and require every
+    ##% variable whose value in the file is null.
     if default is None:
         return records.Variable(None)
     # 1.0 is a number, not an integer.
@@ -382,8 +382,8 @@ class RecipePlan(Struct, frozen=True, kw_only=True):
 def plan_recipe_run(workflow: records.Workflow, variables: Mapping[str, Any]) -> RecipePlan:
     """Return the calls that the recipe would make with these variables."""
     ##= man/spec/gateway.md#recipes
-    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that only a run
-    ##% brings, and call nothing.
+    ##% With `--dry-run`, `duvet recipe run` MUST show what each step would call, with `${` for values that are known
+    ##% only during a run, and call nothing.
     scope = {"vars": variables}
     steps = [_plan_step(step, scope) for step in workflow.steps]
     return RecipePlan(recipe=records.recipe_name(workflow.name), vars=variables, steps=steps)

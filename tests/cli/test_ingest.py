@@ -109,7 +109,7 @@ def test_mistakes(ledger: Path, duvet_command: str) -> None:
 def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
     inner = ledger / "src/app"
     asked = run(duvet_command, inner, "call", "--pack", "knowledge", "km-search", "--query", "x")
-    assert asked.code == 1 and "nothing was taken in" in asked.err and "`duvet -C ../.. call`" in asked.err
+    assert asked.code == 1 and "this project has no index yet" in asked.err and "`duvet -C ../.. call`" in asked.err
     first = run(duvet_command, inner, "ingest", "--dry-run")
     assert first.code == 0 and "warning: this folder is taken for a project of its own" in first.err
     assert "`duvet -C ../.. ingest`" in first.err

@@ -124,13 +124,13 @@ def test_a_workflow_with_a_fault_is_no_tool(duvet: Run, folder: Path) -> None:
     assert done.code == 1
     assert 'workflows.bad.steps[0].tool: unknown tool "coverage_sumary"' in done.err
     health = json.loads(duvet("call", "duvet_health").out)
-    why = ["the workflow bad is faulty: `duvet mcp --check` says why"]
+    why = ["the workflow bad is invalid: `duvet mcp --check` shows why"]
     assert (health["status"], health["problems"]) == ("degraded", why)
     assert "--> duvet.config.yaml:20:28" in done.err and "did you mean coverage_summary?" in done.err
 
 
 def test_http_without_a_flag(duvet_command: str, folder: Path) -> None:
-    """`--stdio` and `--http` say otherwise."""
+    """`--stdio` and `--http` override it."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     make(folder, {"contextive.config.json": json.dumps({"server": {"mode": "http", "port": port}})})
@@ -159,7 +159,7 @@ KEYS = {"claude": "mcpServers", "vscode": "servers", "cursor": "mcpServers", "co
 
 
 def parsed(client: str, text: str) -> dict[str, Any]:
-    """The server in what is printed for a client, which has nothing else in it."""
+    """The only server in a client's printed configuration."""
     read = tomllib.loads(text) if client == "codex" else json.loads(text)
     assert list(read) == [KEYS[client]]
     assert list(read[KEYS[client]]) == ["duvet"]

@@ -221,8 +221,8 @@ def test_the_server_is_read_even_if_another_table_is_wrong(wrong: str, path: str
 )
 def test_the_defaults_serve_where_the_project_says_nothing_right(data: bytes | None) -> None:
     ##= man/spec/mcp.md#handshake
-    ##% The server MUST answer `initialize` without waiting for the SDK or the project, as it would later, and even with
-    ##% an invalid configuration.
+    ##% The server MUST answer `initialize` without waiting for the SDK or the project, with the same answer as later,
+    ##% and even with an invalid configuration.
     assert rule(data) == ServerRule()
     assert load_service(MemoryTree({CONFIG_PATH: OF_PROJECT}), {}, project_path="absent.toml").rule == ServerRule()
 
@@ -289,8 +289,8 @@ def uploads(text: str, **environ: str) -> UploadRule:
 
 def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
     ##= man/spec/gateway.md#uploads
-    ##% `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` MUST apply where `uploads` sets
-    ##% nothing, and be refused at the start if they are invalid.
+    ##% duvet MUST use `KM_CONTENT_ROOT`, `KM_UPLOAD_DEFAULT_OVERWRITE` and `KM_UPLOAD_DEFAULT_INGEST` where `uploads`
+    ##% sets nothing, and refuse to start if one of them is invalid.
     environ = {"KM_CONTENT_ROOT": " /content ", "KM_UPLOAD_DEFAULT_OVERWRITE": "TRUE", "KM_UPLOAD_DEFAULT_INGEST": "1"}
     assert uploads("{}") == UploadRule()
     given = UploadRule(root="/content", root_origin="KM_CONTENT_ROOT", overwrite=True, ingest=True)
@@ -308,8 +308,8 @@ def test_variables_of_uploads_count_where_nothing_is_configured() -> None:
 @pytest.mark.parametrize("folder", ["../x", "a/../b", "/x", ".x", "a/.b", "", " ", "a:b", *REFUSED])
 def test_a_folder_that_is_refused(folder: str, tmp_path: Path) -> None:
     ##= man/spec/gateway.md#uploads
-    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside of the
-    ##% content root, also by `..` or through a link.
+    ##% The server MUST refuse a destination that is absolute, hidden, a configuration, not portable, or outside the
+    ##% content root, even by `..` or through a link.
     with pytest.raises(ProblemsError) as caught:
         uploads(f"uploads:\n  docsSubdir: '{folder}'\n")
     (problem,) = caught.value.problems
