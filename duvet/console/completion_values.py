@@ -90,12 +90,15 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes of duvet, or files for `recipe validate`."""
+    """Complete the recipes that duvet ships."""
     from duvet.templates import recipe_names
 
-    if ctx.params.get("action") == "validate":
-        return complete_files(ctx, param, incomplete)
     return _make_items(((name, None) for name in recipe_names()), incomplete)
+
+
+def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the recipes that duvet ships, or files if none matches."""
+    return complete_recipes(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
 
 
 def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:

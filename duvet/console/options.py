@@ -77,9 +77,9 @@ def add_trace_options(function: Function) -> Function:
             multiple=True,
             hidden=True,
         ),
-        click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
+        click.option("--allow-http", is_flag=True, help="Allow downloads over plain HTTP."),
         click.option("--offline", is_flag=True, help="Download nothing."),
-        file_option("--config-path", help="The configuration [default: .duvet/config.toml]."),
+        file_option("--config-path", help="Project configuration [default: .duvet/config.toml]."),
     ):
         function = option(function)
     return function
@@ -123,7 +123,7 @@ add_service_option = click.option(
     SERVICE_KEY,
     metavar="FILE",
     shell_complete=complete_files,
-    help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
+    help="Service configuration [default: DUVET_CONFIG, else duvet.config.*].",
 )
 
 
@@ -134,7 +134,7 @@ def add_service_options(function: Function) -> Function:
         PACKS_KEY,
         metavar="NAME",
         multiple=True,
-        help="Switch this pack of tools on, too; it may be repeated.",
+        help="Enable this pack of tools as well (repeatable).",
     )
     return add_service_option(packs(function))
 
@@ -157,23 +157,43 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, requests a second that a client may make; 0 is any number [default: 1000].",
+            help="With --http, requests per second and client; 0 for no limit [default: 1000].",
         ),
         click.option(
             "--allow-host",
             "hosts",
             metavar="NAME",
             multiple=True,
-            help="With --http, a name that the server goes by, such as that of a proxy in front of it.",
+            help="With --http, accept this Host header, such as the name of a proxy (repeatable).",
         ),
-        click.option(
-            "--http", metavar="[HOST:]PORT", help="Serve over HTTP there, not over standard input and output."
-        ),
-        click.option(
-            "--stdio", is_flag=True, help="Serve over standard input and output, whatever the configuration says."
-        ),
+        click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP at this address instead of stdio."),
+        click.option("--stdio", is_flag=True, help="Serve over stdio, even if the configuration says HTTP."),
     ):
         function = option(function)
+    return function
+
+
+def add_list_format(function: Function) -> Function:
+    return click.option(
+        "--format",
+        type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
+        help="Output format [default: table on a terminal, else plain].",
+    )(function)
+
+
+def add_text_format(function: Function) -> Function:
+    return click.option(
+        "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
+    )(function)
+
+
+def add_unused_options(function: Function) -> Function:
+    """Accept the options of the project and the service, which older command lines contain, without effect."""
+    before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
+    function = add_service_options(add_trace_options(function))
+    for param in getattr(function, "__click_params__", ()):
+        if param not in before:
+            param.hidden, param.expose_value = True, False
     return function
 
 
