@@ -130,7 +130,7 @@ def _describe_command(context: click.Context) -> dict[str, object]:
     examples = [block for block in blocks if block.text.startswith(_EXAMPLES)]
     # A section about a subcommand doesn't repeat `--help`.
     is_section = context.parent is not None and context.parent.parent is not None
-    params = [param for param in command.get_params(context) if not (is_section and param.name == "help")]
+    params = [param for param in command.get_params(context) if not (is_section and "--help" in param.opts)]
     records = [param.get_help_record(context) for param in params]
     return {
         "name": escape_roff(name),
