@@ -23,7 +23,7 @@ def cached(folder: Path) -> list[str]:
 def test_nothing_has_changed(reported: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#freshness
     ##% When nothing has changed since the last run with the same options, `duvet report` MUST leave its report files
-    ##% alone, and `duvet validate` MUST NOT read the sources again.
+    ##% unchanged, and `duvet validate` MUST NOT read the sources again.
     first = duvet("report")
     before = times(reported)
     second = duvet("report")
@@ -139,7 +139,7 @@ def test_a_difference_from_the_snapshot_is_shown_each_time(reported: Path, duvet
 
 def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     ##= man/spec/cache.md#storage
-    ##% `duvet cache` MUST show what the cache contains, and `duvet cache --clear` MUST remove that and nothing else.
+    ##% `duvet cache show` MUST list the files in the cache, and `duvet cache clear` MUST remove them and nothing else.
     assert duvet("cache").out == ".duvet/cache: 0 files, 0 bytes\n"
     duvet("report")
     folder = kettle / CACHE

@@ -71,8 +71,8 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
 )
 def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script with which bash, zsh or fish completes subcommands, options and their
-    ##% values.
+    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their
+    ##% values
     assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
@@ -128,8 +128,8 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
 )
 def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
+    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
+    ##% not even an error.
     assert duvet(environ=asked(shell, *words)) == Done(0, answer, "")
 
 
