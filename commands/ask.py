@@ -56,9 +56,8 @@ def ask(
     to a model, which answers from these alone. The answer cites its sources by number, and the sources follow it.
     duvet removes numbers that the model made up, and sends nothing to a provider that you haven't configured.
 
-    Providers are defined in the service configuration, such as duvet.config.toml; see duvet-ask(1).
-
-    The exit code is 1 if duvet finds no requirements or no model answers. The sources are printed in any case.
+    Providers are defined in the service configuration, such as duvet.config.toml; see duvet-ask(1). The exit code is 1
+    if duvet finds no requirements or no model answers; it prints the sources in any case.
 
     \b
     Examples:
@@ -66,7 +65,6 @@ def ask(
       duvet ask 'Which errors have to be logged?' --model local
       duvet ask 'Which errors have to be logged?' --config models.yaml --format json
     \f
-
     Define a provider in duvet.config.toml:
 
     \b
@@ -74,7 +72,7 @@ def ask(
       baseUrl = "http://127.0.0.1:11434/v1"
       defaultModel = "MODEL"
 
-    A provider uses the API of OpenAI, or with `kind = "anthropic"` the API of Anthropic. Without `baseUrl`, duvet calls
+    A provider uses the API of OpenAI, or with `kind = "anthropic"` that of Anthropic. Without `baseUrl`, duvet calls
     OpenAI or Anthropic with the key in OPENAI_API_KEY or ANTHROPIC_API_KEY; `apiKey = "$NAME"` names another variable.
     With several providers, `[routing.ask]` selects one.
     """

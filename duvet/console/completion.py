@@ -68,8 +68,8 @@ _SHELLS: dict[str, type[_Completion]] = {"bash": BashCompletion, "zsh": ZshCompl
 def make_completion_script(shell: str, program: click.Command) -> str:
     """Return the script that makes a shell call duvet for completions."""
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their
-    ##% values
+    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
+    ##% zsh or fish.
     return _SHELLS[shell](program, {}, _PROGRAM, COMPLETION_VARIABLE).source()
 
 

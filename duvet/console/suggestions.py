@@ -64,7 +64,6 @@ _OPTIONS = {
     "--json": "--format json",
     "--no-network": "--offline",
     "--out": "--output",
-    "--output-format": "--format",
     "--silent": "--quiet",
     "--specification": "--spec",
 }
@@ -90,8 +89,11 @@ def _suggest(word: str, names: tuple[str, ...], synonyms: Mapping[str, str]) -> 
     if word in targets:
         return [targets[word]]
     stem = word.rstrip("s") if len(word) > 3 else word
-    prefixed = [name for name in names if len(stem.lstrip("-")) > 1 and name.startswith(stem)]
-    return prefixed[:3] or [targets.get(near, near) for near in get_close_matches(word, [*names, *targets], 1)]
+    if prefixed := [name for name in names if len(stem.lstrip("-")) > 1 and name.startswith(stem)]:
+        return prefixed[:3]
+    # The dashes of options don't make them similar.
+    spelled = {name.lstrip("-"): target for name, target in (targets | dict(zip(names, names, strict=True))).items()}
+    return [spelled[near] for near in get_close_matches(word.lstrip("-"), spelled, 1)]
 
 
 def _ask(names: list[str]) -> str:

@@ -59,9 +59,20 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
         ("report --lcov ''", ["dirnames"]),
         ("validate src/a.rs ''", ["default"]),
         ("completion z", ["zsh"]),
-        ("recipe va", ["validate"]),
+        ("recipe ch", ["check"]),
+        ("recipe va", [""]),
+        ("recipe --dry", [""]),
+        ("recipe --form", ["--format"]),
+        ("recipe --format p", ["plain"]),
+        ("recipe run --dry", ["--dry-run"]),
+        ("recipe ''", ["list", "show", "check", "run"]),
+        ("cache cl", ["clear"]),
+        ("config schema s", ["service"]),
         ("recipe run s", ["stale-audit", "subsystem-freshness"]),
-        ("recipe validate s", ["default"]),
+        ("recipe check s", ["stale-audit", "subsystem-freshness"]),
+        ("recipe check recipes/s", ["default"]),
+        ("recipe validate recipes/s", ["default"]),
+        ("help recipe r", ["run"]),
         ("--color al", ["always"]),
         ("frobnicate x", [""]),
         ("report --frobnicate x", [""]),
@@ -71,8 +82,8 @@ def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
 )
 def test_bash(words: str, expected: list[str], kettle: Path, duvet_command: str) -> None:
     ##= man/spec/completion.md#completing
-    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their
-    ##% values
+    ##% `duvet completion` MUST print a script that completes commands, subcommands, options and their values in bash,
+    ##% zsh or fish.
     assert bash(kettle, duvet_command, *shlex.split(words)) == expected
 
 
@@ -113,8 +124,8 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
 @pytest.mark.parametrize(
     ("shell", "words", "answer"),
     [
-        ("zsh", ("rep",), "plain\nreport\nCheck every citation and report what is covered.\n"),
-        ("fish", ("rep",), "plain,report\tCheck every citation and report what is covered.\n"),
+        ("zsh", ("rep",), "plain\nreport\nCheck every citation and report coverage.\n"),
+        ("fish", ("rep",), "plain,report\tCheck every citation and report coverage.\n"),
         ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
         ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
         ("zsh", ("report", "--off"), "plain\n--offline\nDownload nothing.\n"),

@@ -30,7 +30,7 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
         "Found 8 files",
         "Reading files",
         "Read 8 files that are new or have changed",
-        "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces",
+        "indexed 8 files (3 code, 2 config, 2 doc, 1 test) in 8 chunks",
     ]
     assert last.startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in last
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
@@ -91,10 +91,10 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     assert re.fullmatch(r"1 new, 1 changed, 2 removed; \d+\.\d\d s", told.err.splitlines()[-1].strip())
     assert told.out.splitlines() == [
         "would add tools.sh",
-        "would read again src/app/mail/send.py",
-        "would forget docs/spec.md",
-        "would forget tool.sh -> tools.sh",
-        "would hold 7 files (3 code, 2 config, 1 doc, 1 test) in 7 pieces",
+        "would update src/app/mail/send.py",
+        "would remove docs/spec.md",
+        "would remove tool.sh -> tools.sh",
+        "would index 7 files (3 code, 2 config, 1 doc, 1 test) in 7 chunks",
     ]
 
 
@@ -153,7 +153,7 @@ def test_a_store_that_is_damaged_is_replaced(
         told = run(duvet_command, ledger, "ingest")
         assert told.code == 1 and "Traceback" not in told.err and "it is damaged" in told.err and file.name in told.err
         is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
-        assert ("`duvet ingest --full` replaces it" in told.err) is is_ours
+        assert ("run `duvet ingest --full` to rebuild it" in told.err) is is_ours
         assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
         done = run(duvet_command, ledger, "ingest", "--full")
         assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))
