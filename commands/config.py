@@ -80,7 +80,7 @@ def check(
     format: str | None,
     output: str | None,
 ) -> None:
-    """Check the configuration files of the project and the service.
+    """Check the configuration of the project and the service.
 
     Unknown keys, wrong values and undefined environment variables are errors: then the exit code is 1.
 
@@ -99,9 +99,9 @@ def check(
 @config.command("schema")
 @click.argument("name", type=click.Choice(_SCHEMAS), default="upstream", metavar="[NAME]")
 def print_schema(name: str) -> None:
-    """Print a JSON Schema for editors: upstream, extended or service.
+    """Print the JSON Schema of a configuration for editors.
 
-    `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it, `extended` the same file with all
+    NAME is upstream, extended or service. `upstream`, the default, describes .duvet/config.toml as awslabs duvet reads it, `extended` the same file with all
     keys of duvet, and `service` duvet.config.*.
 
     \b
@@ -133,7 +133,7 @@ def _check_files(config_path: str | None, service_path: str | None) -> tuple[lis
             explain_file(tree, config_path, environ)
     except DuvetError as error:
         problems += list_error_problems(error)
-    return paths, problems
+    return paths, sorted(problems, key=lambda problem: problem.sort_key)
 
 
 def render_settings_table(settings: Iterable[Setting]) -> bytes:
