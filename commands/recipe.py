@@ -171,7 +171,7 @@ recipe.add_old_name("validate", check)
     type=TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set a variable (repeatable).",
+    help="Set a variable; repeatable.",
 )
 @click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
 @click.option("--dry-run", is_flag=True, help="Show the calls without making them; a literal `${` appears as `$${`.")

@@ -116,7 +116,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
     type=TEXT_TYPE,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set a variable (repeatable).",
+    help="Set a variable; repeatable.",
 )
 @click.option("--json", "given", metavar="OBJECT", help="Set variables from a JSON object; - reads standard input.")
 @add_text_format

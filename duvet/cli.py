@@ -70,7 +70,7 @@ COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary
     epilog="Run `duvet help COMMAND` for the options of a command.",
 )
 @folder_option("-C", "directory", help="Run as if started in DIR.")
-@file_option("--config", "config_path", help="Read this project configuration; same as --config-path.")
+@file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
 @click.option(
     "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colors [default: auto]."
 )

@@ -77,9 +77,9 @@ def add_trace_options(function: Function) -> Function:
             multiple=True,
             hidden=True,
         ),
-        click.option("--allow-http", is_flag=True, help="Allow downloads over plain HTTP."),
+        click.option("--allow-http", is_flag=True, help="Allow downloads without encryption."),
         click.option("--offline", is_flag=True, help="Download nothing."),
-        file_option("--config-path", help="Project configuration [default: .duvet/config.toml]."),
+        file_option("--config-path", help="The configuration [default: .duvet/config.toml]."),
     ):
         function = option(function)
     return function
@@ -123,7 +123,7 @@ add_service_option = click.option(
     SERVICE_KEY,
     metavar="FILE",
     shell_complete=complete_files,
-    help="Service configuration [default: DUVET_CONFIG, else duvet.config.*].",
+    help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
 )
 
 
@@ -134,7 +134,7 @@ def add_service_options(function: Function) -> Function:
         PACKS_KEY,
         metavar="NAME",
         multiple=True,
-        help="Enable this pack of tools as well (repeatable).",
+        help="Switch this pack of tools on, too; it may be repeated.",
     )
     return add_service_option(packs(function))
 
@@ -157,20 +157,29 @@ def add_http_options(function: Function) -> Function:
             "--rate",
             type=click.FloatRange(min=0),
             metavar="NUMBER",
-            help="With --http, requests per second and client; 0 for no limit [default: 1000].",
+            help="With --http, requests a second that a client may make; 0 is any number [default: 1000].",
         ),
         click.option(
             "--allow-host",
             "hosts",
             metavar="NAME",
             multiple=True,
-            help="With --http, accept this Host header, such as the name of a proxy (repeatable).",
+            help="With --http, a name that the server goes by, such as that of a proxy in front of it.",
         ),
-        click.option("--http", metavar="[HOST:]PORT", help="Serve over HTTP at this address instead of stdio."),
-        click.option("--stdio", is_flag=True, help="Serve over stdio, even if the configuration says HTTP."),
+        click.option(
+            "--http", metavar="[HOST:]PORT", help="Serve over HTTP there, not over standard input and output."
+        ),
+        click.option(
+            "--stdio", is_flag=True, help="Serve over standard input and output, whatever the configuration says."
+        ),
     ):
         function = option(function)
     return function
+
+
+def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that describe the project."""
+    return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
 
 
 def add_list_format(function: Function) -> Function:
@@ -195,8 +204,3 @@ def add_unused_options(function: Function) -> Function:
         if param not in before:
             param.hidden, param.expose_value = True, False
     return function
-
-
-def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that describe the project."""
-    return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
