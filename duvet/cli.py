@@ -98,7 +98,7 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
         try:
             os.chdir(directory)
         except (OSError, ValueError) as error:
-            raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
+            raise DuvetError(f"can't change to this folder: {describe_os_error(error)}", path=directory) from error
 
 
 def main() -> NoReturn:
@@ -152,7 +152,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
     except OSError as error:
         silence_stream(sys.stdout)
         return _print_error(DuvetError(describe_os_error(error), path=str(error.filename or "")), ctx)
-    except Exception:  # noqa: BLE001 - what gets here is a bug of duvet, and is reported as one
+    except Exception:  # noqa: BLE001 - any other exception is a bug in duvet and is reported as one
         return _print_bug()
 
 
@@ -170,7 +170,7 @@ def _print_bug() -> int:
 
     print_notice(
         f"{traceback.format_exc()}\n"
-        f"This is a bug of duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
-        "Please report it with the lines above and the command that you ran.\n"
+        f"This is a bug in duvet {VERSION} (Python {platform.python_version()}, {platform.system()}).\n"
+        "Please report it with the lines above and the command you ran.\n"
     )
     return BUG

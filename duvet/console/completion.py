@@ -26,7 +26,7 @@ class BashCompletion(_Completion, BashComplete):
     """Bash shows no descriptions, and splits words at `=`."""
 
     def source(self) -> str:
-        # Click checks the version of the bash on the path, which need not be the one that runs the script.
+        # Click would check the bash on the path, but another one may run the script.
         return ShellComplete.source(self)
 
     def get_completions(self, args: list[str], incomplete: str) -> CompletionItems:

@@ -1,4 +1,4 @@
-"""Values that shells complete."""
+"""Completions of option and argument values."""
 
 from __future__ import annotations
 

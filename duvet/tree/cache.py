@@ -163,7 +163,7 @@ class CacheFileState(StrEnum):
     """The state of a file in the cache folder; only a good one is used."""
 
     GOOD = "good"
-    OTHER_BUILD = "of another build or user"
+    OTHER_BUILD = "from another build or user"
     DAMAGED = "damaged"
     FOREIGN = "not from duvet"
 

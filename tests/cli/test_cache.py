@@ -144,7 +144,7 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     duvet("report")
     folder = kettle / CACHE
     size = sum(path.stat().st_size for path in folder.iterdir() if path.name != ".gitignore")
-    assert duvet("cache", "--clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
+    assert duvet("cache", "clear").out == f".duvet/cache: removed 7 files, {size:,} bytes\n"
     assert not folder.exists()
     duvet("report")
     (folder / "report").write_bytes((folder / "report").read_bytes()[:-1])
@@ -152,10 +152,15 @@ def test_what_the_cache_holds(kettle: Path, duvet: Run) -> None:
     (folder / "mine").write_text("mine")
     shown = re.sub(r" +[0-9,]+ (?= |bytes)", " # ", duvet("cache").out)
     states = dict.fromkeys(("annotations", "mine", "outputs", "report", "requirement-files", "requirements"), "good")
-    states |= {"sections": "of another build or user", "sources": "good", "mine": "not from duvet", "report": "damaged"}
+    states |= {
+        "sections": "from another build or user",
+        "sources": "good",
+        "mine": "not from duvet",
+        "report": "damaged",
+    }
     lines = "".join(f"  {name} #  {state}\n" for name, state in states.items())
     assert shown == f".duvet/cache: 8 files, # bytes\n{lines}"
-    duvet("cache", "--clear")
+    duvet("cache", "clear")
     assert cached(kettle) == ["mine"]
 
 

@@ -175,7 +175,7 @@ def test_another_folder(kettle: Path, duvet: Run) -> None:
     for folder, reason in (("nowhere", "No such file or directory (os error 2)"), ("spec.md", "Not a directory")):
         code, out, err = duvet("-C", folder, "report")
         assert (code, out, err.endswith(f"\n --> {folder}\n\nencountered 1 errors\n")) == (1, "", True)
-        assert err.startswith(f"error: can't run in this folder: {reason}")
+        assert err.startswith(f"error: can't change to this folder: {reason}")
     assert duvet("--color", "always", "show", "nothing").err.startswith(RED)
 
 
@@ -184,7 +184,7 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     assert duvet("-q", "--config", "other.toml", "report") == Done(0, "", "")
     assert duvet("-q", "report", "--config-path", "other.toml") == Done(0, "", "")
     assert (kettle / "requirements/spec/heating.toml").exists()
-    # A folder without one says where it is.
+    # In a folder without a configuration, the hint names the folder that has one.
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
     assert "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n" in done.err
@@ -225,7 +225,7 @@ def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, kettle: 
 
 
 def test_quiet_and_verbose_and_switches_that_may_be_repeated(kettle: Path, duvet: Run) -> None:
-    """What holds for all commands may stand after them."""
+    """Global flags are accepted after the command as well."""
     assert duvet("report", "-q", "--no-cache") == duvet("-q", "--no-cache", "report") == Done(0, "", "")
     assert not (kettle / ".duvet" / "cache").exists()
     for words in (("-v", "report"), ("report", "--verbose")):
@@ -241,7 +241,7 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
     "fine": (None, 0, ""),
     "refused": (DuvetError("no", path="a.rs"), 1, "error: no\n --> a.rs\n\nencountered 1 errors\n"),
     "misused": (click.UsageError("no"), 2, "Error: no\n"),
-    "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug of duvet "),
+    "broken": (ZeroDivisionError("no"), 3, "\nZeroDivisionError: no\n\nThis is a bug in duvet "),
     "interrupted": (KeyboardInterrupt(), 130, "\ninterrupted\n"),
 }
 
@@ -249,7 +249,7 @@ OUTCOMES: dict[str, tuple[BaseException | None, int, str]] = {
 @click.command()
 @click.argument("outcome")
 def ending(outcome: str) -> None:
-    """A command that ends in every way that a command can."""
+    """A command that ends as the test asks."""
     error = OUTCOMES[outcome][0]
     if error:
         raise error

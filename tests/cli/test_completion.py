@@ -1,4 +1,4 @@
-"""`duvet completion`: what shells are told, and what they make of it."""
+"""`duvet completion`: the scripts, and the answers to bash, zsh and fish."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.unit.specs.serving import LONGEST
 
 
 def asked(shell: str, *words: str) -> dict[str, str]:
-    """What the script of a shell asks about the last of these words, which follow the name of the command."""
+    """The environment in which the script of a shell asks to complete the last word after `duvet`."""
     last = words[-1] if shell == "fish" else str(len(words))
     return {"_DUVET_COMPLETE": f"{shell}_complete", "COMP_WORDS": f"duvet {' '.join(words)}", "COMP_CWORD": last}
 
 
 def bash(folder: Path, duvet_command: str, *words: str) -> list[str]:
-    """What bash would complete the last of these words to."""
+    """The completions that bash offers for the last word."""
     given = " ".join(map(shlex.quote, words))
     script = f"""
         source /dev/stdin <<< "$(duvet completion bash)"
@@ -99,7 +99,7 @@ def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
         typed = b"PS1=\nsource <(duvet completion bash)\nduvet unc\t--fail-on shou\t\nduvet config --config-path a\t\n"
         os.write(reader, typed + b"exit\n")
         shown = b""
-        # Reading from a terminal that nobody writes to any more is an error.
+        # Reading from a terminal without a writer is an error.
         with suppress(OSError):
             while select.select([reader], [], [], LONGEST)[0] and (part := os.read(reader, 4096)):
                 shown += part
@@ -110,7 +110,7 @@ def test_typing_into_bash(kettle: Path, duvet_command: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["zsh", "fish"])
-def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) -> None:
+def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> None:
     done = duvet("completion", name)
     assert (done.code, done.err) == (0, "")
     assert "_DUVET_COMPLETE=" in done.out
@@ -137,7 +137,7 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
         ("", ("rep",), ""),
     ],
 )
-def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
+def test_answers_to_shells(shell: str, words: tuple[str, ...], answer: str, duvet: Run) -> None:
     ##= man/spec/completion.md#completing
     ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
     ##% not even an error.
@@ -154,7 +154,7 @@ def test_what_shells_are_told(shell: str, words: tuple[str, ...], answer: str, d
         {"COMP_WORDS": "duvet -C /nowhere uncited --spec", "COMP_CWORD": "5"},
     ],
 )
-def test_questions_that_make_no_sense(environ: dict[str, str], duvet: Run) -> None:
+def test_invalid_questions_get_no_answer(environ: dict[str, str], duvet: Run) -> None:
     done = duvet(environ={"_DUVET_COMPLETE": "bash_complete", **environ})
     assert (done.code, done.err) == (0, "")
 
@@ -180,7 +180,7 @@ def test_references(kettle: Path, duvet: Run) -> None:
     }
 
 
-def test_names_of_another_folder_and_such_as_drive_a_terminal(kettle: Path, tmp_path: Path, duvet: Run) -> None:
+def test_names_of_another_folder_and_control_characters(kettle: Path, tmp_path: Path, duvet: Run) -> None:
     duvet("uncited")
     done = duvet(environ=asked("bash", "-C", "kettle", "uncited", "--section", ""), cwd=tmp_path)
     assert done == Done(0, "plain,kettle\nplain,heating\nplain,pouring\n", "")

@@ -24,7 +24,7 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     first = run(duvet_command, ledger, "ingest", "--profile", "nightly")
     assert first.code == 0 and first.out == ""
     *lines, last = [line.strip() for line in first.err.splitlines()]
-    # Nobody wants vectors here, and nobody is told to install what makes them.
+    # Vectors are off, so there is no advice to install the extra.
     assert lines == [
         "Looking for files",
         "Found 8 files",

@@ -1,4 +1,4 @@
-"""Command lines that are refused: each fails with a message that says why, and prints no result."""
+"""Invalid command lines: each fails with a message, and prints no result."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ steps:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project that was indexed, and that has recipes."""
-    # Without a configuration of the service: the tools are switched on all the same.
+    """An indexed project with a recipe."""
+    # The tools are enabled without a service configuration.
     return fill(make(tmp_path / "pot", {**FILES, "recipes/look.yaml": LOOK}))
 
 
@@ -73,10 +73,10 @@ def test_the_list(duvet: Run, project: Path) -> None:
     assert "skipped" not in duvet("-q", "recipe", "list").err
 
 
-def test_one_of_them(duvet: Run, project: Path) -> None:
+def test_show(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "show", "look").out == duvet("recipe", "show", "look", "-o", "-").out == LOOK
     assert json.loads(duvet("recipe", "show", "look", "--format", "json").out)["steps"][0]["id"] == "open"
-    # What is shown is a recipe of the project once it is written there.
+    # A shipped recipe that is written to the project is a recipe of the project.
     text = duvet("recipe", "show", "release-prep").out
     for _ in range(2):
         assert duvet("recipe", "show", "release-prep", "--output", "recipes/release-prep.yaml") == (0, "", "")
@@ -113,7 +113,7 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
     assert files(project) == before
 
 
-def test_what_is_wrong(duvet: Run, project: Path) -> None:
+def test_a_check(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "check").err == "1 recipe, no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
     make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, notEquals")})
