@@ -99,7 +99,7 @@ def ingest(
     ##= man/spec/knowledge.md#files
     ##% duvet MUST name the extra `symbols` or `semantic` when it is needed but not installed.
     if rule.symbols is None and not wants_symbols(None):
-        print_remark("no symbols: install them with `pip install 'duvet-cli[symbols]'` to filter by function or class")
+        print_remark("symbols are off: `pip install 'duvet-cli[symbols]'` adds filters by function and class")
 
 
 def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
@@ -112,7 +112,7 @@ def _summarise(outcome: IngestOutcome, *, wants_vectors: bool) -> Iterator[str]:
         f"{name}{run.duration_seconds:.2f} s"
     )
     if wants_vectors and not run.dry_run and not outcome.vectors:
-        yield "no vectors: install them with `pip install 'duvet-cli[semantic]'` to search by meaning"
+        yield "vectors are off: `pip install 'duvet-cli[semantic]'` adds search by meaning"
 
 
 def _list_changes(outcome: IngestOutcome) -> Iterator[str]:
