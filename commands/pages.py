@@ -61,7 +61,7 @@ def list_pages(format: str | None, **options: Any) -> None:
       duvet pages list --format json
     """
     ##= man/spec/pages.md#tools
-    ##% `list_pages` and `duvet pages` MUST list all pages, the newest first.
+    ##% `list_pages` and `duvet pages` MUST list all pages, newest first.
     store = _load_pages(options)[1]
     print_list(Listing(_COLUMNS, [catalogue.make_page_row(page) for page in store.pages]), format)
     print_remark(format_count(len(store.pages), "page"))

@@ -145,7 +145,7 @@ def _require_workflow(application: Application, name: str) -> None:
     names = tuple(application.tools.workflows)
     if name not in names:
         available = f"available: {', '.join(names)}" if names else "the configuration defines no workflows"
-        raise NotFoundError(f"no workflow {quote_text(name)}", hint=suggest_nearest(name, names) or available)
+        raise NotFoundError(f"unknown workflow {quote_text(name)}", hint=suggest_nearest(name, names) or available)
 
 
 def _run_workflow(application: Application, name: str, variables: Sequence[str], json: str | None) -> WorkflowRun:
@@ -171,7 +171,7 @@ def _call_workflow(application: Application, tool: Tool, arguments: Mapping[str,
     on_terminal = wants_bar(current_settings())
     try:
         ##= man/spec/workflows.md#steps
-        ##% The engine MUST announce each step before it begins, and the end of the run.
+        ##% The engine MUST report progress before each step and at the end of the run.
         answer = invoke_tool(application, tool, arguments, prints_progress=on_terminal, **{RUNS_SERVICE: runs.append})
     except KeyboardInterrupt:
         if not runs or runs[-1].error is None:

@@ -60,11 +60,11 @@ OF_TOOLS: Refused = [
     ("call coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),
     ("call get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
     ("call --pack nothing coverage_summary", 1, 'there is no pack "nothing"'),
-    ("recipe run look", 2, "the variable only is missing"),
-    ("recipe run look --dry-run", 2, "the variable only is missing"),
+    ("recipe run look", 2, "missing variable only"),
+    ("recipe run look --dry-run", 2, "missing variable only"),
     ("recipe run look --var only", 2, '--var needs NAME=VALUE, not "only"'),
     ("recipe run look --var mots=1", 2, 'look has no variable "mots"\ndid you mean most?'),
-    ("recipe run look --var only=x --var most=few", 2, "the variable most has to be a whole number"),
+    ("recipe run look --var only=x --var most=few", 2, "variable most must be an integer"),
     ("recipe run look --json []", 2, "--json is no object"),
     ("recipe run look --json '{\"mots\": 1}'", 2, 'recipe look has no variable "mots"'),
     ("recipe run", 2, "the following required arguments were not provided:\n  <NAME>\n"),
@@ -75,8 +75,8 @@ OF_TOOLS: Refused = [
     ("recipe run look --output a.yaml", 2, "Error: No such option '--output'\n"),
     ("recipe runn look", 2, "Error: No such command 'runn'; did you mean `duvet recipe run`?\n"),
     ("recipe delete", 2, "Error: No such command 'delete'; available: list, show, check, run\n"),
-    ("recipe run lok", 1, 'there is no recipe "lok"\n  = help: did you mean look? there are daily-health'),
-    ("recipe show nothing", 1, 'there is no recipe "nothing"'),
+    ("recipe run lok", 1, 'unknown recipe "lok"\n  = help: did you mean look? available: daily-health'),
+    ("recipe show nothing", 1, 'unknown recipe "nothing"'),
     ("recipe validate nothing.yaml", 1, "No such file or directory"),
     ("workflow run", 2, "the following required arguments were not provided:\n  <NAME>\n"),
     ("workflow show", 2, "the following required arguments were not provided:\n  <NAME>\n"),
@@ -85,7 +85,7 @@ OF_TOOLS: Refused = [
     ("workflow run audit --var most=x", 2, "most: expected int, got str"),
     ("workflow run audit --var moist=1", 2, 'workflow.audit has no argument "moist"'),
     ("workflow run audti", 1, "did you mean audit?"),
-    ("workflow show nothing", 1, 'error: no workflow "nothing"\n  = help: available: audit\n'),
+    ("workflow show nothing", 1, 'error: unknown workflow "nothing"\n  = help: available: audit\n'),
     ("workflow walk", 2, "Error: No such command 'walk'; available: list, show, check, run\n"),
     ("workflow validate", 2, "Error: No such command 'validate'; did you mean `duvet workflow check`?\n"),
 ]
@@ -131,5 +131,5 @@ def test_what_is_refused(
     project: dict[str, str], line: str, code: int, message: str, duvet_command: str, tmp_path: Path
 ) -> None:
     ##= man/spec/service.md#calls
-    ##% `duvet call` MUST refuse an argument that it does not understand, or that conflicts with another, by its name.
+    ##% `duvet call` MUST refuse an invalid or conflicting argument and name it.
     refuses(runner(duvet_command, make(tmp_path / "project", project)), line, code, message)
