@@ -151,7 +151,12 @@ def test_a_store_that_is_damaged_is_replaced(
         file = ledger / ("kept/all.db" if elsewhere else STORE)
         written(ledger, {str(file.relative_to(ledger)): damage(file.read_bytes())})
         told = run(duvet_command, ledger, "ingest")
-        assert told.code == 1 and "Traceback" not in told.err and "the index is damaged" in told.err and file.name in told.err
+        assert (
+            told.code == 1
+            and "Traceback" not in told.err
+            and "the index is damaged" in told.err
+            and file.name in told.err
+        )
         is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
         assert ("run `duvet ingest --full` to rebuild it" in told.err) is is_ours
         assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)

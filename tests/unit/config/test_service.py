@@ -119,9 +119,9 @@ def test_the_example_with_every_section() -> None:
     assert config.workflows["audit"].steps[0].params["level"] == "${vars.level}"
     assert read.rule == ServerRule(
         name="kettle",
-        title="The requirements of the kettle",
+        title="Requirements of the kettle",
         version="2.1",
-        description="What the kettle must do, and what does it",
+        description="Links the requirements of the kettle to its code",
         page_size=20,
         packs=("trace", "introspect"),
     )

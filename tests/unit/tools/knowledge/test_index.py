@@ -53,7 +53,7 @@ FAULTS = {
     "older": "store.db: an older duvet created this index: its schema is 1",
     "newer": "store.db: a newer duvet created this index: its schema is 99",
     **dict.fromkeys(("cut off", "overwritten", "spoilt", "a folder"), DAMAGED),
-    "a link": "store.db: it is a link",
+    "a link": "store.db: the index must not be behind a symbolic link",
 }
 
 
@@ -61,7 +61,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
     whole = known.file.read_bytes()
     first_page = int.from_bytes(whole[16:18])
     known.file.write_bytes(whole[:first_page].ljust(len(whole), b"\0"))
-    assert "it is damaged" in known.refusal("km-coverage-summary")[1]
+    assert "the index is damaged" in known.refusal("km-coverage-summary")[1]
     file = known.file.stat().st_ino
     known.file.write_bytes(whole)
     assert known.file.stat().st_ino == file
@@ -71,7 +71,7 @@ def test_a_store_can_be_repaired_in_place(known: Asking) -> None:
 def test_a_missing_store_is_an_upstream_error_until_it_is_made(tmp_path: Path) -> None:
     known = Asking(tmp_path)
     for tool, arguments in CALLS.items():
-        told = "nothing was taken in of this project yet", "run `duvet ingest` first; then ask again"
+        told = "nothing was taken in of this project yet", "index the project first; then ask again"
         assert known.refusal(tool, **arguments) == ("upstream_error", *told)
         assert known.refusal(tool, "shell", **arguments)[2].endswith("; `duvet ingest` takes everything in")
     assert list(tmp_path.iterdir()) == []

@@ -80,7 +80,7 @@ def test_a_run_that_fails_is_recorded_and_the_index_stays_unless_it_is_damaged(k
     assert code == "upstream_error" and "subsystems.yaml" in message
     kept.file.write_bytes(b"no store" * 999)
     code, message = refused(kept, INGEST)
-    assert code == "upstream_error" and message.startswith("store.db: it is damaged")
+    assert code == "upstream_error" and message.startswith("store.db: the index is damaged")
     assert str(kept.folder) not in message
 
 
@@ -110,7 +110,7 @@ def test_a_cancelled_run_leaves_the_index_as_it_was(kept: Asking) -> None:
                 # Other calls are answered meanwhile.
                 found = await kept.desk.call(SEARCH, {"query": "balance"}, Caller())
                 assert plain(found.value)["metadata"]["result_count"] > 0
-                with pytest.raises(ToolError, match="somebody else is writing") as caught:
+                with pytest.raises(ToolError, match="another process is writing") as caught:
                     await kept.desk.call(INGEST, {"dry_run": False}, Caller())
                 told = caught.value.code.value, caught.value.hint
                 assert told == ("upstream_error", "try again when it has finished")

@@ -74,9 +74,9 @@ def test_a_correct_citation_is_valid_without_comment(citation: str) -> None:
 @pytest.mark.parametrize(
     ("citation", "warning"),
     [
-        ("tea.md#tea\n//# How tea is made", "the quote is in the section, but in no requirement"),
+        ("tea.md#tea\n//# How tea is made", "these words stand in the section, but in no requirement"),
         ("./tea.md#pot", "this counts as another specification than tea.md: name that one"),
-        ("tea.md#pot\n//= type=exception", "this exception has no reason: add a line `reason=…`"),
+        ("tea.md#pot\n//= type=exception", "this exception does not say why: add a line `reason=…`"),
         ("tea.md#pot\n//# The pot MUST be warn.", ONE_OFF),
         ("tea.md#pot\n\n//# The pot MUST be warm.", CUT_OFF),
     ],
@@ -102,7 +102,7 @@ def test_an_odd_citation_is_valid_with_a_warning(citation: str, warning: str) ->
         (
             "//= tea.md#pot\n//# The pot MUST be cold.",
             invalid(LOST, nearest="The pot MUST be warm."),
-            "the nearest text in this section is The pot MUST be [-cold.-]{+warm.+}",
+            "the nearest text in this section is: The pot MUST be [-cold.-]{+warm.+}",
         ),
         (f"//= tea.md#pot\n{LEAK}", invalid(LOST, nearest="tea.md#cup"), ELSEWHERE),
         (
@@ -343,7 +343,7 @@ def test_an_exception_without_a_reason_is_odd_and_not_listed_as_invalid() -> Non
     text = "//= tea.md#cup\n//= type=exception\n//# A cup MUST NOT leak.\n"
     context = context_of({**TEA_PROJECT, "src/pot.rs": text})
     assert value(context, "list_invalid_citations") == []
-    assert verdict(text, context) == odd("this exception has no reason: add a line `reason=…`")
+    assert verdict(text, context) == odd("this exception does not say why: add a line `reason=…`")
 
 
 def test_entries_that_are_listed_as_invalid_are_invalid_as_they_are_listed() -> None:
