@@ -26,13 +26,13 @@ from duvet.tree.outputs import is_stream, open_stream
 @file_option(
     "-o",
     "--output",
-    help="The archive, a file that is not there yet and ends in .tgz or .tar.gz, or the folder for it; - writes it to standard "
-    "output [default: .duvet/knowledge/backups].",
+    metavar="PATH",
+    help="A new .tgz or .tar.gz file, a folder, or - for standard output [default: .duvet/knowledge/backups].",
 )
 @add_service_option
 def backup(output: str | None, service_path: str | None) -> None:
-    """Everything that `duvet ingest` has taken in, and the feedback on it, becomes one archive, as it is at one moment:
-    servers and runs go on meanwhile. `duvet restore` brings it back.
+    """The backup is one archive with a consistent copy of the index and the feedback. Servers and ingest runs can go on
+    meanwhile. `duvet restore` restores it.
 
     \b
     Examples:
@@ -49,7 +49,9 @@ def backup(output: str | None, service_path: str | None) -> None:
                 ##% input.
                 to_stdout = is_standard_output(output)
                 if to_stdout and sys.stdout is not None and sys.stdout.isatty():
-                    raise QueryError("an archive is nothing for a terminal", hint="send it to a file or a program")
+                    raise QueryError(
+                        "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
+                    )
                 with open_stdout() if to_stdout else open_stream(output) as file:
                     write_archive(paths, file, datetime.now(UTC), gettempdir())
                 return
@@ -60,6 +62,6 @@ def backup(output: str | None, service_path: str | None) -> None:
             made = create_backup(paths, target, datetime.now(UTC))
         except StoreMissingError as error:
             if above := find_project_above(os.getcwd()):
-                error.hint = f"the project is in {above}, a folder above: `duvet -C {above} backup` is about that one"
+                error.hint = f"the project is in {above}; run `duvet -C {above} backup`"
             raise
     print_remark(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes")

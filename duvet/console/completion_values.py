@@ -1,4 +1,4 @@
-"""Values that shells complete."""
+"""Completions of option and argument values."""
 
 from __future__ import annotations
 
@@ -90,12 +90,15 @@ def complete_tools(ctx: click.Context, param: click.Parameter, incomplete: str) 
 
 
 def complete_recipes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
-    """Complete the recipes of duvet, or files for `recipe validate`."""
+    """Complete the recipes that duvet ships."""
     from duvet.templates import recipe_names
 
-    if ctx.params.get("action") == "validate":
-        return complete_files(ctx, param, incomplete)
     return _make_items(((name, None) for name in recipe_names()), incomplete)
+
+
+def complete_recipe_files(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete the recipes that duvet ships, or files if none matches."""
+    return complete_recipes(ctx, param, incomplete) or complete_files(ctx, param, incomplete)
 
 
 def complete_specification_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -141,8 +144,8 @@ def _complete_from_project(
     from duvet.tree.files import DiskTree
 
     ##= man/spec/completion.md#completing
-    ##% Completion MUST take the names of a project from the cache alone, and print nothing, not even an error, when it
-    ##% has no answer.
+    ##% Completion MUST read the names of a project only from the cache. When it finds nothing, it MUST print nothing,
+    ##% not even an error.
     # What the last query about the project used may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
     catalogue = DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)

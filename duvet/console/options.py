@@ -180,3 +180,27 @@ def add_http_options(function: Function) -> Function:
 def select_trace_options(where: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that describe the project."""
     return {name: value for name, value in where.items() if name not in (SERVICE_KEY, PACKS_KEY)}
+
+
+def add_list_format(function: Function) -> Function:
+    return click.option(
+        "--format",
+        type=click.Choice(["table", "plain", "json", "jsonl", "csv", "markdown"]),
+        help="Output format [default: table on a terminal, else plain].",
+    )(function)
+
+
+def add_text_format(function: Function) -> Function:
+    return click.option(
+        "--format", type=click.Choice(["text", "json"]), default="text", help="Output format [default: text]."
+    )(function)
+
+
+def add_unused_options(function: Function) -> Function:
+    """Accept the options of the project and the service, which older command lines contain, without effect."""
+    before: list[click.Parameter] = list(getattr(function, "__click_params__", ()))
+    function = add_service_options(add_trace_options(function))
+    for param in getattr(function, "__click_params__", ()):
+        if param not in before:
+            param.hidden, param.expose_value = True, False
+    return function

@@ -57,6 +57,20 @@ def test_a_schema_needs_no_project(args: list[str], schema: dict[str, Any]) -> N
     assert json.loads(printed(*args)) == schema
 
 
+def test_a_check(tmp_path: Path, here: Run) -> None:
+    assert here("config", "check").err.startswith("error: no configuration in this folder [DUV010]\n")
+    make(tmp_path, {"duvet.config.yaml": "server: { name: pot }\n"})
+    assert here("config", "check") == Done(0, "", "checked duvet.config.yaml: no errors\n")
+    make(tmp_path, {PATH: TEXT})
+    done = here("config", "check", environ={"NAME": "me"})
+    assert done == Done(0, "", f"checked {PATH} and duvet.config.yaml: no errors\n")
+    make(tmp_path, {PATH: TEXT + "titel = 1\n", "duvet.config.yaml": "sever: {}\n"})
+    done = here("config", "check", "--format", "json")
+    problems = json.loads(done.out)["problems"]
+    assert (done.code, [one["path"] for one in problems]) == (1, [PATH, PATH, "duvet.config.yaml"])
+    assert here("config", "check", "--config", "none.yaml", "--config-path", "none.toml").err.count("error:") == 2
+
+
 def test_a_new_project(tmp_path: Path, here: Run, gold: Snapshot) -> None:
     done = here("init", "--specification", "spec.md", "--lang-python", "--lang-go")
     steps = "".join(f"     Writing {path}\n       Wrote {path} \n" for path in (PATH, GITIGNORE))

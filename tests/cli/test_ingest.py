@@ -24,13 +24,13 @@ def test_what_is_said(ledger: Path, duvet_command: str) -> None:
     first = run(duvet_command, ledger, "ingest", "--profile", "nightly")
     assert first.code == 0 and first.out == ""
     *lines, last = [line.strip() for line in first.err.splitlines()]
-    # Nobody wants vectors here, and nobody is told to install what makes them.
+    # Vectors are off, so there is no advice to install the extra.
     assert lines == [
         "Finding files",
         "Found 8 files",
         "Reading files",
         "Read 8 new or changed files",
-        "holds 8 files (3 code, 2 config, 2 doc, 1 test) in 8 pieces",
+        "indexed 8 files (3 code, 2 config, 2 doc, 1 test) in 8 chunks",
     ]
     assert last.startswith("8 new, 0 changed, 0 removed; run ") and " of profile nightly, " in last
     assert run(duvet_command, ledger, "-q", "ingest") == (0, "", "")
@@ -91,10 +91,10 @@ def test_a_dry_run_lists_what_would_change(ledger: Path, duvet_command: str) -> 
     assert re.fullmatch(r"1 new, 1 changed, 2 removed; \d+\.\d\d s", told.err.splitlines()[-1].strip())
     assert told.out.splitlines() == [
         "would add tools.sh",
-        "would read again src/app/mail/send.py",
-        "would forget docs/spec.md",
-        "would forget tool.sh -> tools.sh",
-        "would hold 7 files (3 code, 2 config, 1 doc, 1 test) in 7 pieces",
+        "would update src/app/mail/send.py",
+        "would remove docs/spec.md",
+        "would remove tool.sh -> tools.sh",
+        "would index 7 files (3 code, 2 config, 1 doc, 1 test) in 7 chunks",
     ]
 
 
@@ -158,7 +158,7 @@ def test_a_store_that_is_damaged_is_replaced(
             and file.name in told.err
         )
         is_ours = not elsewhere or file.read_bytes().startswith(b"SQLite")
-        assert ("`duvet ingest --full` replaces it" in told.err) is is_ours
+        assert ("run `duvet ingest --full` to rebuild it" in told.err) is is_ours
         assert run(duvet_command, ledger, "ingest", "--full", "--dry-run").code == (0 if is_ours else 1)
         done = run(duvet_command, ledger, "ingest", "--full")
         assert (done.code, "Replacing" in done.err) == ((0, True) if is_ours else (1, False))

@@ -1,4 +1,4 @@
-"""Command lines that are refused: each fails with a message that says why, and prints no result."""
+"""Invalid command lines: each fails with a message, and prints no result."""
 
 from __future__ import annotations
 
@@ -60,36 +60,40 @@ OF_TOOLS: Refused = [
     ("call coverage_sumary", 1, 'Unknown tool: "coverage_sumary"'),
     ("call get_requirement_status --req_identifier ffffffff", 1, "ffffffff"),
     ("call --pack nothing coverage_summary", 1, 'unknown pack "nothing"'),
-    ("recipe run look", 2, "the variable only is missing"),
-    ("recipe run look --dry-run", 2, "the variable only is missing"),
-    ("recipe run look --var only", 2, '--var takes NAME=VALUE, not "only"'),
+    ("recipe run look", 2, "missing variable only"),
+    ("recipe run look --dry-run", 2, "missing variable only"),
+    ("recipe run look --var only", 2, '--var needs NAME=VALUE, not "only"'),
     ("recipe run look --var mots=1", 2, 'look has no variable "mots"\ndid you mean most?'),
-    ("recipe run look --var only=x --var most=few", 2, "the variable most has to be a whole number"),
+    ("recipe run look --var only=x --var most=few", 2, "variable most must be an integer"),
     ("recipe run look --json []", 2, "--json is not an object"),
     ("recipe run look --json '{\"mots\": 1}'", 2, 'recipe look has no variable "mots"'),
-    ("recipe run", 2, "`run` needs the NAME of one recipe"),
-    ("recipe run a b", 2, "`run` needs the NAME of one recipe"),
-    ("recipe run look --format sarif", 2, "`run` is written as text, json"),
-    ("recipe list look", 2, "`list` takes no name"),
-    ("recipe show look --dry-run", 2, "--var, --json and --dry-run go with `run`"),
-    ("recipe run look --output a.yaml", 2, "--output goes with `show`"),
+    ("recipe run", 2, "the following required arguments were not provided:\n  <NAME>\n"),
+    ("recipe run a b", 2, "Error: Got unexpected extra argument (b)\n"),
+    ("recipe run look --format sarif", 2, "'sarif' is not one of 'text', 'json'."),
+    ("recipe list look", 2, "Error: Got unexpected extra argument (look)\n"),
+    ("recipe show look --dry-run", 2, "Error: No such option '--dry-run'\n"),
+    ("recipe run look --output a.yaml", 2, "Error: No such option '--output'\n"),
+    ("recipe runn look", 2, "Error: No such command 'runn'; did you mean `duvet recipe run`?\n"),
+    ("recipe delete", 2, "Error: No such command 'delete'; available: list, show, check, run\n"),
     ("recipe run lok", 1, 'unknown recipe "lok"\n  = help: did you mean look? available: daily-health'),
     ("recipe show nothing", 1, 'unknown recipe "nothing"'),
     ("recipe validate nothing.yaml", 1, "No such file or directory"),
-    ("workflow run", 2, "`run` needs the NAME of a workflow"),
-    ("workflow show", 2, "`show` needs the NAME of a workflow"),
-    ("workflow list --var a=1", 2, "only `run` is told anything"),
-    ("workflow run audit --var most", 2, "--var takes NAME=VALUE"),
+    ("workflow run", 2, "the following required arguments were not provided:\n  <NAME>\n"),
+    ("workflow show", 2, "the following required arguments were not provided:\n  <NAME>\n"),
+    ("workflow list --var a=1", 2, "Error: No such option '--var'\n"),
+    ("workflow run audit --var most", 2, 'Error: --var needs NAME=VALUE, not "most"\n'),
     ("workflow run audit --var most=x", 2, "most: expected int, got str"),
     ("workflow run audit --var moist=1", 2, 'workflow.audit has no argument "moist"'),
     ("workflow run audti", 1, "did you mean audit?"),
-    ("workflow walk", 2, "'walk'"),
+    ("workflow show nothing", 1, 'error: unknown workflow "nothing"\n  = help: available: audit\n'),
+    ("workflow walk", 2, "Error: No such command 'walk'; available: list, show, check, run\n"),
+    ("workflow validate", 2, "Error: No such command 'validate'; did you mean `duvet workflow check`?\n"),
 ]
 OF_PAGES: Refused = [
-    ("pages show", 2, "Error: `show` takes the slug of a page\n"),
-    ("pages list x", 2, "Error: only `show` takes a slug\n"),
-    ("pages show x --format csv", 2, "Error: `show` writes text, json, markdown\n"),
-    ("pages list --output x", 2, "Error: --output goes with `check`\n"),
+    ("pages show", 2, "the following required arguments were not provided:\n  <SLUG>\n"),
+    ("pages list x", 2, "Error: Got unexpected extra argument (x)\n"),
+    ("pages show x --format csv", 2, "'csv' is not one of 'text', 'json', 'markdown'."),
+    ("pages list --output x", 2, "Error: No such option '--output'\n"),
 ]
 OF_VALIDATE: Refused = [
     ("validate -", 2, "\nError: `-` and --stdin-path belong together\n"),
@@ -101,7 +105,11 @@ OF_VALIDATE: Refused = [
 OTHERS: Refused = [
     ("completion tcsh", 2, "'tcsh' is not one of 'bash', 'zsh', 'fish'.\n"),
     ("report --format xml", 2, "'xml' is not one of 'text', 'json', 'sarif', 'github', 'junit'.\n"),
-    ("report --jsn", 2, "Try 'duvet report --help' for help.\n\nError: No such option '--jsn'."),
+    (
+        "report --jsn",
+        2,
+        "Try 'duvet report --help' for help.\n\nError: No such option '--jsn'; did you mean `--json`?\n",
+    ),
     ("mcp --print-config emacs", 2, "'emacs' is not one of 'claude', 'vscode', 'cursor', 'codex'"),
     (
         "report --require-tests true --require-tests spec.md --require-tests false",
