@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
+from duvet.console.explanations import find_rule_page
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -24,13 +25,12 @@ from duvet.console.problems import (
 )
 from duvet.console.project import cached_query, load_page_rules, open_cache, open_project_quietly
 from duvet.console.streams import FAILED, OK, STANDARD_INPUT, print_remark, write_stdout
-from duvet.errors import DuvetError, NotFoundError
+from duvet.errors import DuvetError
 from duvet.model import Problem
 from duvet.project.findings import ChosenInputs, Findings, PageFindings, choose_inputs, normalise_input_name
 from duvet.reports.cells import escape_cell
 from duvet.reports.problems import count_problems
-from duvet.rules import list_rules
-from duvet.text import format_count, quote_text, suggest_nearest
+from duvet.text import format_count
 from duvet.tree.files import DiskTree, MemoryTree
 
 if TYPE_CHECKING:
@@ -232,17 +232,3 @@ def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: M
     names = [request.stdin_path or "" if name == STANDARD_INPUT else name for name in request.names]
     tree = MemoryTree(dict.fromkeys(texts, b""), DiskTree()) if texts else DiskTree()
     return choose_inputs(names, [*inputs, *findings.pages.files], os.getcwd().replace(os.sep, "/"), tree)
-
-
-def find_rule_page(name: str) -> str:
-    """Return the page of the rule with this code or name; raise NotFoundError with the nearest ones."""
-    ##= man/spec/problems.md#rules
-    ##% `duvet validate --explain` MUST print the page of the rule with that code or name, or suggest similar rules.
-    from duvet.templates import load_rule_page
-
-    key = name.strip().casefold()
-    for rule in list_rules().values():
-        if key in (rule.code.casefold(), rule.name):
-            return load_rule_page(rule.code).text
-    names = [alias for rule in list_rules().values() for alias in (rule.code, rule.name)]
-    raise NotFoundError(f"there is no rule {quote_text(name)}", hint=suggest_nearest(name, names))

@@ -43,6 +43,7 @@ COMMANDS = {
     "recipe": "List, show, check and run recipes: routines of the project, such as a check of its health.",
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
+    "explain": "Explain a rule, a state or a configuration key.",
     "completion": "Print what makes a shell complete the words of duvet.",
 }
 """The summary of each command, with which its help begins."""

@@ -65,6 +65,26 @@ def print_problems(
     if kept := _filter_problems(problems, settings):
         context = ProblemContext((sources or SourceLines()).line, settings.colour)
         print_notice(render_problems_text(kept, context).decode())
+        _offer_explanation(kept, settings)
+
+
+def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) -> None:
+    """Name the command that explains the first code, in the last line of the run."""
+    ##= man/spec/problems.md#rules
+    ##% A run that prints problems with codes as text MUST end with the command that explains the first code, unless
+    ##% only errors are requested.
+    code = next((problem.code for problem in problems if problem.code), "")
+    if not code or settings.quiet:
+        return
+    line = f'run "duvet explain {code}" for details\n'
+    context = click.get_current_context(silent=True)
+    # `--watch` has no end of a run.
+    if context and context.params.get("watch"):
+        return
+    if context is None:
+        print_notice(line)
+    elif context.find_root().meta.setdefault("duvet.explanation", line) is line:
+        context.find_root().call_on_close(lambda: print_notice(line))
 
 
 def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:

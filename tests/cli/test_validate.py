@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pytest_snapshot.plugin import Snapshot
 
-from duvet.commands.validate import find_rule_page
+from duvet.console.explanations import find_rule_page
 from duvet.errors import NotFoundError
 from duvet.reports.problems import ProblemFormat
 from tests.cli.made import make
@@ -63,15 +63,15 @@ def test_the_page_of_a_rule(duvet: Run) -> None:
         assert find_rule_page(name) == page
     assert duvet("validate", "--explain", "duv091") == Done(0, page, "")
     assert duvet("validate", "--explain", "citation-repeated", "nowhere") == Done(0, page, "")
-    refuses(duvet, "validate --explain DUV999", 1, 'error: there is no rule "DUV999"\n')
+    refuses(duvet, "validate --explain DUV999", 1, 'error: unknown rule "DUV999"\n')
     for name, hint in {
         "Quote-not-fond": "did you mean quote-not-found",
         "../DUV050": "did you mean DUV050",
-        "": "",
+        "": "run `duvet explain --rules` to list all rules",
     }.items():
         with pytest.raises(NotFoundError) as raised:
             find_rule_page(name)
-        assert raised.value.message == f'there is no rule "{name}"'
+        assert raised.value.message == f'unknown rule "{name}"'
         assert raised.value.hint.partition(" or ")[0].rstrip("?") == hint
 
 
