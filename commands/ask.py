@@ -56,7 +56,7 @@ def ask(
     which answers from that alone. The answer names its sources by their numbers; the sources follow it. Numbers that the
     model makes up are taken out.
 
-    Which models there are says `duvet.config.toml` (or .json, .yaml), the file that DUVET_CONFIG names, or --config:
+    Which models there are says `duvet.config.toml` (or .json, .yaml), the file that DUVET_CONFIG names, or --service-config:
 
     \b
       [providers.local]
@@ -73,7 +73,7 @@ def ask(
     Examples:
       duvet ask when is the pot warmed
       duvet ask 'Which errors have to be logged?' --model local
-      duvet ask 'Which errors have to be logged?' --config models.yaml --format json
+      duvet ask 'Which errors have to be logged?' --service-config models.yaml --format json
     """
     question = " ".join(words)
     config, terminal = read_service(service_path, options["config_path"]).config, current_settings()

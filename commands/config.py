@@ -8,7 +8,7 @@ import click
 
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.completion_values import file_option
+from duvet.console.options import add_config_option
 from duvet.console.streams import write_stdout
 from duvet.reports.cells import escape_cell
 from duvet.reports.tables import encode_json
@@ -16,7 +16,7 @@ from duvet.tree.files import DiskTree
 
 
 @click.command(cls=Subcommand)
-@file_option("--config-path", help="The configuration [default: .duvet/config.toml].")
+@add_config_option
 @click.option(
     "--schema",
     type=click.Choice(["upstream", "extended", "service"]),

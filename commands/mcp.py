@@ -85,7 +85,7 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
       duvet mcp
       duvet -C ../project mcp
       duvet mcp --print-config claude > .mcp.json
-      duvet mcp --check --config duvet.config.yaml
+      duvet mcp --check --service-config duvet.config.yaml
       duvet mcp --pack introspect --describe | jq .tools
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
@@ -228,8 +228,8 @@ def _print_client_config(client: McpClient, options: Mapping[str, Any]) -> None:
     is_duvet = os.path.splitext(os.path.basename(script))[0] == _SERVER_NAME and os.access(script, os.X_OK)
     command = [script] if is_duvet else [sys.executable, "-m", _SERVER_NAME]
     command += ["-C", os.getcwd(), "mcp"]
-    command += ["--config-path", config_path] if config_path else []
-    command += ["--config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
+    command += ["--config", config_path] if config_path else []
+    command += ["--service-config", options[SERVICE_KEY]] if options[SERVICE_KEY] else []
     for pack in options[PACKS_KEY]:
         command += ["--pack", pack]
     command += [f"--{name.replace('_', '-')}" for name in ("offline", "allow_http") if options[name]]

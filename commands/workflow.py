@@ -64,7 +64,7 @@ def workflow(
     Examples:
       duvet workflow
       duvet workflow show audit
-      duvet workflow check --config duvet.config.yaml
+      duvet workflow check --service-config duvet.config.yaml
       duvet workflow run audit --var level=SHOULD --var most=3
       duvet workflow run audit --format json | jq .outputs
     """

@@ -57,7 +57,7 @@ COMMANDS = {
     subcommand_metavar="COMMAND [ARGS]...",
 )
 @folder_option("-C", "directory", help="Run as if started in DIR.")
-@file_option("--config", "config_path", help="Read this configuration; the same as --config-path.")
+@file_option("--config", "config_path", help="The project's configuration [default: .duvet/config.toml].")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="When to use colours.")
 @QUIET.add
 @VERBOSE.add

@@ -30,20 +30,20 @@ SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
 """The files that are looked for in the working directory."""
 
-ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
+ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
     """The path of the configuration, and why that file is the one."""
 
     path: str  # Empty if there is none, and the defaults are in force.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
 
 
 def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
     """Return the given file, else that of a variable, else that of this folder."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
+    ##% duvet MUST read the service's configuration from the file of `--service-config`, of `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
     ##% defaults.
     path, origin = service_path or "", ORIGIN_OPTION
@@ -68,7 +68,9 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str 
         ##% duvet MUST fail when several files could be the configuration or a named one is missing, and name these
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
-        raise DuvetError(f"more than one configuration: {names}", hint="keep one of them, or name it with `--config`")
+        raise DuvetError(
+            f"more than one configuration: {names}", hint="keep one of them, or name it with `--service-config`"
+        )
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
 
@@ -114,7 +116,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
     config: ServiceConfig
     path: str = ""  # Empty if the defaults are in force.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
 
@@ -133,7 +135,7 @@ def load_service(
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `service_path` is the file that `--config` names; `project_path` is the configuration of the project if it isn't the
+    `service_path` is the file that `--service-config` names; `project_path` is the configuration of the project if it isn't the
     usual one.
     """
     found = find_service_file(tree, environ, service_path)

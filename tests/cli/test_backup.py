@@ -187,7 +187,7 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
 def test_another_configuration(duvet: Run, project: Path) -> None:
     other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
     make(project, {"conf/team.json": json.dumps(other)})
-    config = ("--config", "conf/team.json")
+    config = ("--service-config", "conf/team.json")
     assert duvet("backup", *config).code == 1
     for words in (("ingest", *config), ("call", *config, *VOTE), ("backup", *config)):
         assert duvet(*words).code == 0
@@ -197,7 +197,7 @@ def test_another_configuration(duvet: Run, project: Path) -> None:
     (project / "var/s.db").unlink()
     assert duvet("restore", *config, str(archive)).code == 0
     assert (project / "var/s.db").exists()
-    assert duvet("backup", "--config", "nowhere.json").code == 1
+    assert duvet("backup", "--service-config", "nowhere.json").code == 1
 
 
 NOTE = 'good, "very"\n=1+1'

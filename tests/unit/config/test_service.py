@@ -39,7 +39,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 @pytest.mark.parametrize(
     ("environ", "given", "path", "origin"),
     [
-        (BOTH, "given.json", "given.json", "--config"),
+        (BOTH, "given.json", "given.json", "--service-config"),
         ({"DUVET_CONFIG": "named.toml"}, None, "named.toml", "DUVET_CONFIG"),
         ({"CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
         ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
@@ -49,7 +49,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service's configuration from the file of `--config`, of `DUVET_CONFIG` or
+    ##% duvet MUST read the service's configuration from the file of `--service-config`, of `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG`, or from `duvet.config.*` or `contextive.config.*` in the working directory, or else use the
     ##% defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
@@ -72,14 +72,14 @@ def test_files_that_can_not_be_chosen() -> None:
     ] == [
         (
             "more than one configuration: `duvet.config.yml` and `contextive.config.json`; "
-            "keep one of them, or name it with `--config`"
+            "keep one of them, or name it with `--service-config`"
         ),
         (
             "two configurations: `DUVET_CONFIG` names `named.toml` and `CONTEXTIVE_CONFIG` names `other.yml`; "
             "unset one of the variables"
         ),
-        "config: `--config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
-        *(f"gone.json: {NO_FILE.format(name)}" for name in ("--config", "DUVET_CONFIG")),
+        "config: `--service-config` names a file of an unknown format; it ends in `.json`, `.yaml`, `.yml`, `.toml`",
+        *(f"gone.json: {NO_FILE.format(name)}" for name in ("--service-config", "DUVET_CONFIG")),
     ]
 
 
