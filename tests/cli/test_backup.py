@@ -134,11 +134,14 @@ def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path)
     assert not (project / "src/.duvet").exists()
     done = inside("restore", "../my own.tgz")
     warning, _, after = done.err.partition("restored what was known")
-    assert (done.code, bool(after)) == (0, True) and "though the one in .. holds it" in warning
-    assert "`duvet -C .. restore 'my own.tgz'` puts it back there" in warning
+    assert (done.code, bool(after)) == (
+        0,
+        True,
+    ) and "this folder is now a separate project inside the project in .." in warning
+    assert "to restore it there, run `duvet -C .. restore 'my own.tgz'` and remove the folder" in warning
     shutil.rmtree(project / "src/.duvet")
-    assert "`duvet -C .. restore --force src/a.tgz` puts" in inside("restore", "--force", "a.tgz").err
-    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` puts")
+    assert "`duvet -C .. restore --force src/a.tgz` and" in inside("restore", "--force", "a.tgz").err
+    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` and")
     assert inside("-C", "..", "restore", "my own.tgz").code == 0
 
 

@@ -47,7 +47,10 @@ def test_help_of_a_command(command: str, duvet: Run) -> None:
 
 NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `report`?")
 COLOUR = misused("duvet", "Invalid value for '--color': 'maybe' is not one of 'auto', 'always', 'never'.")
-TWICE, NOT_UTF8 = "the argument '{}' cannot be used multiple times", "Invalid value for '{}': the value is not valid UTF-8"
+TWICE, NOT_UTF8 = (
+    "the argument '{}' cannot be used multiple times",
+    "Invalid value for '{}': the value is not valid UTF-8",
+)
 NOT_GIVEN = "the following required arguments were not provided:\n  "
 
 

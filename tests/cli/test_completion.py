@@ -117,7 +117,7 @@ def test_the_script_is_one_of_that_shell(name: str, kettle: Path, duvet: Run) ->
         ("fish", ("rep",), "plain,report\tCheck every citation and report what is covered.\n"),
         ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
         ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
-        ("zsh", ("report", "--off"), "plain\n--offline\nDownload nothing.\n"),
+        ("zsh", ("report", "--off"), "plain\n--offline\nDo not download anything.\n"),
         ("fish", ("report", "--json", "x"), "file,x\n"),
         ("zsh", ("nothing", "x"), ""),
         ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),

@@ -173,7 +173,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     ##% from any folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
-    said = f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n"
+    said = f"add this to {CLIENTS[client].where}; keep any servers that are already there\n"
     assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}

@@ -22,7 +22,7 @@ from tests.unit.project.made import FILES, FIXED, RIGHT
 PROJECT = FILES
 RIGHT_COUNT = "checked 1 annotation in 1 file: no problems\n"
 ALL_COUNT = "checked 23 annotations in 8 files: 12 errors, 5 warnings\n"
-SKIPPED = "not checked, because no pattern matches it: "
+SKIPPED = "skipped, because no pattern matches: "
 NO_FILES = "checked 0 annotations in 0 files: no problems\n"
 
 
@@ -204,7 +204,7 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert duvet("validate", "--fix", "src/right.py") == Done(0, "", RIGHT_COUNT)
     assert files(folder) == before
     make(folder, {"src/deep/other.rs": "//= tea.md#srving\n//# Everybody SHOULD wait\n"})
-    said = "mended 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
+    said = "fixed 1 citation in 1 file\nchecked 1 annotation in 1 file: no problems\n"
     assert duvet("validate", "--fix", "src/deep") == Done(0, "", said)
     shutil.rmtree(folder / "src/deep")
     assert files(folder) == before
@@ -213,7 +213,7 @@ def test_fixing(folder: Path, duvet: Run, gold: Snapshot) -> None:
     assert (done.code, done.out) == (1, "")
     assert files(folder) == {**before, "src/broken.rs": FIXED.encode()}
     again = duvet("validate", "--fix", "src")
-    assert again.err == done.err.removeprefix("mended 8 citations in 1 file\n") == duvet("validate", "src").err
+    assert again.err == done.err.removeprefix("fixed 8 citations in 1 file\n") == duvet("validate", "src").err
     assert files(folder)["src/broken.rs"] == FIXED.encode()
 
 
@@ -225,7 +225,7 @@ def test_a_file_or_folder_that_is_read_only(denied: str, public: Path, duvet_com
     (public / denied).chmod(0o555)
     code, _, err = run(duvet_command, public, "validate", "--fix", before=NOBODY)
     (public / denied).chmod(0o755)
-    assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("mended")) == (1, True, True, False)
+    assert (code, "[DUV015]" in err, "[DUV050]" in err, err.startswith("fixed")) == (1, True, True, False)
     assert (path.read_text(), [one.name for one in path.parent.iterdir()]) == (wrong, ["a.rs"])
     again = run(duvet_command, public, "validate", "--fix", before=NOBODY)
-    assert again.err.startswith("mended 1 citation in 1 file\n")
+    assert again.err.startswith("fixed 1 citation in 1 file\n")
