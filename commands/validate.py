@@ -204,7 +204,8 @@ def _report_findings(
         found_problems = promote_warnings(found_problems)
     written = output.write(found_problems, SourceLines(texts))
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
+    ##% exist.
     if skipped := selected.others:
         names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
@@ -223,8 +224,8 @@ def _report_findings(
 def _select_inputs(findings: ProjectFindings, request: ValidateRequest, texts: Mapping[str, str]) -> ChosenInputs:
     """Return the inputs that the request names, or all; the files of `texts` need not be on disk."""
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
+    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
+    ##% if none are named.
     inputs = findings.trace.files
     if not request.names:
         return ChosenInputs(tuple(inputs))

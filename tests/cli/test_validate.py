@@ -93,8 +93,8 @@ NAMES = [f"{number:02}.txt" for number in range(12)]
 )
 def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: Path, duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST check only the configuration and the files and folders that it is given, or all inputs of
-    ##% the project.
+    ##% `duvet validate` MUST check only the configuration and the named files and folders, or all inputs of the project
+    ##% if none are named.
     ##= man/spec/trace.md#reports
     ##% `duvet report` and `duvet validate` MUST end with a summary on standard error, unless only errors are requested.
     make(folder, dict.fromkeys(NAMES, ""))
@@ -106,7 +106,8 @@ def test_what_is_checked(names: tuple[str, ...], code: int, said: str, folder: P
 
 def test_a_path_that_does_not_exist(duvet: Run) -> None:
     ##= man/spec/validate.md#choosing-files
-    ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
+    ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
+    ##% exist.
     done = failed("there is no such file or folder [DUV010]", "src/gone.rs", "paths begin in the working directory")
     counted = done._replace(err=f"{done.err}checked 1 annotation in 1 file: 1 error\n")
     assert duvet("validate", "src/gone.rs", "src/right.py") == counted
