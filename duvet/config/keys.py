@@ -11,6 +11,7 @@ from msgspec import Struct, json
 
 from duvet.config.schema import json_schema, service_schema
 from duvet.config.settings import EXTENDED_SCHEMA
+from duvet.config.spelling import list_spellings
 
 _PROJECT_FILE, _SERVICE_FILE = ".duvet/config.toml", "duvet.config.toml, .yaml or .json"
 _ANY_NAME = "NAME"  # The part of a path where users choose the name.
@@ -55,7 +56,7 @@ def _matches(sections: Sequence[str], wanted: Sequence[str]) -> bool:
 
 
 def simplify_key(part: str) -> str:
-    """Return a key without case, `-` and `_`."""
+    """Return a key without upper case, `-` and `_`."""
     return part.lower().replace("-", "").replace("_", "")
 
 
@@ -106,12 +107,14 @@ def _make_key(
     has_items = "properties" in _resolve(node.get("items", {}), schema)
     default = "" if is_table or has_items or "default" not in node else _encode(node["default"])
     inner = _resolve(node.get("items", {}), schema) if has_items else node
-    heading = parts if is_table or has_items else parts[:-1]
+    # TOML has keys in kebab-case; names that users choose stay.
+    written = tuple(part if part == _ANY_NAME else list_spellings(part)[0] for part in parts)
+    heading = written if is_table or has_items else written[:-1]
     arrays = len(heading) if has_items else arrays
     lines = [f"[[{'.'.join(heading[:arrays])}]]"] if arrays else []
     lines += [f"[{'.'.join(heading)}]"] if arrays < len(heading) else []
     if not (is_table or has_items):
-        lines.append(f"{_quote_key(parts[-1])} = {default or _make_sample(node, schema)}")
+        lines.append(f"{_quote_key(written[-1])} = {default or _make_sample(node, schema)}")
     return ConfigurationKey(
         path=".".join(parts),
         file=file,

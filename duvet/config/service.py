@@ -16,10 +16,11 @@ from duvet.config.document import DataDocument, DocumentError, VariableError, ex
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
-from duvet.config.project_file import build_table, find_config
+from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
+from duvet.config.spelling import respell_keys
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem
@@ -85,7 +86,7 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
         # Most files have none of these tables, and an answer waits.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
-            return toml if toml.values.get("$schema") == EXTENDED_SCHEMA else None
+            return respell_project_keys(toml) if toml.values.get("$schema") == EXTENDED_SCHEMA else None
     return None
 
 
@@ -143,7 +144,7 @@ def load_service(
     document, config = None, ServiceConfig()
     if found.path:
         # Most projects have no such file, and an answer waits.
-        document = _read_service_document(tree, found.path)
+        document = _read_service_document(tree, found.path, ServiceConfig)
         config = _resolve_tables(ServiceConfig, document, environ, project)
     packs, table = config.packs(), _read_server_table(project)
     if table is not None:
@@ -166,7 +167,7 @@ def load_service_tables(
     found = find_service_file(tree, environ, service_path)
     if not found.path:
         return None
-    document = _read_service_document(tree, found.path)
+    document = _read_service_document(tree, found.path, kind)
     return _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
 
 
@@ -200,9 +201,9 @@ def load_service_ingest(
     return found.ingest.rule(environ), found.store
 
 
-def _read_service_document(tree: Tree, path: str) -> DataDocument:
+def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:
     try:
-        return read_document(tree.read(path), path)
+        return respell_keys(read_document(tree.read(path), path), kind)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         problem = rule.problem(error.message, path, error.place, hint=error.hint)

@@ -73,7 +73,9 @@ def add_config_option(function: Function) -> Function:
     return _make_config_option(_note_config)(hidden(function))
 
 
-def _make_config_option(callback: Callable[[click.Context, click.Parameter, str | None], None]) -> Any:
+def _make_config_option(
+    callback: Callable[[click.Context, click.Parameter, str | None], None],
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
     return file_option(
         "--config",
         "project_path",
