@@ -35,7 +35,6 @@ def call(name: str, words: tuple[str, ...], given: str | None, **options: Any) -
       duvet call search_requirements --query "error handling" --limit 5
       duvet call get_requirement_status --req-identifier 3b42c44e
       duvet call validate_citation --json '{"citation": "//= spec.md#heating"}'
-      duvet call validate_citation --help
       duvet call coverage_summary | jq .total
       duvet call km-search --query "stop heating" --kind function --lang python
     """

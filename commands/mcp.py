@@ -78,13 +78,10 @@ def mcp(ctx: click.Context, /, client: str | None, check: bool, describe: bool, 
     \b
     Examples:
       duvet mcp
-      duvet -C ../project mcp
       duvet mcp --print-config claude > .mcp.json
       duvet mcp --check --service-config duvet.config.yaml
-      duvet mcp --pack introspect --describe | jq .tools
       duvet mcp --http 8931
       DUVET_READER_TOKEN=… duvet mcp --http 0.0.0.0:8931 --allow-host duvet.example.org
-      KM_GATEWAY_URL=https://duvet.example.org KM_READER_TOKEN=… duvet mcp
     """
     listening = ListenOptions(*(options.pop(name) for name in ListenOptions.__struct_fields__))
     if listening.stdio and listening.http is not None:

@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
-from duvet.console.explanations import find_rule_page
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -81,6 +80,9 @@ def validate(
       duvet validate --stdin-path src/heating.rs - < src/heating.rs
     """
     if explain is not None:
+        # Not needed by a check.
+        from duvet.console.explanations import find_rule_page
+
         write_stdout(find_rule_page(explain).encode())
         return
     request = ValidateRequest(**{name: options.pop(name) for name in ValidateRequest.__struct_fields__})
