@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec import Struct, json
 
+from duvet.config.key_styles import list_spellings
 from duvet.config.schema import json_schema, service_schema
 from duvet.config.settings import EXTENDED_SCHEMA
-from duvet.config.spelling import list_spellings
 
 _PROJECT_FILE, _SERVICE_FILE = ".duvet/config.toml", "duvet.config.toml, .yaml or .json"
 _ANY_NAME = "NAME"  # The part of a path where users choose the name.

@@ -256,7 +256,7 @@ def respell_project_keys(toml: TomlDocument) -> TomlDocument:
     if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
         return toml
     from duvet.config.duvet_tables import ExtendedConfig
-    from duvet.config.spelling import respell_keys
+    from duvet.config.key_styles import respell_keys
 
     return respell_keys(toml, ExtendedConfig)
 

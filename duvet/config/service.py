@@ -16,11 +16,11 @@ from duvet.config.document import DataDocument, DocumentError, VariableError, ex
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
+from duvet.config.key_styles import respell_keys
 from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
-from duvet.config.spelling import respell_keys
 from duvet.config.toml import TomlDocument, parse_toml_bytes
 from duvet.errors import DuvetError, ProblemsError, UnreadableError
 from duvet.model import Problem

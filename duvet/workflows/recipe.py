@@ -12,8 +12,8 @@ from duvet import errors, rules
 from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
+from duvet.config.key_styles import respell_keys
 from duvet.config.schema import find_repeated_names
-from duvet.config.spelling import respell_keys
 from duvet.model import Place, Problem, Severity
 from duvet.text import quote_text, shorten_text, suggest_nearest
 from duvet.tools.tool import Tool

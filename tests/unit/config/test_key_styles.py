@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from duvet.config.key_styles import list_spellings
 from duvet.config.project_file import read_config
 from duvet.config.service import load_service
-from duvet.config.spelling import list_spellings
 from duvet.errors import ProblemsError
 from duvet.tree.files import MemoryTree
 from duvet.workflows.recipe import read_recipe
