@@ -63,7 +63,7 @@ def ask(
     Examples:
       duvet ask when is the pot warmed
       duvet ask 'Which errors have to be logged?' --model local
-      duvet ask 'Which errors have to be logged?' --config models.yaml --format json
+      duvet ask 'Which errors have to be logged?' --service-config models.yaml --format json
     \f
     Define a provider in duvet.config.toml:
 

@@ -11,8 +11,7 @@ from duvet.config.project_file import find_config, require_config
 from duvet.config.schema import Setting, SettingOrigin, explain_file, json_schema, service_schema
 from duvet.config.service import find_service_file, load_service
 from duvet.console.command import SubcommandGroup, current_settings, print_deprecation
-from duvet.console.completion_values import file_option
-from duvet.console.options import add_service_option
+from duvet.console.options import add_config_option, add_service_option
 from duvet.console.problems import add_problem_format, has_errors, list_error_problems, make_problem_output
 from duvet.console.streams import FAILED, print_remark, write_stdout
 from duvet.errors import DuvetError
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from duvet.model import Problem
 
 _SCHEMAS = ("upstream", "extended", "service")
-
-_add_project_option = file_option("--config-path", help="Project configuration [default: .duvet/config.toml].")
 
 
 @click.group(cls=SubcommandGroup, default="show")
@@ -44,7 +41,7 @@ def config() -> None:
 
 
 @config.command("show")
-@_add_project_option
+@add_config_option
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", help="Output format [default: table].")
 @click.option("--schema", type=click.Choice(_SCHEMAS), is_flag=False, flag_value="upstream", hidden=True)
 def show_config(config_path: str | None, format: str, schema: str | None) -> None:
@@ -70,7 +67,7 @@ def show_config(config_path: str | None, format: str, schema: str | None) -> Non
 @config.command("check")
 @add_problem_format
 @add_service_option
-@_add_project_option
+@add_config_option
 @click.pass_context
 def check(
     ctx: click.Context,

@@ -96,7 +96,7 @@ def check(ctx: click.Context, /, name: str | None, format: str | None, output: s
     \b
     Examples:
       duvet workflow check
-      duvet workflow check audit --config duvet.config.yaml
+      duvet workflow check audit --service-config duvet.config.yaml
     """
     problem_output = make_problem_output(format, output)
     application = make_application(options, mode=SHELL_SOURCE)

@@ -55,6 +55,7 @@ COMMAND_GROUPS = {
         "config": "Show or check the configuration.",
         "cache": "Show or clear the cache.",
         "completion": "Generate shell completions.",
+        "explain": "Explain a rule, a state or a configuration key.",
     },
 }
 """The commands by the heading in `duvet --help`, each with the summary that begins its help."""

@@ -242,7 +242,23 @@ def read_config(data: bytes, path: str, environ: Mapping[str, str]) -> settings.
     except DocumentError as error:
         rule, hint = (rules.CONFIG_SYNTAX, "") if error.is_text else (rules.FILE_NOT_UTF8, "save the file as UTF-8")
         raise ProblemsError((rule.problem(error.message, path, error.place, hint=hint),)) from error
-    return read_tables(toml, environ).resolve(path, toml)
+    try:
+        return read_tables(toml, environ).resolve(path, toml)
+    except ProblemsError:
+        respelled = respell_project_keys(toml)
+        if respelled is toml:
+            raise
+        return read_tables(respelled, environ).resolve(path, respelled)
+
+
+def respell_project_keys(toml: TomlDocument) -> TomlDocument:
+    """Return a configuration with its keys as they are declared, if it is in our own schema."""
+    if toml.values.get("$schema") != settings.EXTENDED_SCHEMA:
+        return toml
+    from duvet.config.duvet_tables import ExtendedConfig
+    from duvet.config.key_styles import respell_keys
+
+    return respell_keys(toml, ExtendedConfig)
 
 
 def read_tables(toml: TomlDocument, environ: Mapping[str, str]) -> ConfigTable:

@@ -23,7 +23,8 @@ from duvet.config.document import (
 from duvet.config.document_formats import DOCUMENT_ENDINGS, find_file_ending, read_document
 from duvet.config.duvet_tables import ServerTable
 from duvet.config.fields import FieldType, list_field_types
-from duvet.config.project_file import build_table, find_config
+from duvet.config.key_styles import respell_keys
+from duvet.config.project_file import build_table, find_config, respell_project_keys
 from duvet.config.schema import ServiceConfig, find_unresolved_names
 from duvet.config.service_tables import IngestSection, PagesSection, ServerSection
 from duvet.config.settings import EXTENDED_SCHEMA, IngestRule, NotesRule, Secret, ServerRule, StoreSection
@@ -37,20 +38,20 @@ SERVICE_VARIABLES = ("DUVET_CONFIG", "CONTEXTIVE_CONFIG")
 SERVICE_FILE_NAMES = tuple(f"{name}.config.{ending}" for name in ("duvet", "contextive") for ending in DOCUMENT_ENDINGS)
 """The names of the service's configuration in the working directory."""
 
-ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--config", "found", "defaults"
+ORIGIN_OPTION, ORIGIN_FOUND, ORIGIN_DEFAULTS = "--service-config", "found", "defaults"
 
 
 class ServiceFile(Struct, frozen=True):
     """The path of the configuration, and how it was found."""
 
     path: str  # Empty if the defaults apply because no file was found.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
 
 
 def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
     """Return the given file, else the file of a variable, else the one in this folder."""
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
     ##% and otherwise use the defaults.
     path, origin = service_path or "", ORIGIN_OPTION
@@ -76,7 +77,7 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str 
         ##% files.
         names = " and ".join(f"`{path}`" for path in present)
         raise DuvetError(
-            f"found several configurations: {names}", hint="keep one of them, or choose one with `--config`"
+            f"found several configurations: {names}", hint="keep one of them, or choose one with `--service-config`"
         )
     return ServiceFile(present[0], ORIGIN_FOUND) if present else ServiceFile("", ORIGIN_DEFAULTS)
 
@@ -92,7 +93,7 @@ def _read_project_tables(tree: Tree, config_path: str | None) -> TomlDocument | 
         # Most files have none of these tables: skip the parser to answer sooner.
         if path and any(name in data for name in _TABLES):
             toml = parse_toml_bytes(data, path)
-            return toml if toml.values.get("$schema") == EXTENDED_SCHEMA else None
+            return respell_project_keys(toml) if toml.values.get("$schema") == EXTENDED_SCHEMA else None
     return None
 
 
@@ -123,7 +124,7 @@ class Service(Struct, frozen=True, kw_only=True):
 
     config: ServiceConfig
     path: str = ""  # Empty if the defaults apply.
-    origin: str  # `--config`, the name of a variable, `found` or `defaults`.
+    origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
     document: DataDocument | None = None
     packs: tuple[str, ...] = ServerRule().packs  # The packs that are switched on.
 
@@ -142,7 +143,7 @@ def load_service(
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
-    `service_path` is the file of `--config`; `project_path` is the configuration of the project if it is not in the
+    `service_path` is the file of `--service-config`; `project_path` is the configuration of the project if it is not in the
     usual place.
     """
     found = find_service_file(tree, environ, service_path)
@@ -150,7 +151,7 @@ def load_service(
     document, config = None, ServiceConfig()
     if found.path:
         # Most projects have no such file: skip its tables to answer sooner.
-        document = _read_service_document(tree, found.path)
+        document = _read_service_document(tree, found.path, ServiceConfig)
         config = _resolve_tables(ServiceConfig, document, environ, project)
     packs, table = config.packs(), _read_server_table(project)
     if table is not None:
@@ -173,7 +174,7 @@ def load_service_tables(
     found = find_service_file(tree, environ, service_path)
     if not found.path:
         return None
-    document = _read_service_document(tree, found.path)
+    document = _read_service_document(tree, found.path, kind)
     return _resolve_tables(kind, document, environ, _read_project_tables(tree, project_path))
 
 
@@ -207,9 +208,9 @@ def load_service_ingest(
     return found.ingest.rule(environ), found.store
 
 
-def _read_service_document(tree: Tree, path: str) -> DataDocument:
+def _read_service_document(tree: Tree, path: str, kind: type[Struct]) -> DataDocument:
     try:
-        return read_document(tree.read(path), path)
+        return respell_keys(read_document(tree.read(path), path), kind)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         problem = rule.problem(error.message, path, error.place, hint=error.hint)

@@ -261,6 +261,8 @@ class LazyGroup(CommandGroup):
         # `duvet help COMMAND...` is `duvet COMMAND... --help`.
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
+        if args[:1] == ["rules"]:
+            args = ["explain", "--rules", *args[1:]]
         if args == ["--help"]:
             click.echo(ctx.get_help())
             ctx.exit()

@@ -50,6 +50,14 @@ def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: 
     return _make_items(((rule.code, rule.name) for rule in list_rules().values()), incomplete.upper())
 
 
+def complete_topics(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
+    """Complete codes of rules, states and configuration keys."""
+    from duvet.console.explanations import list_topics
+
+    topics = ((topic.name, topic.summary) for topic in list_topics())
+    return _make_items(topics, incomplete.upper() if incomplete[:3].upper() == "DUV" else incomplete)
+
+
 def complete_prompts(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
     from duvet.templates import prompt_names
 

@@ -23,25 +23,23 @@ from duvet.tree.files import DiskTree
 
 
 def locate_store(service_path: str | None) -> StorePaths:
-    """Return the paths of the index, as the configuration of the service sets them."""
+    """Return the paths of the index that the service's configuration sets."""
     settings = current_settings()
     store = load_service_ingest(DiskTree(), settings.environ, settings.config_path, service_path)[1]
     return find_store_paths(KnowledgeSettings(os.getcwd(), IngestRule(), store))
 
 
 def warn_of_parent_project(command: str, file: str = "", *options: str) -> list[Problem]:
-    """Warn if the command makes the working directory a project although it is part of another one."""
+    """Return a warning if the command makes the working directory a project inside another project."""
     above = find_project_above(os.getcwd())
     if above is None:
         return []
-    verb = {"ingest": "takes that one in", "restore": "puts it back there"}[command]
+    verb = {"ingest": "index that project", "restore": "restore it there"}[command]
     words = ["duvet", "-C", above, command, *options]
     if file:
         words.append(file if os.path.isabs(file) or file == STANDARD_INPUT else os.path.relpath(file, above))
-    hint = f"`{shlex.join(words)}` {verb}; this one is forgotten with its folder .duvet"
-    return [
-        make_warning(f"this folder is taken for a project of its own, though the one in {above} holds it", hint=hint)
-    ]
+    hint = f"to {verb}, run `{shlex.join(words)}` and remove the folder `.duvet` here"
+    return [make_warning(f"this folder is now a separate project inside the project in {above}", hint=hint)]
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from duvet import errors, rules
 from duvet.config import document_formats, project_file, service_tables, settings, workflow_tables
 from duvet.config.check import DocumentLocation, check_table, sort_problems
 from duvet.config.document import DataDocument, DocumentError
+from duvet.config.key_styles import respell_keys
 from duvet.config.schema import find_repeated_names
 from duvet.model import Place, Problem, Severity
 from duvet.text import quote_text, shorten_text, suggest_nearest
@@ -162,7 +163,7 @@ def read_recipe(data: bytes, path: str, origin: str) -> RecipeFile:
         ##= man/spec/service.md#configuration
         ##% duvet MUST refuse a configuration or recipe that is larger than 1 MiB, is nested deeper than 64 levels, or
         ##% expands to more than 100,000 values or 4 Mi characters.
-        document = document_formats.read_document(data, path)
+        document = respell_keys(document_formats.read_document(data, path), Recipe)
     except DocumentError as error:
         rule = rules.CONFIG_SYNTAX if error.is_text else rules.FILE_NOT_UTF8
         return structs.replace(found, problems=(rule.problem(error.message, path, error.place, hint=error.hint),))

@@ -137,8 +137,8 @@ def test_in_a_folder_of_a_project(duvet: Run, duvet_command: str, project: Path)
     assert (done.code, bool(after)) == (0, True) and "though the one in .. holds it" in warning
     assert "`duvet -C .. restore 'my own.tgz'` puts it back there" in warning
     shutil.rmtree(project / "src/.duvet")
-    assert "`duvet -C .. restore --force src/a.tgz` puts" in inside("restore", "--force", "a.tgz").err
-    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` puts")
+    assert "`duvet -C .. restore --force src/a.tgz` and" in inside("restore", "--force", "a.tgz").err
+    assert duvet("-C", "src", "restore", "-").err.partition("`")[2].startswith("duvet -C .. restore -` and")
     assert inside("-C", "..", "restore", "my own.tgz").code == 0
 
 
@@ -192,7 +192,7 @@ def test_what_can_not_be_done(duvet: Run, duvet_command: str, project: Path, tmp
 def test_another_configuration(duvet: Run, project: Path) -> None:
     other = {"store": {"path": "var/s.db"}, "ingest": {"semantic": False}, "toolPacks": {"knowledge": {}}}
     make(project, {"conf/team.json": json.dumps(other)})
-    config = ("--config", "conf/team.json")
+    config = ("--service-config", "conf/team.json")
     assert duvet("backup", *config).code == 1
     for words in (("ingest", *config), ("call", *config, *VOTE), ("backup", *config)):
         assert duvet(*words).code == 0
@@ -202,7 +202,7 @@ def test_another_configuration(duvet: Run, project: Path) -> None:
     (project / "var/s.db").unlink()
     assert duvet("restore", *config, str(archive)).code == 0
     assert (project / "var/s.db").exists()
-    assert duvet("backup", "--config", "nowhere.json").code == 1
+    assert duvet("backup", "--service-config", "nowhere.json").code == 1
 
 
 NOTE = 'good, "very"\n=1+1'

@@ -122,7 +122,10 @@ def test_a_group_runs_its_default(line: str, same: str, kettle: Path, duvet: Run
 
 NO_COMMAND = misused("duvet", "No such command 'reprot'; did you mean `duvet report`?")
 COLOUR = misused("duvet", "Invalid value for '--color': 'maybe' is not one of 'auto', 'always', 'never'.")
-TWICE, NOT_UTF8 = "the argument '{}' cannot be used multiple times", "Invalid value for '{}': it is not UTF-8"
+TWICE, NOT_UTF8 = (
+    "the argument '{}' cannot be used multiple times",
+    "Invalid value for '{}': the value is not valid UTF-8",
+)
 NOT_GIVEN = "the following required arguments were not provided:\n  "
 
 
@@ -153,7 +156,7 @@ NOT_GIVEN = "the following required arguments were not provided:\n  "
         ("report --json", misused("duvet report", "Option '--json' requires an argument.")),
         ("report --json a --json b", misused("duvet report", TWICE.format("--json <JSON>"))),
         ("init --lang-c --lang-c", misused("duvet init", TWICE.format("--lang-c"))),
-        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is neither true nor false")),
+        ("report --ci=maybe", misused("duvet report", "Invalid value for '--ci': 'maybe' is not true or false")),
         ("extract", misused("duvet extract", f"{NOT_GIVEN}<TARGET_PATH>")),
         ("merge", misused("duvet merge", f"{NOT_GIVEN}--input <INPUT>\n  --output <OUTPUT>")),
         *(

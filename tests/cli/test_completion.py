@@ -128,7 +128,7 @@ def test_the_shell_accepts_its_script(name: str, kettle: Path, duvet: Run) -> No
         ("fish", ("rep",), "plain,report\tCheck every citation and report coverage.\n"),
         ("zsh", ("report", "--format=s"), "plain\n--format=sarif\n_\n"),
         ("fish", ("report", "--format=s"), "plain,--format=sarif\n"),
-        ("zsh", ("report", "--off"), "plain\n--offline\nDownload nothing.\n"),
+        ("zsh", ("report", "--off"), "plain\n--offline\nDo not download anything.\n"),
         ("fish", ("report", "--json", "x"), "file,x\n"),
         ("zsh", ("nothing", "x"), ""),
         ("zsh", ("validate", "--explain", "duv05"), "plain\nDUV050\nquote-not-found\nplain\nDUV051\nquote-one-edit\n"),

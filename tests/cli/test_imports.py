@@ -57,6 +57,8 @@ COMMANDS = {
     ("show", "spec.md#heating"): READ,
     ("cite", "spec.md#pouring", "--at", "src/a.rs:3", "--dry-run"): READ,
     ("config",): "click msgspec",
+    ("explain", "DUV050"): "click msgspec",
+    ("explain", "server.port"): "click msgspec",
     ("cache",): READ,
     ("completion", "bash"): "click msgspec",
     ("search", "water"): READ,

@@ -111,7 +111,7 @@ def test_a_folder_inside_of_a_project(ledger: Path, duvet_command: str) -> None:
     asked = run(duvet_command, inner, "call", "--pack", "knowledge", "km-search", "--query", "x")
     assert asked.code == 1 and "this project has no index yet" in asked.err and "`duvet -C ../.. call`" in asked.err
     first = run(duvet_command, inner, "ingest", "--dry-run")
-    assert first.code == 0 and "warning: this folder is taken for a project of its own" in first.err
+    assert first.code == 0 and "warning: this folder is now a separate project inside the project in " in first.err
     assert "`duvet -C ../.. ingest`" in first.err
     (inner / ".duvet").mkdir()
     assert "-C" not in run(duvet_command, inner, "ingest", "--dry-run").err

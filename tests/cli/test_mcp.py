@@ -173,7 +173,7 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     ##% from any folder.
     folder = make(tmp_path / 'a "b" \\ c \x7f é', FILES)
     done = run(duvet_command, folder, "mcp", "--print-config", client)
-    said = f"put this into {CLIENTS[client].where}; where that has other servers already, add this one to them\n"
+    said = f"add this to {CLIENTS[client].where}; keep any servers that are already there\n"
     assert (done.code, done.err) == (0, said)
     server = parsed(client, done.out)
     more = {"type": "stdio"} if client == "vscode" else {}
@@ -182,10 +182,42 @@ def test_a_client_can_start_it(client: str, duvet_command: str, tmp_path: Path) 
     assert json.loads(started.out)["result"]["serverInfo"]["name"] == "duvet"
 
 
+@pytest.mark.parametrize(
+    "name", ["team.json", "Team.YAML", "x/team.yml", "x/duvet.config.toml", "contextive.config.toml"]
+)
+def test_config_may_name_the_configuration_of_the_service(name: str, duvet: Run, folder: Path) -> None:
+    ##= man/spec/service.md#configuration
+    ##% A `--config` that names `duvet.config.*`, `contextive.config.*`, a JSON file or a YAML file MUST mean the same as
+    ##% `--service-config`, for commands that have that option.
+    text = "[server]\nname = 'team'\n" if name.endswith(".toml") else '{"server": {"name": "team"}}'
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(text)
+    done = duvet("mcp", "--check", "--service-config", name)
+    assert "\nserver         team " in done.out and done.err == ""
+    assert duvet("mcp", "--check", "--config", name) == done
+    assert duvet("mcp", "--config", name, "--check", "--config-path", ".duvet/config.toml") == done
+    note = f"note: --config names the project's configuration; write --service-config {name}\n"
+    assert duvet("-v", "mcp", "--check", "--config", name).err.startswith(note)
+    assert duvet("mcp", "--check", "--config", name, "-v").err.startswith(note)
+    if not name.startswith("x/"):
+        assert duvet("tools", "--config", name, "validate_citation").code == 0
+        assert duvet("backup", "--config", name).err.count("error:") == 1
+
+
+@pytest.mark.parametrize("other", ["--config-path=a.toml --config=b.toml", "--service-config=a.json --config=b.json"])
+def test_a_configuration_is_named_once(other: str, duvet: Run) -> None:
+    first, second = other.split()
+    name = first.partition("=")[0]
+    message = f"Error: --config and {name} both name a configuration; give only one of them\n"
+    refuses(duvet, f"mcp {first} {second}", 2, message)
+    refuses(duvet, f"mcp {second} {first}", 2, message)
+
+
 def test_its_options_are_handed_on(duvet: Run, folder: Path) -> None:
     (folder / ".duvet/config.toml").rename(folder / "other.toml")
-    options = ["--config-path", "other.toml", "--offline", "--allow-http"]
+    options = ["--config", "other.toml", "--offline", "--allow-http"]
     done = duvet("-q", "mcp", "--print-config", "cursor", *options)
     assert (done.code, done.err) == (0, "")
     assert parsed("cursor", done.out)["args"] == ["-C", str(folder), "mcp", *options]
+    assert duvet("-q", "mcp", "--print-config", "cursor", "--config-path", *options[1:]) == done
     assert duvet("-q", "--config", "other.toml", "mcp", "--offline", "--allow-http", "--print-config=cursor") == done

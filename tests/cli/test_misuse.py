@@ -36,10 +36,10 @@ ABOUT_REQUIREMENTS: Refused = [
     ("prioritize --prompt write-tests", 1, 'unknown prompt "write-tests"\n  = help: did you mean write_test?\n'),
     ("prioritize --prompt --explain", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
     ("prioritize --prompt --format json", 2, "Error: --prompt is no list: it takes neither --explain nor --format\n"),
-    ("prompt --arg spec=tea", 2, "Error: --arg needs the NAME of a prompt\n"),
-    ("prompt system --format json", 2, "Error: a prompt is no list: --format goes without NAME\n"),
-    ("prompt triage_uncited --arg spec", 2, "Error: --arg takes NAME=VALUE\n"),
-    ("prompt triage_uncited --arg spec=a --arg spec=b", 2, "Error: --arg gives the same NAME twice\n"),
+    ("prompt --arg spec=tea", 2, "Error: --arg requires the NAME of a prompt\n"),
+    ("prompt system --format json", 2, "Error: --format only applies to the list of prompts; leave out NAME\n"),
+    ("prompt triage_uncited --arg spec", 2, 'Error: --arg "spec" has no `=`; write NAME=VALUE\n'),
+    ("prompt triage_uncited --arg spec=a --arg spec=b", 2, 'Error: --arg sets "spec" twice\n'),
     ("prompt triage_uncited --arg specs=a", 2, 'has no argument "specs"\ndid you mean spec?\n'),
     ("prompt explain_section", 2, 'Error: the prompt explain_section requires the argument "section"\n'),
     ("prompt triage_uncited --arg level=x", 2, 'Error: "x" is not a level\navailable: must, should, may, none'),
@@ -96,11 +96,15 @@ OF_PAGES: Refused = [
     ("pages list --output x", 2, "Error: No such option '--output'\n"),
 ]
 OF_VALIDATE: Refused = [
-    ("validate -", 2, "\nError: `-` and --stdin-path belong together\n"),
-    ("validate --stdin-path a.rs src", 2, "\nError: `-` and --stdin-path belong together\n"),
-    ("validate --stdin-path '' -", 2, "\nError: `-` and --stdin-path belong together\n"),
-    ("validate --fix --stdin-path src/a.rs -", 2, "\nError: standard input can't be mended; --diff shows how to\n"),
-    ("validate --diff --format json", 2, "Error: only one result can go to standard output; give the others a file\n"),
+    ("validate -", 2, "\nError: `-` and --stdin-path require each other\n"),
+    ("validate --stdin-path a.rs src", 2, "\nError: `-` and --stdin-path require each other\n"),
+    ("validate --stdin-path '' -", 2, "\nError: `-` and --stdin-path require each other\n"),
+    ("validate --fix --stdin-path src/a.rs -", 2, "\nError: --fix can't change standard input; use --diff\n"),
+    (
+        "validate --diff --format json",
+        2,
+        "Error: two results would be written to standard output; write one of them to a file\n",
+    ),
 ]
 OTHERS: Refused = [
     ("completion tcsh", 2, "'tcsh' is not one of 'bash', 'zsh', 'fish'.\n"),

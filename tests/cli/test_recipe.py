@@ -116,10 +116,10 @@ def test_a_dry_run(duvet: Run, project: Path) -> None:
 def test_a_check(duvet: Run, project: Path) -> None:
     assert duvet("recipe", "check").err == "1 recipe, no errors\n"
     wrong = LOOK.replace("km-help", "km-hlep")
-    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, notEquals")})
+    make(project, {"elsewhere.yaml": wrong.replace("total, not_equals", "total, not_equal")})
     done = duvet("recipe", "check", "elsewhere.yaml")
     assert (done.code, done.out) == (1, "")
-    assert "elsewhere.yaml:8:29" in done.err and "unknown field `notEquals`" in done.err
+    assert "elsewhere.yaml:8:29" in done.err and "unknown field `not_equal`" in done.err
     make(project, {"elsewhere.yaml": wrong})
     done = duvet("recipe", "check", "elsewhere.yaml", "look", "--format", "json")
     (found,) = json.loads(done.out)["problems"]

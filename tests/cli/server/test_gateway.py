@@ -182,4 +182,4 @@ def test_the_configuration_decides_on_forwarding(duvet_command: str, project: Pa
     # A server over HTTP forwards nothing, because it could forward to itself forever.
     with Command(duvet_command, project, KM_GATEWAY_URL="http://127.0.0.1:9") as command:
         pass
-    assert "WARN KM_GATEWAY_URL counts over standard input and output alone" in command.first
+    assert "WARN KM_GATEWAY_URL is ignored over HTTP" in command.first

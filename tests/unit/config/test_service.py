@@ -38,7 +38,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 @pytest.mark.parametrize(
     ("environ", "given", "path", "origin"),
     [
-        (BOTH, "given.json", "given.json", "--config"),
+        (BOTH, "given.json", "given.json", "--service-config"),
         ({"DUVET_CONFIG": "named.toml"}, None, "named.toml", "DUVET_CONFIG"),
         ({"CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
         ({"DUVET_CONFIG": "", "CONTEXTIVE_CONFIG": "other.yml"}, None, "other.yml", "CONTEXTIVE_CONFIG"),
@@ -48,7 +48,7 @@ def refusal(tree: MemoryTree, environ: dict[str, str], given: str | None = None)
 )
 def test_the_first_file_that_is_named_wins(environ: dict[str, str], given: str | None, path: str, origin: str) -> None:
     ##= man/spec/service.md#configuration
-    ##% duvet MUST read the service configuration from the file that `--config`, `DUVET_CONFIG` or
+    ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
     ##% and otherwise use the defaults.
     assert find_service_file(ALL, environ, given) == ServiceFile(path, origin)
@@ -71,17 +71,17 @@ def test_files_that_can_not_be_chosen() -> None:
     ] == [
         (
             "found several configurations: `duvet.config.yml` and `contextive.config.json`; "
-            "keep one of them, or choose one with `--config`"
+            "keep one of them, or choose one with `--service-config`"
         ),
         (
             "conflicting configurations: DUVET_CONFIG points to named.toml and CONTEXTIVE_CONFIG points to other.yml; "
             "unset one of the variables"
         ),
         (
-            "--config points to config, which has an unknown extension; "
+            "--service-config points to config, which has an unknown extension; "
             "rename the file; supported extensions: `.json`, `.yaml`, `.yml`, `.toml`"
         ),
-        "--config points to gone.json, which does not exist; correct the path",
+        "--service-config points to gone.json, which does not exist; correct the path",
         "DUVET_CONFIG points to gone.json, which does not exist; correct or unset it",
     ]
 
