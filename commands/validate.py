@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
+from duvet.console.discovery import PathType, show_path
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -40,7 +41,7 @@ _MAX_SKIPPED_NAMES = 10
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, metavar="[FILE|DIR|-]...", shell_complete=complete_files)
+@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
 @click.option("--fix", is_flag=True, help="Mend what has exactly one good answer.")
 @click.option("--diff", is_flag=True, help="Show what --fix would do, and write nothing.")
 @click.option("--strict", is_flag=True, help="Take warnings as errors.")
@@ -207,7 +208,7 @@ def _report_findings(
     ##= man/spec/validate.md#choosing-files
     ##% `duvet validate` MUST skip a file that is not an input, with a notice, and fail for a path that does not exist.
     if skipped := selected.others:
-        names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
+        names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
         print_remark(f"not checked, because no pattern matches it: {names}{more}")
     ##= man/spec/trace.md#reports

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import NO_CACHE, QUIET, VERBOSE, LazyGroup, TerminalSettings, wants_colour
 from duvet.console.completion_values import file_option, folder_option
+from duvet.console.discovery import enter_project, has_legacy_flags
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
@@ -46,6 +47,7 @@ COMMANDS = {
     "completion": "Print what makes a shell complete the words of duvet.",
 }
 """The summary of each command, with which its help begins."""
+_STAYING = ("init", "query")  # The commands for which the working directory is the project.
 
 
 @click.group(
@@ -82,6 +84,11 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             os.chdir(directory)
         except (OSError, ValueError) as error:
             raise DuvetError(f"can't run in this folder: {describe_os_error(error)}", path=directory) from error
+    ##= man/spec/init.md#project-discovery
+    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
+    ##% directory.
+    if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
+        ctx.obj = enter_project(ctx.obj)
 
 
 def main() -> NoReturn:
@@ -106,6 +113,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
         answer_shell(cli, completion)
         return OK
     ctx: click.Context | None = None
+    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags(args))
     try:
         with cli.make_context("duvet", args, obj=settings) as ctx:
             cli.invoke(ctx)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from duvet.console.command import make_repeated_error
 from duvet.console.completion_values import complete_files, complete_specification_ids, file_option
+from duvet.console.discovery import PathType, ReferenceType
 from duvet.model import Level
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
     """Add an option that takes `true` or `false`, means `true` without a value, and takes any number of targets."""
     return click.option(
         name,
-        type=TEXT_TYPE,
+        type=ReferenceType(TEXT_TYPE),
         is_flag=False,
         flag_value="true",
         multiple=True,
@@ -122,6 +123,7 @@ add_service_option = click.option(
     "--config",
     SERVICE_KEY,
     metavar="FILE",
+    type=PathType(),
     shell_complete=complete_files,
     help="The configuration of the service [default: DUVET_CONFIG, or duvet.config.json, .yaml, .yml or .toml].",
 )

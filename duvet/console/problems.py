@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Place, Problem, Severity
@@ -63,8 +64,10 @@ def print_problems(
     """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
     settings = settings or current_settings()
     if kept := _filter_problems(problems, settings):
-        context = ProblemContext((sources or SourceLines()).line, settings.colour)
-        print_notice(render_problems_text(kept, context).decode())
+        lines, folder = sources or SourceLines(), settings.folder
+        shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in kept) if folder else kept
+        context = ProblemContext(lambda path, line: lines.line(locate_path(path, folder), line), settings.colour)
+        print_notice(render_problems_text(shown, context).decode())
 
 
 def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:

@@ -179,7 +179,7 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
     # Most projects have none, and then nothing needs to be imported.
     if not any(map(settings.environ.get, ("DUVET_CONFIG", "CONTEXTIVE_CONFIG"))):
         try:
-            names = os.listdir()
+            names = [*os.listdir(), *(os.listdir(settings.folder) if settings.folder else ())]
         except OSError:
             # Whatever reads the project reports the unreadable folder.
             names = []
@@ -187,4 +187,5 @@ def load_page_rules(options: Mapping[str, Any], tree: Tree | None = None) -> Pag
             return None
     from duvet.config.service import load_service_pages
 
-    return load_service_pages(tree or DiskTree(), settings.environ, options["config_path"] or settings.config_path)
+    config_path = options["config_path"] or settings.config_path
+    return load_service_pages(tree or DiskTree(), settings.environ, config_path, settings.folder)
