@@ -130,7 +130,9 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
         tested = tests.get(language, {})
         test_patterns = _merge_test_patterns(tested)
         if files := code.get(language):
-            yield SourceGroup(language, _make_patterns(files), len(files), exclude=test_patterns)
+            patterns = _make_patterns(files)
+            exclude = tuple(test for test in test_patterns if any(_can_overlap(test, one) for one in patterns))
+            yield SourceGroup(language, patterns, len(files), exclude=exclude)
         if tested:
             yield SourceGroup(language, test_patterns, sum(tested.values()), is_test=True)
 
@@ -153,9 +155,7 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
         folder, _, name = pattern.partition("**/")
         end = f"**/{posixpath.basename(folder.rstrip('/'))}/**/{name}" if name.startswith("*.") else f"**/{name}"
         by_end.setdefault(end, []).append(pattern)
-    return tuple(
-        one for end, found in sorted(by_end.items()) for one in ([end] if len(found) > 1 else found)
-    )
+    return tuple(one for end, found in sorted(by_end.items()) for one in ([end] if len(found) > 1 else found))
 
 
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
@@ -168,6 +168,11 @@ def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
     if len({pattern.rpartition("*")[0] for pattern in found}) > _MOST_PATTERNS:
         found = {f"**/*{posixpath.splitext(path)[1]}" for path in paths}
     return tuple(sorted(found))
+
+
+def _can_overlap(pattern: str, other: str) -> bool:
+    tops = {one.partition("/")[0] for one in (pattern, other)}
+    return len(tops) == 1 or "**" in tops
 
 
 def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpecification]:

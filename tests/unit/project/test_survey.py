@@ -26,7 +26,7 @@ def groups(*paths: str) -> Groups:
         (
             ["kettle/a.py", "kettle/deep/b.pyi", "tests/a.py", "tests/deep/conftest.py"],
             [
-                ("python", ("kettle/**/*.py", "kettle/**/*.pyi"), 2, False, ("tests/**/*.py",)),
+                ("python", ("kettle/**/*.py", "kettle/**/*.pyi"), 2, False, ()),
                 ("python", ("tests/**/*.py",), 2, True, ()),
             ],
         ),
@@ -54,11 +54,18 @@ def groups(*paths: str) -> Groups:
         (
             ["lib/a.rb", "spec/a_spec.rb", "spec/spec_helper.rb", "Rakefile.rb"],
             [
-                ("ruby", ("lib/**/*.rb",), 1, False, ("spec/**/*.rb",)),
+                ("ruby", ("lib/**/*.rb",), 1, False, ()),
                 ("ruby", ("spec/**/*.rb",), 2, True, ()),
             ],
         ),
         ([f"{name}/a.rs" for name in "abcde"], [("rust", ("**/*.rs",), 5, False, ())]),
+        (
+            ["a.py", "test_a.py", *(f"{name}/a.py" for name in "abcd"), "tests/b.py"],
+            [
+                ("python", ("**/*.py",), 5, False, ("**/test_*.py", "tests/**/*.py")),
+                ("python", ("**/test_*.py", "tests/**/*.py"), 2, True, ()),
+            ],
+        ),
         (["a/x.h", "a/x.cpp"], [("cpp", ("a/**/*.cpp", "a/**/*.h"), 2, False, ())]),
         (["a/x.h", "b/x.c"], [("c", ("a/**/*.h", "b/**/*.c"), 2, False, ())]),
         (["include/x.h"], [("c", ("include/**/*.h",), 1, False, ())]),
