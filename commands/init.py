@@ -29,9 +29,9 @@ _MOST_SHOWN = 20
 
 def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
     for starter in reversed(new_project.STARTERS):
-        name = starter.language.value
+        name, files = starter.language.value, starter.pattern.rpartition("/")[2]
         option = click.option(
-            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan the {name} sources."
+            f"--lang-{name}", "languages", flag_value=name, multiple=True, help=f"Scan {files} files."
         )
         function = option(function)
     return function
@@ -53,12 +53,12 @@ def _add_language_options(function: click.decorators.FC) -> click.decorators.FC:
 def init(
     specifications: tuple[str, ...], languages: tuple[str, ...], accepts: bool, upstream: bool, extended: bool
 ) -> None:
-    """Writes .duvet/config.toml and .duvet/.gitignore for the languages, tests and specifications in this folder.
+    """Write .duvet/config.toml and .duvet/.gitignore for the languages, tests and specifications in this folder.
 
-    On a terminal, duvet asks whether to trace the specifications that it found. Elsewhere it writes them as comments,
-    unless --yes is given. A --lang option replaces the languages that are found.
+    On a terminal, duvet asks whether to trace the specifications that it finds. Otherwise it writes them as comments,
+    unless you pass --yes. The --lang options replace the languages that duvet finds.
 
-    In a project that has a configuration, duvet adds the specifications and languages that you name.
+    If the configuration exists, duvet adds the specifications and languages that you name.
 
     \b
     Examples:
@@ -76,7 +76,7 @@ def init(
     here = os.getcwd()
     outer = find_project_folder()
     if outer not in (None, here):
-        print_remark(f"note: this folder is inside of the project {escape_cell(os.path.relpath(outer or '', here))}")
+        print_remark(f"note: this folder is inside the project {escape_cell(os.path.relpath(outer or '', here))}")
     survey = survey_folder(DiskTree(), here)
     _print_survey(survey)
     specifications = tuple(name.replace(os.sep, "/") for name in specifications)
@@ -177,7 +177,7 @@ def _has_group(config: Config, group: new_project.SourceGroup) -> bool:
 def _choose_groups(
     found: Sequence[new_project.SourceGroup], languages: Sequence[str]
 ) -> Iterator[new_project.SourceGroup]:
-    """Yield the sources of these languages, as found or, where there are none yet, as usual."""
+    """Yield the sources of these languages that were found, or the usual pattern of a language without sources."""
     for starter in new_project.STARTERS:
         if starter.language.value in languages:
             usual = new_project.SourceGroup(starter.language, (starter.pattern,))
@@ -212,3 +212,7 @@ def _print_survey(survey: Survey) -> None:
         print_remark(f"  {escape_cell(one.path)} ({format_count(one.requirements, 'requirement')})")
     if len(found) > _MOST_SHOWN:
         print_remark(f"  and {len(found) - _MOST_SHOWN} more")
+    if survey.unmarked:
+        example = f"{'such as ' if len(survey.unmarked) > 1 else ''}{escape_cell(survey.unmarked[0])}"
+        count = format_count(len(survey.unmarked), "file")
+        print_remark(f"skipped {count} with requirements but without keywords such as MUST: {example}")

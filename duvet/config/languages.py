@@ -126,6 +126,6 @@ def _test_names() -> re.Pattern[str]:
 
 
 def find_test_glob(name: str) -> str:
-    """Return the pattern of test files that a file name matches; empty if it is no test by its name."""
+    """Return the pattern of test files that a file name matches; empty if it matches none."""
     found = _test_names().match(name)
     return _TEST_GLOBS[(found.lastindex or 1) - 1] if found else ""

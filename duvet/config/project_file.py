@@ -209,11 +209,13 @@ def find_config(tree: Tree, config_path: str | None = None) -> str | None:
 
 
 def require_config(tree: Tree, config_path: str | None = None) -> str:
-    """Return the path of the configuration; UnreadableError with a hint if there is none."""
+    """Return the path of the configuration; raise UnreadableError if the project has none."""
     found = find_config(tree, config_path)
     if found:
         return found
-    raise UnreadableError("no configuration in this folder", path=CONFIG_PATH, hint="write one with `duvet init`")
+    raise UnreadableError(
+        "no configuration in this folder or above it", path=CONFIG_PATH, hint="create one with `duvet init`"
+    )
 
 
 RecordType = TypeVar("RecordType", bound=Struct)

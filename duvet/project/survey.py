@@ -35,14 +35,35 @@ _VENDORED = frozenset(
 _VENDOR_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
 _HIDDEN_SPECIFICATIONS = ".kiro"  # The only hidden folder that holds specifications.
 _PROPOSALS = "openspec/changes"  # Changes that are not yet part of the specification.
-_SPECIFICATION_FOLDERS = frozenset(["doc", "docs", "spec", "specs", "rfc", "rfcs", "requirements", ".kiro", "openspec"])
+_SPECIFICATION_FOLDERS = frozenset(
+    [
+        "doc",
+        "docs",
+        "spec",
+        "specs",
+        "specification",
+        "specifications",
+        "rfc",
+        "rfcs",
+        "requirements",
+        ".kiro",
+        "openspec",
+    ]
+)
 _SPECIFICATION_NAME = re.compile(r"(?i).*(?:spec|requirement|protocol|prd).*\.(?:md|markdown)")
 _TEXT_NAME = re.compile(r"(?i)(?:rfc\d+|draft-[\w.-]+)\.txt")
 _META_NAME = re.compile(
     r"(?i)(?:readme|changelog|changes|history|news|contributing|security|license|licence|support|governance|agents"
     r"|claude|gemini|code[_-]of[_-]conduct|copilot-instructions)\b.*"
 )
+# Plans and settings beside the specifications of Kiro and Spec Kit, and templates.
+_PLAN_PATH = re.compile(
+    r"\.kiro/(?!specs/).*|(?:.*/)?templates/.*"
+    r"|(?:.*/)?(?:\.kiro/specs|specs/\d{3,}-[^/]*)/(?:.*/)?(?:tasks|design|plan|research|quickstart|data-model)\.md"
+)
 _KEYWORD = re.compile(rb"\b(?:MUST|SHALL|SHOULD|MAY|REQUIRED|RECOMMENDED|OPTIONAL)\b")
+# Requirements that duvet can't extract: ids such as FR-001, and EARS in lower case.
+_UNMARKED = re.compile(rb"\b(?:N?FR|REQ|AC)[-_ ]?\d+\b|(?i:\b(?:when|while|if|where)\b[^\n]*\bshall\b)")
 _MOST_BYTES = 4 << 20  # Longer files are not looked into.
 _FEWEST = 3  # Requirements that make a specification of a Markdown file in any folder and of any name.
 
@@ -71,6 +92,8 @@ class Survey(Struct, frozen=True):
 
     sources: tuple[SourceGroup, ...]
     specifications: tuple[FoundSpecification, ...]
+    unmarked: tuple[str, ...]
+    """Files with requirements that lack the keywords of RFC 2119."""
 
 
 def survey_folder(tree: Tree, root: str) -> Survey:
@@ -79,7 +102,12 @@ def survey_folder(tree: Tree, root: str) -> Survey:
     ##% `duvet init` MUST detect languages by file extensions or manifests, and MUST skip hidden files, vendored folders
     ##% and files that git ignores.
     paths = sorted(_list_files(tree, root))
-    return Survey(tuple(_group_sources(paths)), tuple(_find_specifications(paths, tree)))
+    found = tuple(_find_specifications(paths, tree))
+    return Survey(
+        tuple(_group_sources(paths)),
+        tuple(one for one in found if one.requirements),
+        tuple(one.path for one in found if not one.requirements),
+    )
 
 
 def _list_files(tree: Tree, root: str) -> Iterator[str]:
@@ -138,7 +166,7 @@ def _group_sources(paths: Sequence[str]) -> Iterator[SourceGroup]:
 
 
 def _find_test_pattern(path: str) -> str:
-    """Return the pattern of the tests that the file belongs to; empty if it is no test."""
+    """Return the pattern of the tests that the file belongs to; empty for other files."""
     *folders, name = path.split("/")
     ending = posixpath.splitext(name)[1]
     for depth, folder in enumerate(folders, 1):
@@ -183,18 +211,23 @@ def _find_specifications(paths: Sequence[str], tree: Tree) -> Iterator[FoundSpec
     for path in paths:
         *folders, name = path.split("/")
         is_text = _TEXT_NAME.fullmatch(name)
-        if not is_text and not name.lower().endswith((".md", ".markdown")):
+        if not is_text and (not name.lower().endswith((".md", ".markdown")) or _PLAN_PATH.fullmatch(path)):
             continue
         in_folder = not _SPECIFICATION_FOLDERS.isdisjoint(folders)
         if (_META_NAME.fullmatch(name) or not TEST_FOLDERS.isdisjoint(folders)) and not in_folder:
             continue
         try:
             data = tree.read(path)
-            if len(data) > _MOST_BYTES or not _KEYWORD.search(data):
+            if len(data) > _MOST_BYTES:
                 continue
-            specification = library.load(locate_specification(path))
-            count = sum(len(sentences) for _, sentences in list_extracted_sections(specification))
+            count = _count_requirements(path, library) if _KEYWORD.search(data) else 0
         except DuvetError:
             continue
-        if count >= (1 if in_folder or is_text or _SPECIFICATION_NAME.fullmatch(name) else _FEWEST):
+        is_likely = in_folder or is_text or _SPECIFICATION_NAME.fullmatch(name)
+        if count >= (1 if is_likely else _FEWEST) or (is_likely and not count and _UNMARKED.search(data)):
             yield FoundSpecification(path, count)
+
+
+def _count_requirements(path: str, library: Library) -> int:
+    specification = library.load(locate_specification(path))
+    return sum(len(sentences) for _, sentences in list_extracted_sections(specification))

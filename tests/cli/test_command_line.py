@@ -95,7 +95,7 @@ def test_another_configuration(kettle: Path, duvet: Run) -> None:
     assert (kettle / "requirements/spec/heating.toml").exists()
     done = duvet("report", cwd=kettle / "src")
     assert (done.code, done.out) == (0, "")
-    assert "warning: no configuration in this folder [DUV008]\n --> .duvet/config.toml\n" in done.err
+    assert "warning: no configuration in this folder or above it [DUV008]\n --> .duvet/config.toml\n" in done.err
     assert duvet("report", "--strict", cwd=kettle / "src").code == 1
 
 

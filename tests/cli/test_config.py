@@ -36,7 +36,7 @@ def printed(*args: str) -> str:
 
 def test_a_table_of_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gold: Snapshot) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnreadableError, match="no configuration in this folder"):
+    with pytest.raises(UnreadableError, match="no configuration in this folder or above it"):
         printed()
     make(tmp_path, {PATH: TEXT, "other.toml": TEXT})
     gold.assert_match(printed(), "table.txt")

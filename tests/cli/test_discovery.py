@@ -105,11 +105,11 @@ def test_the_flags_of_awslabs_duvet_describe_the_working_directory(kettle: Path,
     make(kettle, {"src/spec.md": SPECIFICATION})
     assert inside("-q", "report", "--source-pattern", "*.rs", "--json", "out.json").code == 0
     assert json.loads((kettle / "src/out.json").read_text())["annotations"][0]["source"] == "a.rs"
-    assert inside("init").err.startswith("note: this folder is inside of the project ..\n")
+    assert inside("init").err.startswith("note: this folder is inside the project ..\n")
     assert (kettle / "src/.duvet/config.toml").exists()
 
 
 def test_a_repository_of_its_own(kettle: Path, inside: Run) -> None:
     make(kettle, {"src/.git": "gitdir: ../elsewhere\n"})
     done = inside("uncited")
-    assert done.code == 1 and done.err.startswith("error: no configuration in this folder [DUV010]\n")
+    assert done.code == 1 and done.err.startswith("error: no configuration in this folder or above it [DUV010]\n")

@@ -86,6 +86,14 @@ def test_a_folder_with_nothing_in_it(here: Run, tmp_path: Path) -> None:
     assert 'language = "rust"\npattern = "src/**/*.rs"\n' in (tmp_path / PATH).read_text()
 
 
+def test_requirements_without_keywords(here: Run, tmp_path: Path) -> None:
+    make(tmp_path, {"docs/a.md": "FR-1 Tea is hot."})
+    skipped = "skipped {} with requirements but without keywords such as MUST: {}docs/a.md\n"
+    assert here("init").err.startswith(skipped.format("1 file", ""))
+    make(tmp_path, {"docs/b.md": "FR-2 Tea is wet."})
+    assert here("init").err.startswith(skipped.format("2 files", "such as "))
+
+
 def test_a_project_with_many_specifications(here: Run, tmp_path: Path) -> None:
     make(tmp_path, {f"specs/{number:03}-tea/spec.md": SPECIFICATION for number in range(22)})
     shown = here("init", "--yes").err

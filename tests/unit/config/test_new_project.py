@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from duvet.config import languages, new_project
 from duvet.config.languages import Language
@@ -69,11 +70,9 @@ def test_a_new_configuration_can_be_read() -> None:
     ##= man/spec/init.md#new-projects
     ##% `duvet init` MUST write a configuration that duvet can read in its own schema.
     config = read(new_project.render_config([PYTHON, PYTHON_TESTS], ["spec.md", ODD], ["other.md"]))
-    python = {"meta": "##=", "content": "##%", "gitignore": True, "language": "python"}
-    assert config.sources == (
-        SourceRule(("src/**/*.py",), exclude=("**/test_*.py",), **python),
-        SourceRule(("**/test_*.py", "tests/**/*.py"), kind=Kind.TEST, **python),
-    )
+    tests = SourceRule(PYTHON_TESTS.patterns, "##=", "##%", Kind.TEST, gitignore=True, language="python")
+    code = replace(tests, patterns=PYTHON.patterns, kind=Kind.CITATION, exclude=PYTHON.exclude)
+    assert config.sources == (code, tests)
     assert config.specifications == (SpecificationRule("spec.md"), SpecificationRule(ODD))
     assert (config.extended, config.report.snapshot.enabled) == (True, True)
 

@@ -29,8 +29,8 @@ def test_a_named_file_wins_over_that_of_the_folder() -> None:
 def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError) as error:
         require_config(DiskTree(str(tmp_path)))
-    assert (error.value.message, error.value.path) == ("no configuration in this folder", CONFIG_PATH)
-    assert error.value.hint == "write one with `duvet init`"
+    assert (error.value.message, error.value.path) == ("no configuration in this folder or above it", CONFIG_PATH)
+    assert error.value.hint == "create one with `duvet init`"
 
 
 NO_TOML = TomlDocument({}, "", "")

@@ -111,8 +111,21 @@ def test_documents_that_are_no_specifications() -> None:
     ignored = dict.fromkeys(("README.md", "CHANGELOG.md", "AGENTS.md", "tests/a.md", ".github/a.md"), RULES)
     others = {"notes.md": "# Tea\n\nIt MUST be hot.\n", "openspec/changes/a/spec.md": RULES, "notes.txt": RULES}
     assert specifications({**without, **ignored, **others}) == []
+    plans = [".kiro/specs/a/design.md", ".kiro/steering/a.md", "specs/001-x/tasks.md", "docs/templates/a.md"]
+    assert specifications(dict.fromkeys(plans, RULES)) == []
     broken = MemoryTree({"docs/a.md": b"# \xff MUST\n", "docs/long.md": b"# A\n\nIt MUST.\n" + b" " * (5 << 20)})
     assert survey_folder(broken, "/project").specifications == ()
+
+
+def test_requirements_without_keywords() -> None:
+    texts = {
+        "docs/prd/requirements.md": "# Tea\n\n- FR1: The pot is hot.\n",
+        "specs/001-x/spec.md": "# Tea\n\nWhen it boils, the pot shall whistle.\n",
+        "docs/b.md": "# Tea\n\nThe pot shall whistle.\n",
+        "notes.md": "FR-001",
+    }
+    found = survey_folder(MemoryTree({path: text.encode() for path, text in texts.items()}), "/project")
+    assert (found.specifications, found.unmarked) == ((), ("docs/prd/requirements.md", "specs/001-x/spec.md"))
 
 
 def test_files_that_do_not_belong_to_the_project(tmp_path: Path) -> None:
