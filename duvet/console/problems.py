@@ -64,10 +64,17 @@ def print_problems(
     """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
     settings = settings or current_settings()
     if kept := _filter_problems(problems, settings):
-        lines, folder = sources or SourceLines(), settings.folder
-        shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in kept) if folder else kept
-        context = ProblemContext(lambda path, line: lines.line(locate_path(path, folder), line), settings.colour)
-        print_notice(render_problems_text(shown, context).decode())
+        print_notice(_render_text(kept, settings, sources or SourceLines(), colour=settings.colour).decode())
+
+
+def _render_text(
+    problems: Iterable[Problem], settings: TerminalSettings, sources: SourceLines, *, colour: bool = False
+) -> bytes:
+    """Return the problems as text, with paths relative to the folder that the user is in."""
+    folder = settings.folder
+    shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
+    context = ProblemContext(lambda path, line: sources.line(locate_path(path, folder), line), colour)
+    return render_problems_text(shown, context)
 
 
 def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:
@@ -91,7 +98,10 @@ class ProblemOutput(Struct, frozen=True):
             ##% to standard output or the file of `--output`.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
-                data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
+                if self.format is ProblemFormat.TEXT:
+                    data = _render_text(kept, current_settings(), sources)
+                else:
+                    data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # A file that stays the same is left alone, so that its watchers aren't alarmed.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)
         except OutputError as error:

@@ -44,6 +44,10 @@ def test_paths_on_the_command_line(kettle: Path, inside: Run) -> None:
         "error: there is no such file or folder [DUV010]\n --> src/a.rs"
     )
     assert "no pattern matches it: ../spec.md\n" in inside("validate", "../spec.md").err
+    assert inside("-q", "validate", "nope.rs", "--output", "found.txt").code == 1
+    assert "\n --> nope.rs\n" in (kettle / "src/found.txt").read_text()
+    for form in ("json", "sarif", "github", "junit"):
+        assert "src/nope.rs" in inside("validate", "nope.rs", "--format", form).out
     # What a list prints is understood everywhere.
     first = inside("show", "a.rs:1").out
     assert first.startswith("src/a.rs  1 annotation\n") and inside("show", "src/a.rs:1").out == first
