@@ -137,7 +137,8 @@ def _create_project(survey: Survey, specifications: Sequence[str], languages: Se
 def _extend_project(survey: Survey, specifications: Sequence[str], languages: Sequence[str], *, accepts: bool) -> None:
     """Add what is named, or accepted, to the configuration of a project."""
     data = DiskTree().read(CONFIG_PATH)
-    config = read_config(data, CONFIG_PATH, {})
+    environ = current_settings().environ
+    config = read_config(data, CONFIG_PATH, environ)
     configured = [rule.source for rule in config.specifications]
     known = set(map(_normalise, configured))
     offered = _list_new_paths(survey, [*specifications, *configured])
@@ -158,7 +159,7 @@ def _extend_project(survey: Survey, specifications: Sequence[str], languages: Se
     if not (added or groups):
         print_remark(f"{CONFIG_PATH} is unchanged; name what to add with --specification or --lang-*")
         return
-    write_output(CONFIG_PATH, new_project.add_to_config(data, CONFIG_PATH, groups, added))
+    write_output(CONFIG_PATH, new_project.add_to_config(data, config, groups, added, environ))
     names = [*dict.fromkeys(group.language.value for group in groups), *map(escape_cell, added)]
     print_remark(f"added to {CONFIG_PATH}: {', '.join(names)}")
 

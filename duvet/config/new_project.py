@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from msgspec import Struct
 from duvet import templates
 from duvet.config.languages import SLASHES, Language
 from duvet.config.project_file import read_config
+from duvet.config.settings import Config
 from duvet.config.toml import format_one_line_string
 from duvet.errors import DuvetError, ProblemsError
 
@@ -67,12 +68,17 @@ def render_upstream_config(starters: Sequence[Starter], specifications: Sequence
     return _render("upstream", starters=starters, specifications=specifications, default_style=SLASHES)
 
 
-def add_to_config(data: bytes, path: str, groups: Sequence[SourceGroup], specifications: Sequence[str]) -> bytes:
+def add_to_config(
+    data: bytes,
+    config: Config,
+    groups: Sequence[SourceGroup],
+    specifications: Sequence[str],
+    environ: Mapping[str, str],
+) -> bytes:
     """Return a configuration with further tables at its end; everything else in it stays as it is."""
     ##= man/spec/init.md#existing-projects
     ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
     ##% else in existing files.
-    config = read_config(data, path, {})
     if config.extended:
         tables = _render("tables", groups=groups, specifications=specifications)
     else:
@@ -83,10 +89,10 @@ def add_to_config(data: bytes, path: str, groups: Sequence[SourceGroup], specifi
     if b"\r\n" in data:
         added = data + added[len(data) :].replace(b"\n", b"\r\n")
     try:
-        read_config(added, path, {})
+        read_config(added, config.path, environ)
     except ProblemsError as error:
         hint = f"add these lines by hand:\n{tables.decode().rstrip()}"
-        raise DuvetError("cannot add tables at the end of this file", path=path, hint=hint) from error
+        raise DuvetError("cannot add tables at the end of this file", path=config.path, hint=hint) from error
     return added
 
 

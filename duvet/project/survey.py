@@ -171,9 +171,14 @@ def _find_test_pattern(path: str) -> str:
     ending = posixpath.splitext(name)[1]
     for depth, folder in enumerate(folders, 1):
         if folder in TEST_FOLDERS or (folder == "spec" and ending == ".rb"):
-            return f"{'/'.join(folders[:depth])}/**/*{ending}"
+            return f"{_escape('/'.join(folders[:depth]))}/**/*{ending}"
     glob = find_test_glob(name)
-    return f"{'/'.join(folders[:1])}/**/{glob}".lstrip("/") if glob else ""
+    return f"{_escape(''.join(folders[:1]))}/**/{glob}".lstrip("/") if glob else ""
+
+
+def _escape(folder: str) -> str:
+    """Return the pattern that matches this very folder; some frameworks have folders such as `[id]`."""
+    return re.sub(r"([*?\[])", r"[\1]", folder)
 
 
 def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
@@ -189,7 +194,7 @@ def _merge_test_patterns(patterns: Iterable[str]) -> tuple[str, ...]:
 def _make_patterns(paths: Sequence[str]) -> tuple[str, ...]:
     """Return patterns for the top folders of the files, or for any folder where these are many."""
     found = {
-        f"{folder}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
+        f"{_escape(folder)}/**/*{posixpath.splitext(path)[1]}" if rest else f"*{posixpath.splitext(path)[1]}"
         for path in paths
         for folder, _, rest in (path.partition("/"),)
     }

@@ -159,6 +159,13 @@ def test_a_project_of_awslabs_duvet(here: Run, tmp_path: Path, gold: Snapshot) -
     assert (tmp_path / PATH).read_text().endswith(added)
 
 
+def test_a_configuration_with_variables(here: Run, tmp_path: Path) -> None:
+    text = '\'$schema\' = "duvet-cli/config/v1"\n[report.html]\nissue-link = "${{ NAME }}"\n'
+    make(tmp_path, {PATH: text, "spec.md": SPECIFICATION})
+    assert here("-q", "init", "--specification", "spec.md", environ={"NAME": "me"}) == Done(0, "", "")
+    assert (tmp_path / PATH).read_text() == f'{text}\n[[specification]]\nsource = "spec.md"\n'
+
+
 def test_existing_files_that_cannot_be_changed(here: Run, tmp_path: Path) -> None:
     make(tmp_path, {PATH: "mine"})
     (tmp_path / GITIGNORE).symlink_to("nowhere")

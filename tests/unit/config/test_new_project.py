@@ -10,7 +10,7 @@ from duvet.config.languages import Language
 from duvet.config.new_project import STARTERS, SourceGroup, add_to_config, detect_languages
 from duvet.config.project_file import read_config
 from duvet.config.settings import Config, SourceRule, SpecificationRule
-from duvet.errors import DuvetError, ProblemsError
+from duvet.errors import DuvetError
 from duvet.model import Kind
 
 
@@ -98,7 +98,7 @@ def test_what_is_added_to_a_configuration(data: bytes) -> None:
     ##= man/spec/init.md#existing-projects
     ##% In a project, `duvet init` MUST add the specifications and languages that are named, and MUST NOT change anything
     ##% else in existing files.
-    added = add_to_config(data, "config.toml", [PYTHON], ["spec.md"])
+    added = add_to_config(data, read(data), [PYTHON], ["spec.md"], {})
     config = read(added)
     assert added.startswith(data) and config.specifications == (SpecificationRule("spec.md"),)
     assert [(rule.patterns, rule.meta) for rule in config.sources] == [(("src/**/*.py",), "##=")]
@@ -106,9 +106,8 @@ def test_what_is_added_to_a_configuration(data: bytes) -> None:
 
 
 def test_what_cannot_be_added_to() -> None:
+    data = OURS + b'\nspecification = [{ source = "a.md" }]\n'
     with pytest.raises(DuvetError) as error:
-        add_to_config(OURS + b'\nspecification = [{ source = "a.md" }]\n', "config.toml", [], ["b.md"])
+        add_to_config(data, read(data), [], ["b.md"], {})
     assert error.value.message == "cannot add tables at the end of this file"
     assert error.value.hint == 'add these lines by hand:\n[[specification]]\nsource = "b.md"'
-    with pytest.raises(ProblemsError):
-        add_to_config(OURS + b"\nnothing = 1\n", "config.toml", [], ["b.md"])

@@ -66,6 +66,13 @@ def groups(*paths: str) -> Groups:
                 ("python", ("**/test_*.py", "tests/**/*.py"), 2, True, ()),
             ],
         ),
+        (
+            ["[a]/x.ts", "[a]/tests/x.ts"],
+            [
+                ("typescript", ("[[]a]/**/*.ts",), 1, False, ("[[]a]/tests/**/*.ts",)),
+                ("typescript", ("[[]a]/tests/**/*.ts",), 1, True, ()),
+            ],
+        ),
         (["a/x.h", "a/x.cpp"], [("cpp", ("a/**/*.cpp", "a/**/*.h"), 2, False, ())]),
         (["a/x.h", "b/x.c"], [("c", ("a/**/*.h", "b/**/*.c"), 2, False, ())]),
         (["include/x.h"], [("c", ("include/**/*.h",), 1, False, ())]),
