@@ -50,7 +50,7 @@ def kettle(tmp_path: Path) -> Path:
 
 def test_the_tour_and_all_that_follows_it(kettle: Path, tmp_path: Path) -> None:
     said = run(blocks("bash")[0], kettle)
-    assert "there is no page `beeper`" in said and said.endswith("checked 1 page with 2 links: 1 problem\n")
+    assert "link to unknown page `beeper`" in said and said.endswith("checked 1 page with 2 links: 1 problem\n")
     # The configuration of the service is accepted, and so is the recipe.
     (kettle / "duvet.config.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     assert run("duvet mcp --check >checked && duvet -q workflow run forgotten >ran", kettle) == ""
