@@ -11,14 +11,13 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import show_path
 from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
 from duvet.console.streams import is_standard_output, open_stdout, print_remark
 from duvet.errors import QueryError
 from duvet.knowledge.backup import create_backup, write_archive
-from duvet.knowledge.settings import find_project_above
 from duvet.reports.cells import escape_cell
-from duvet.store.database import StoreMissingError
 from duvet.tree.outputs import is_stream, open_stream
 
 
@@ -42,26 +41,21 @@ def backup(output: str | None, service_path: str | None) -> None:
     """
     paths = locate_store(service_path)
     with audited(paths, "backup", output or ""):
-        try:
-            if output is not None and (is_standard_output(output) or is_stream(output)):
-                ##= man/spec/gateway.md#backups
-                ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
-                ##% input.
-                to_stdout = is_standard_output(output)
-                if to_stdout and sys.stdout is not None and sys.stdout.isatty():
-                    raise QueryError(
-                        "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
-                    )
-                with open_stdout() if to_stdout else open_stream(output) as file:
-                    write_archive(paths, file, datetime.now(UTC), gettempdir())
-                return
-            # A path that ends with / is a folder, whatever its name is.
-            target = (
-                os.path.abspath(output) + ("/" if output.endswith("/") else "") if output is not None else paths.backups
-            )
-            made = create_backup(paths, target, datetime.now(UTC))
-        except StoreMissingError as error:
-            if above := find_project_above(os.getcwd()):
-                error.hint = f"the project is in {above}; run `duvet -C {above} backup`"
-            raise
-    print_remark(f"{escape_cell(os.path.relpath(made.path))}: {made.size:,} bytes")
+        if output is not None and (is_standard_output(output) or is_stream(output)):
+            ##= man/spec/gateway.md#backups
+            ##% `duvet backup -o -` MUST write the archive to standard output, and `duvet restore -` MUST read it from standard
+            ##% input.
+            to_stdout = is_standard_output(output)
+            if to_stdout and sys.stdout is not None and sys.stdout.isatty():
+                raise QueryError(
+                    "won't write an archive to a terminal", hint="redirect standard output to a file or a pipe"
+                )
+            with open_stdout() if to_stdout else open_stream(output) as file:
+                write_archive(paths, file, datetime.now(UTC), gettempdir())
+            return
+        # A path that ends with / is a folder, whatever its name is.
+        target = (
+            os.path.abspath(output) + ("/" if output.endswith("/") else "") if output is not None else paths.backups
+        )
+        made = create_backup(paths, target, datetime.now(UTC))
+    print_remark(f"{escape_cell(show_path(os.path.relpath(made.path)))}: {made.size:,} bytes")

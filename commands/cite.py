@@ -8,6 +8,7 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_references, file_option
+from duvet.console.discovery import ReferenceType, show_path
 from duvet.console.filters import KIND_TYPE
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import make_patch
@@ -25,7 +26,7 @@ _FIELDS = {"reason": "reason", "feature": "feature", "tracking_issue": "tracking
 
 
 @click.command(cls=Subcommand)
-@click.argument("reference", type=TEXT_TYPE, metavar="REF", shell_complete=complete_references)
+@click.argument("reference", type=ReferenceType(TEXT_TYPE), metavar="REF", shell_complete=complete_references)
 @file_option("--at", "place", required=True, metavar="FILE:LINE", help="Insert the citation above this line.")
 @click.option("--type", "kind", type=KIND_TYPE, help="The annotation type [default: that of the source pattern].")
 @click.option("--reason", type=TEXT_TYPE, metavar="TEXT", help="The reason; required for an exception.")
@@ -76,5 +77,5 @@ def cite(
     # This fails if standard output is closed; then nothing is written.
     write_stdout(b"")
     write_cited_file(project, cited)
-    lines = [f"{cited.path}:{cited.line}", *cited.lines]
+    lines = [f"{show_path(cited.path)}:{cited.line}", *cited.lines]
     write_stdout("".join(f"{escape_cell(line)}\n" for line in lines).encode(errors="replace"))

@@ -10,7 +10,6 @@ from msgspec import json, to_builtins
 
 from duvet.config.service import load_service_ingest
 from duvet.console.command import Subcommand, current_settings
-from duvet.console.knowledge_store import warn_of_parent_project
 from duvet.console.options import TEXT_TYPE, add_service_option, add_trace_options
 from duvet.console.problems import print_problems
 from duvet.console.project import load_catalogue, open_project
@@ -77,9 +76,8 @@ def ingest(
     if profile:
         require_profile(profile)
     project = open_project(**options)
-    warnings = warn_of_parent_project("ingest")
     config_path = options["config_path"] or settings.config_path
-    rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path)
+    rule, paths = load_service_ingest(project.tree, settings.environ, config_path, service_path, settings.folder)
     own = list_own_files(paths.path, paths.backups or "")
     request = IngestOptions(profile=profile or "", dry_run=dry_run, full=full, dummy=dummy_embeddings)
 
@@ -87,7 +85,7 @@ def ingest(
         return ingest_project(project, store, rule, request, catalogue=lambda: load_catalogue(options), own=own)
 
     outcome = _run_with_store(paths.path, run, project.progress, full=full, dry_run=dry_run)
-    print_problems([*warnings, *outcome.problems])
+    print_problems(outcome.problems)
     if format == "json":
         record = {**to_builtins(outcome.run), "added_files": outcome.added, "changed_files": outcome.changed}
         write_stdout(json.format(json.encode(record)) + b"\n")

@@ -140,7 +140,7 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 
 
 @recipe.command("check")
-@click.argument("names", nargs=-1, type=TEXT_TYPE, metavar="[NAME | FILE]...", shell_complete=complete_recipe_files)
+@click.argument("names", nargs=-1, type=ReferenceType(TEXT_TYPE), metavar="[NAME | FILE]...", shell_complete=complete_recipe_files)
 @add_problem_format
 @add_service_options
 @add_trace_options

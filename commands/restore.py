@@ -11,9 +11,9 @@ import click
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files
-from duvet.console.knowledge_store import audited, locate_store, warn_of_parent_project
+from duvet.console.discovery import PathType, show_path
+from duvet.console.knowledge_store import audited, locate_store
 from duvet.console.options import add_service_option
-from duvet.console.problems import print_problems
 from duvet.console.streams import STANDARD_INPUT, is_standard_input, print_remark
 from duvet.errors import QueryError, UnreadableError
 from duvet.knowledge.backup import STORE_MEMBER
@@ -23,7 +23,7 @@ from duvet.text import format_count
 
 
 @click.command(cls=Subcommand)
-@click.argument("file", metavar="FILE", shell_complete=complete_files)
+@click.argument("file", type=PathType(), metavar="FILE", shell_complete=complete_files)
 @click.option("--force", is_flag=True, help="Don't back up the current index first; needs less disk space.")
 @add_service_option
 def restore(file: str, force: bool, service_path: str | None) -> None:
@@ -39,7 +39,6 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
     """
     paths = locate_store(service_path)
     stream = _open_stdin() if is_standard_input(file) else None
-    print_problems(warn_of_parent_project("restore", file, *(["--force"] if force else [])))
     with audited(paths, "restore", file):
         restored = restore_backup(paths, file, datetime.now(UTC), keeps=not force, stream=stream)
     what = "the index" if STORE_MEMBER in restored.manifest.files else "only feedback"
@@ -47,7 +46,7 @@ def restore(file: str, force: bool, service_path: str | None) -> None:
     if restored.votes:
         print_remark(f"restored {format_count(restored.votes, 'vote')}")
     if restored.kept:
-        print_remark(f"backed up the previous index to {escape_cell(os.path.relpath(restored.kept))}")
+        print_remark(f"backed up the previous index to {escape_cell(show_path(os.path.relpath(restored.kept)))}")
 
 
 def _open_stdin() -> BinaryIO:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from duvet.console.command import Subcommand
 from duvet.console.completion_values import complete_files, complete_rule_codes, file_option
+from duvet.console.discovery import PathType, show_path
 from duvet.console.options import TEXT_TYPE, add_trace_options
 from duvet.console.problems import (
     ProblemOutput,
@@ -39,7 +40,7 @@ _MAX_SKIPPED_NAMES = 10
 
 
 @click.command(cls=Subcommand)
-@click.argument("names", nargs=-1, metavar="[FILE|DIR|-]...", shell_complete=complete_files)
+@click.argument("names", nargs=-1, type=PathType(), metavar="[FILE|DIR|-]...", shell_complete=complete_files)
 @click.option("--fix", is_flag=True, help="Correct targets and quotes where only one correction fits.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change as a diff, and write nothing.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
@@ -209,7 +210,7 @@ def _report_findings(
     ##% `duvet validate` MUST skip a file that is not an input, name it in a notice, and fail for a path that does not
     ##% exist.
     if skipped := selected.others:
-        names = ", ".join(escape_cell(name) for name in skipped[:_MAX_SKIPPED_NAMES])
+        names = ", ".join(escape_cell(show_path(name)) for name in skipped[:_MAX_SKIPPED_NAMES])
         more = f" and {len(skipped) - _MAX_SKIPPED_NAMES} more" if len(skipped) > _MAX_SKIPPED_NAMES else ""
         print_remark(f"skipped, because no pattern matches: {names}{more}")
     ##= man/spec/trace.md#reports

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import NO_CACHE, QUIET, VERBOSE, LazyGroup, TerminalSettings, wants_colour
 from duvet.console.completion_values import file_option, folder_option
+from duvet.console.discovery import enter_project, has_legacy_flags
 from duvet.console.streams import BUG, FAILED, INTERRUPTED, OK, open_missing_stderr, print_notice, silence_stream
 from duvet.errors import DuvetError, describe_os_error
 from duvet.version import VERSION
@@ -60,6 +61,7 @@ COMMAND_GROUPS = {
 }
 """The commands by the heading in `duvet --help`, each with the summary that begins its help."""
 COMMANDS = {name: summary for group in COMMAND_GROUPS.values() for name, summary in group.items()}
+_STAYING = ("init", "query")  # The commands for which the working directory is the project.
 
 
 @click.group(
@@ -100,6 +102,11 @@ def cli(ctx: click.Context, /, directory: str | None, config_path: str | None, c
             os.chdir(directory)
         except (OSError, ValueError) as error:
             raise DuvetError(f"can't change to this folder: {describe_os_error(error)}", path=directory) from error
+    ##= man/spec/init.md#project-discovery
+    ##% `duvet init`, and any command with the flags of awslabs duvet such as `--source-pattern`, MUST use the working
+    ##% directory.
+    if ctx.invoked_subcommand not in _STAYING and not ctx.obj.has_legacy_flags:
+        ctx.obj = enter_project(ctx.obj)
 
 
 def main() -> NoReturn:
@@ -124,6 +131,7 @@ def run_command_line(args: list[str], settings: TerminalSettings | None = None) 
         answer_shell(cli, completion)
         return OK
     ctx: click.Context | None = None
+    settings = replace(settings or TerminalSettings(os.environ), has_legacy_flags=has_legacy_flags(args))
     try:
         with cli.make_context("duvet", args, obj=settings) as ctx:
             cli.invoke(ctx)

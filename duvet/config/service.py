@@ -48,8 +48,10 @@ class ServiceFile(Struct, frozen=True):
     origin: str  # `--service-config`, the name of a variable, `found` or `defaults`.
 
 
-def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str | None = None) -> ServiceFile:
-    """Return the given file, else the file of a variable, else the one in this folder."""
+def find_service_file(
+    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, folder: str = ""
+) -> ServiceFile:
+    """Return the given file, else the file of a variable, else the one in this folder of the project or in its root."""
     ##= man/spec/service.md#configuration
     ##% duvet MUST read the service configuration from the file that `--service-config`, `DUVET_CONFIG` or
     ##% `CONTEXTIVE_CONFIG` names, otherwise from `duvet.config.*` or `contextive.config.*` in the working directory,
@@ -70,7 +72,12 @@ def find_service_file(tree: Tree, environ: Mapping[str, str], service_path: str 
             message = f"{origin} points to {path}, which has an unknown extension"
             raise UnreadableError(message, hint=f"rename the file; supported extensions: {known}")
         return ServiceFile(path, origin)
-    present = [path for path in SERVICE_FILE_NAMES if tree.exists(path)]
+    ##= man/spec/init.md#project-discovery
+    ##% duvet MUST prefer the service's configuration in the working directory to the one in the project.
+    for place in (f"{folder}/", "") if folder else ("",):
+        present = [path for path in (f"{place}{name}" for name in SERVICE_FILE_NAMES) if tree.exists(path)]
+        if present:
+            break
     if len(present) > 1:
         ##= man/spec/service.md#configuration
         ##% duvet MUST fail if several files could be the configuration or a named file is missing, and name these
@@ -139,14 +146,18 @@ class Service(Struct, frozen=True, kw_only=True):
 
 
 def load_service(
-    tree: Tree, environ: Mapping[str, str], service_path: str | None = None, project_path: str | None = None
+    tree: Tree,
+    environ: Mapping[str, str],
+    service_path: str | None = None,
+    project_path: str | None = None,
+    folder: str = "",
 ) -> Service:
     """Read the service's configuration, or raise ProblemsError with all of its problems.
 
     `service_path` is the file of `--service-config`; `project_path` is the configuration of the project if it is not in the
-    usual place.
+    usual place; `folder` is the folder of the project that the user is in.
     """
-    found = find_service_file(tree, environ, service_path)
+    found = find_service_file(tree, environ, service_path, folder)
     project = _read_project_tables(tree, project_path)
     document, config = None, ServiceConfig()
     if found.path:
@@ -169,9 +180,10 @@ def load_service_tables(
     environ: Mapping[str, str],
     project_path: str | None = None,
     service_path: str | None = None,
+    folder: str = "",
 ) -> TablesType | None:
     """Read the tables that are the fields of this type; None without a file, ProblemsError if they are invalid."""
-    found = find_service_file(tree, environ, service_path)
+    found = find_service_file(tree, environ, service_path, folder)
     if not found.path:
         return None
     document = _read_service_document(tree, found.path, kind)
@@ -183,7 +195,7 @@ class _PageTables(Struct, frozen=True):
 
 
 def load_service_pages(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None
+    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, folder: str = ""
 ) -> tuple[NotesRule, ...] | None:
     """Return the files that are pages, None if the service's file has no `pages`; ProblemsError if the table is invalid."""
     ##= man/spec/service.md#configuration
@@ -191,7 +203,7 @@ def load_service_pages(
     ##= man/spec/pages.md#files
     ##% duvet MUST read pages from the Markdown files that the configuration names or, by default, from those in
     ##% `docs` that are not specifications.
-    found = load_service_tables(_PageTables, tree, environ, project_path)
+    found = load_service_tables(_PageTables, tree, environ, project_path, folder=folder)
     return tuple(one.rule() for one in found.pages) or None if found else None
 
 
@@ -201,10 +213,14 @@ class _IngestTables(Struct, frozen=True):
 
 
 def load_service_ingest(
-    tree: Tree, environ: Mapping[str, str], project_path: str | None = None, service_path: str | None = None
+    tree: Tree,
+    environ: Mapping[str, str],
+    project_path: str | None = None,
+    service_path: str | None = None,
+    folder: str = "",
 ) -> tuple[IngestRule, StoreSection]:
     """Return the settings of `duvet ingest` and of the index; ProblemsError if their tables are invalid."""
-    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path) or _IngestTables()
+    found = load_service_tables(_IngestTables, tree, environ, project_path, service_path, folder) or _IngestTables()
     return found.ingest.rule(environ), found.store
 
 

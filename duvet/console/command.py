@@ -30,6 +30,8 @@ class TerminalSettings(Struct, frozen=True):
     verbose: bool = False
     cache: bool = True
     day: date | None = None  # The day of the run, if it isn't that of the clock.
+    folder: str = ""  # The path from the project to the folder that the user is in; empty if that is the project.
+    has_legacy_flags: bool = False  # Whether the command line describes the project with upstream's flags.
 
     @property
     def today(self) -> date:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from duvet.console.discovery import PathType, find_project_folder
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -31,17 +33,17 @@ def complete_folders(ctx: click.Context, param: click.Parameter, incomplete: str
 
 
 def file_option(
-    *names: str, metavar: str = "FILE", **attributes: Any
+    *names: str, metavar: str = "FILE", type: click.ParamType[str] = click.STRING, **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Declare an option whose value is the path of a file."""
-    return click.option(*names, metavar=metavar, shell_complete=complete_files, **attributes)
+    return click.option(*names, metavar=metavar, type=PathType(type), shell_complete=complete_files, **attributes)
 
 
 def folder_option(
     *names: str, metavar: str = "DIR", **attributes: Any
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Declare an option whose value is the path of a folder."""
-    return click.option(*names, metavar=metavar, shell_complete=complete_folders, **attributes)
+    return click.option(*names, metavar=metavar, type=PathType(), shell_complete=complete_folders, **attributes)
 
 
 def complete_rule_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> _Items:
@@ -156,7 +158,7 @@ def _complete_from_project(
     ##% not even an error.
     # What the last query about the project used may be out of date.
     folder = ctx.find_root().params.get("directory") or ""
-    catalogue = DiskCache(DiskTree(folder), {}).load_last(CATALOGUE_KEY, Catalogue)
+    catalogue = DiskCache(DiskTree(find_project_folder(folder) or folder), {}).load_last(CATALOGUE_KEY, Catalogue)
     names = dict(list_names(catalogue)) if catalogue else {}
     printable = ((name, shorten_text(escape_cell(text or ""))) for name, text in names.items() if name.isprintable())
     return _make_items(printable, incomplete)

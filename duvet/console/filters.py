@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from duvet.console.completion_values import complete_section_ids, complete_specification_ids
+from duvet.console.discovery import ReferenceType
 from duvet.model import Kind
 from duvet.queries.gaps import LEVEL_SYNONYMS, LEVELS_BY_WORD, STATES_BY_WORD, RequirementFilter, fold_word
 from duvet.trace.records import State
@@ -33,6 +34,7 @@ KIND_TYPE = _Words(_KINDS, {"implementation": "citation"})  # A type of annotati
 add_spec_option = click.option(
     "--spec",
     "specs",
+    type=ReferenceType(),
     metavar="NAME",
     shell_complete=complete_specification_ids,
     multiple=True,
@@ -41,6 +43,7 @@ add_spec_option = click.option(
 add_section_option = click.option(
     "--section",
     "sections",
+    type=ReferenceType(),
     metavar="ID",
     shell_complete=complete_section_ids,
     multiple=True,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings, make_repeated_error
 from duvet.console.completion_values import complete_specification_ids, file_option
+from duvet.console.discovery import ReferenceType
 from duvet.console.streams import print_notice
 from duvet.model import Level
 
@@ -156,7 +157,7 @@ def add_gate(name: str, *, help: str) -> Callable[[Function], Function]:
     """Add an option that takes `true` or `false`, means `true` without a value, and takes any number of targets."""
     return click.option(
         name,
-        type=TEXT_TYPE,
+        type=ReferenceType(TEXT_TYPE),
         is_flag=False,
         flag_value="true",
         multiple=True,

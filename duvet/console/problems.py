@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from duvet.console.command import TerminalSettings, current_settings
 from duvet.console.completion_values import file_option
+from duvet.console.discovery import locate_path, show_path
 from duvet.console.streams import FAILED, is_standard_output, is_stream_output, print_notice, write_output
 from duvet.errors import DuvetError, FetchError, OutputError, ProblemsError, UnreadableError
 from duvet.model import Place, Problem, Severity
@@ -63,8 +64,7 @@ def print_problems(
     """Print problems to standard error, each with its place in the source; `--quiet` drops the warnings."""
     settings = settings or current_settings()
     if kept := _filter_problems(problems, settings):
-        context = ProblemContext((sources or SourceLines()).line, settings.colour)
-        print_notice(render_problems_text(kept, context).decode())
+        print_notice(_render_text(kept, settings, sources or SourceLines(), colour=settings.colour).decode())
         _offer_explanation(kept, settings)
 
 
@@ -85,6 +85,16 @@ def _offer_explanation(problems: Iterable[Problem], settings: TerminalSettings) 
         print_notice(line)
     elif context.find_root().meta.setdefault("duvet.explanation", line) is line:
         context.find_root().call_on_close(lambda: print_notice(line))
+
+
+def _render_text(
+    problems: Iterable[Problem], settings: TerminalSettings, sources: SourceLines, *, colour: bool = False
+) -> bytes:
+    """Return the problems as text, with paths relative to the folder that the user is in."""
+    folder = settings.folder
+    shown = tuple(replace(problem, path=show_path(problem.path, folder)) for problem in problems)
+    context = ProblemContext(lambda path, line: sources.line(locate_path(path, folder), line), colour)
+    return render_problems_text(shown, context)
 
 
 def _filter_problems(problems: Iterable[Problem], settings: TerminalSettings) -> tuple[Problem, ...]:
@@ -108,7 +118,10 @@ class ProblemOutput(Struct, frozen=True):
             ##% to standard output or the file of `--output`.
             if self.output is not None:
                 kept = problems if self.is_requested else _filter_problems(problems, current_settings())
-                data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
+                if self.format is ProblemFormat.TEXT:
+                    data = _render_text(kept, current_settings(), sources)
+                else:
+                    data = render_problems(kept, self.format, ProblemContext(sources.line, folder=_find_folder()))
                 # An unchanged file is not written again, so that programs that watch it are not notified.
                 (write_output if is_stream_output(self.output) else store_changed)(self.output, data)
         except OutputError as error:

@@ -58,6 +58,8 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
     config_path: str | None = None
     """The configuration of the project by a global option."""
     service_path: str | None = None
+    folder: str = ""
+    """The folder of the project that the user is in; empty for the project itself."""
     packs: tuple[str, ...] = ()
     """Packs to enable in addition to those of the configuration."""
     mode: str = ""
@@ -82,7 +84,7 @@ class ApplicationSettings(Struct, frozen=True, kw_only=True):
 
     def read_service(self, tree: Tree) -> Service:
         """Read the configuration of the service; raise ProblemsError with all its problems."""
-        return load_service(tree, self.environ, self.service_path, self.project_config_path)
+        return load_service(tree, self.environ, self.service_path, self.project_config_path, self.folder)
 
 
 def is_forwarded(environ: Mapping[str, str]) -> bool:

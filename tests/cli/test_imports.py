@@ -41,7 +41,8 @@ PARSED = f"{READ} pyromark"
 COMMANDS = {
     ("--version",): "click msgspec",
     ("--help",): "click msgspec",
-    ("init", "--lang-rust"): "click jinja2 markupsafe msgspec",
+    ("init", "--lang-rust"): "click msgspec pyromark",
+    ("init", "--lang-python"): "click msgspec pyromark jinja2 markupsafe",
     ("extract", "-f", "markdown", "-o", "out", "spec.md"): "click msgspec pyromark",
     ("--no-cache", "report"): "click msgspec pyromark",
     ("report",): READ,

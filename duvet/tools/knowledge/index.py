@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 
 from msgspec import Meta
 
-from duvet.knowledge import graph, index, settings
+from duvet.knowledge import graph, index
 from duvet.store.database import StoreBusyError, StoreDamagedError, StoreError, StoreMissingError, StoreVersionError
 from duvet.store.location import can_be_replaced
 from duvet.tools import tool
@@ -69,8 +69,7 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
         NOTHING_INGESTED if isinstance(error, StoreMissingError) else f"{os.path.basename(error.path)}: {error.message}"
     )
     if ctx.caller.face == tool.SHELL_SOURCE:
-        knowledge: index.Knowledge | None = ctx.services.get(tool.KNOWLEDGE_SERVICE)
-        hint = _find_shell_hint(error, knowledge.rules().root if knowledge else "")
+        hint = _find_shell_hint(error)
     elif isinstance(error, StoreMissingError):
         hint = "index the project, then ask again"
     elif isinstance(error, _REPAIRED):
@@ -83,13 +82,9 @@ def make_store_refusal(error: StoreError, ctx: CallContext) -> tool.ToolError:
     return tool.ToolError(tool.ErrorCode.UPSTREAM_ERROR, message, hint)
 
 
-def _find_shell_hint(error: StoreError, root: str) -> str:
+def _find_shell_hint(error: StoreError) -> str:
     if isinstance(error, StoreDamagedError) and can_be_replaced(error.path):
         return "index the project again: run `duvet ingest --full`"
-    if isinstance(error, StoreMissingError) and (above := settings.find_project_above(root)):
-        return (
-            f"the project is in {above}: run `duvet -C {above} call`, and `duvet -C {above} ingest` if it has no index"
-        )
     if isinstance(error, StoreMissingError):
         return "index the project: run `duvet ingest`"
     return error.hint
