@@ -13,6 +13,7 @@ from duvet.config.workflow_tables import VariableType
 from duvet.console.application import make_application
 from duvet.console.command import SubcommandGroup, current_settings, wants_bar
 from duvet.console.completion_values import complete_recipe_files, complete_recipes, file_option
+from duvet.console.discovery import ReferenceType
 from duvet.console.options import (
     PACKS_KEY,
     TEXT_TYPE,
@@ -140,7 +141,9 @@ def show_recipe(name: str, format: str, output: str | None) -> None:
 
 
 @recipe.command("check")
-@click.argument("names", nargs=-1, type=ReferenceType(TEXT_TYPE), metavar="[NAME | FILE]...", shell_complete=complete_recipe_files)
+@click.argument(
+    "names", nargs=-1, type=ReferenceType(TEXT_TYPE), metavar="[NAME | FILE]...", shell_complete=complete_recipe_files
+)
 @add_problem_format
 @add_service_options
 @add_trace_options
