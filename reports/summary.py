@@ -8,7 +8,7 @@ from typing import BinaryIO
 from duvet.model import Level, Problem
 from duvet.reports.cells import align_left, align_right, cut_middle, escape_cell, measure_width
 from duvet.text import escape_line_ends, format_count, quote_text, shorten_text
-from duvet.trace.coverage import Total, compute_totals, group_totals, judge_run
+from duvet.trace.coverage import GateResult, Total, compute_totals, group_totals, judge_run
 from duvet.trace.records import Finished, NotApplicable, State
 
 _WIDEST = 100
@@ -29,7 +29,8 @@ _STATES = (
 _Row = tuple[str, ...]
 
 
-def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO) -> None:
+def render_summary(report: Finished, problems: Sequence[Problem], gates: Sequence[GateResult], out: BinaryIO) -> None:
+    """Write the table, the not-applicable entries, the verdict and the coverage."""
     found = compute_totals(report.requirements)
     if not found[-1].requirements:
         lines = []
@@ -58,7 +59,8 @@ def render_summary(report: Finished, problems: Sequence[Problem], out: BinaryIO)
     if others := sum(coverage.specification.id not in stating for coverage in report.trace.coverages):
         lines.append(f"{format_count(others, 'specification')} cited without requirements")
     lines += [escape_cell(describe_not_applicable(entry)) for entry in report.not_applicable]
-    lines.append(judge_run(found[-1], problems).words)
+    lines += [escape_cell(line) for line in judge_run(problems, gates, report.trace.citation_count).lines]
+    lines.append(f"coverage: {found[-1].words}")
     out.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 

@@ -15,7 +15,7 @@ from tests.cli.made import CONFIG, KETTLE, SOURCE, SPECIFICATION, make
 from tests.cli.running import Done, Run, failed, files, run, shell
 from tests.histories import ENVIRON, commit, git, history
 
-LOST = "FAIL: 1 requirement lost coverage\n"
+LOST = "FAIL: --fail-on regression: 1 requirement lost coverage\n"
 NOTHING = "\n\nNothing has changed.\n"
 RED = {"spec.md": SPECIFICATION + "\nIt MUST be red.\n"}
 
@@ -86,8 +86,8 @@ Citations added (2)
       The kettle MUST boil water.
       src/new.rs:5
 
-then: 1 of 5 applicable requirements done (20 %), 0 excepted
-now:  1 of 5 applicable requirements done (20 %), 0 excepted
+then: 20 % (1 of 5)
+now:  20 % (1 of 5)
 """
 
 
@@ -115,7 +115,7 @@ def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Ru
     make(folder, {".duvet/config.toml": CONFIG})
     done = diff()
     assert done.err == "2 specifications are not in that revision: today's were used\n"
-    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; not started\n      Tea MUST be hot.\n" in done.out
+    assert "\nRequirements removed (1)\n  tea.md#tea  MUST; uncited\n      Tea MUST be hot.\n" in done.out
     assert "Citations" not in done.out
 
 
@@ -128,7 +128,7 @@ def test_a_project_in_a_folder_of_the_repository(tmp_path: Path, duvet_command: 
     folder = make(history(tmp_path / "all", texts), {"sub/code/a.rs": ""})
     done = run(duvet_command, folder / "sub", "diff", "--fail-on", "regression", environ=ENVIRON)
     assert (done.code, done.err) == (1, LOST)
-    assert "  ../spec.md#heating  MUST; done, now not started; implementation and tests lost\n" in done.out
+    assert "  ../spec.md#heating  MUST; done, now uncited; implementation and tests lost\n" in done.out
 
 
 def test_a_hook_of_a_project_in_a_folder(tmp_path: Path, duvet_command: str) -> None:
@@ -193,7 +193,7 @@ THEN = {
 
 def test_nothing_has_changed(folder: Path, diff: Run) -> None:
     head = git(folder, "rev-parse", "--short=12", "HEAD")
-    same = "1 of 3 applicable requirements done (33 %), 0 excepted\n"
+    same = "33 % (1 of 3)\n"
     before = files(folder)
     assert diff() == Done(0, f"Compared with {head} (HEAD){NOTHING}\nthen: {same}now:  {same}", "")
     assert files(folder) == before
@@ -312,10 +312,10 @@ def test_a_broken_configuration_then(folder: Path, diff: Run) -> None:
 @pytest.mark.parametrize(
     ("texts", "code", "verdict"),
     [
-        ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), LOST),
-        ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "FAIL: 1 citation went stale\n"),
-        (RED, (0, 1), "FAIL: 1 new requirement without a citation\n"),
-        ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), "PASS\n"),
+        ({"src/a.rs": SOURCE.partition("\n\n")[0]}, (1, 0), "1 requirement lost coverage"),
+        ({"spec.md": SPECIFICATION.replace("## Pouring", "## Brewing")}, (1, 0), "1 citation went stale"),
+        (RED, (0, 1), "1 new requirement without a citation"),
+        ({**RED, "src/b.rs": "//= spec.md#pouring\n//# It MUST be red.\n"}, (0, 0), ""),
     ],
 )
 def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, folder: Path, diff: Run) -> None:
@@ -327,9 +327,12 @@ def test_what_fails(texts: dict[str, str], code: tuple[int, int], verdict: str, 
     regression, new = ("--fail-on", "regression"), ("--fail-on", "new")
     assert (diff().code, diff(*regression).code, diff(*new).code) == (0, *code)
     done = diff(*regression, *new)
-    assert (done.code, done.err.splitlines()[-1] + "\n") == (max(code), verdict)
+    failure = f"FAIL: --fail-on regression and new: {verdict}\n"
+    success = "PASS: no regression and no new requirement without a citation since "
+    assert done.code == max(code)
+    assert done.err.splitlines()[-1].startswith(failure.strip() if verdict else success)
     if max(code):
-        assert diff("-q", *regression, *new) == done._replace(err=verdict)
+        assert diff("-q", *regression, *new) == done._replace(err=failure)
     assert diff("-q", *(regression if code[1] else new)).err == ""
 
 
@@ -342,7 +345,7 @@ def test_annotations_on_github(folder: Path, diff: Run) -> None:
     done = diff("--fail-on", "regression", "--fail-on", "new", environ=environ)
     stale = 'this citation was right and is wrong: could not find text in section "heating" of spec.md\n'
     assert done.out.partition("\nnow: ")[2].partition("\n")[2] == (
-        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is not started, and it has "
+        "::error file=spec.md,line=5,title=DUV067 coverage-lost::this requirement was done and is uncited, and it has "
         "lost its implementation and its tests%0Ahelp: spec.md#heating: The kettle MUST boil all water.\n"
         f"::error file=src/a.rs,line=1,title=DUV068 citation-stale::{stale}"
         f"::error file=src/a.rs,line=5,title=DUV068 citation-stale::{stale}"

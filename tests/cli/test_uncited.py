@@ -9,7 +9,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from duvet.reports.tables import ListFormat
 from tests.cli.made import make
-from tests.cli.running import Done, Run
+from tests.cli.running import Done, Run, run
 from tests.unit.queries.made import FILES
 
 COUNT = "5 of 12 requirements uncited\n"
@@ -58,21 +58,32 @@ def test_what_is_not_applicable(tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {".duvet/config.toml": FILES[".duvet/config.toml"] + entry})
     rest = "3 of 4 requirements uncited; 8 not applicable; 1 listed\n"
     assert tea("uncited", "--limit", "1").err == rest
-    done = Done(0, "", "0 of 0 requirements to do; 8 not applicable\nPASS: none of them breaks --fail-on any\n")
+    done = Done(
+        0, "", "0 of 0 requirements to do; 8 not applicable\nPASS: no listed requirement breaks --fail-on any\n"
+    )
     assert tea("uncited", "--section", "brewing", "--todo", "--fail-on", "any") == done
+
+
+def test_a_gate_of_a_project_without_requirements_fails(tmp_path: Path, duvet_command: str) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% A gate of `duvet uncited` or `duvet diff` MUST fail when the project has no requirements.
+    make(tmp_path, {".duvet/config.toml": "'$schema' = 'duvet-cli/config/v1'\n"})
+    done = run(duvet_command, tmp_path, "uncited", "--fail-on", "must")
+    words = "FAIL: --fail-on must: the project has no requirements\n"
+    assert (done.code, done.err.endswith(words)) == (1, True)
 
 
 @pytest.mark.parametrize(
     ("level", "more", "code", "verdict"),
     [
-        ("must", "", 1, "FAIL: 2 of them break --fail-on must\n"),
-        ("should", "", 1, "FAIL: 3 of them break --fail-on should\n"),
-        ("may", "", 1, "FAIL: 4 of them break --fail-on may\n"),
-        ("SHOULD", "", 1, "FAIL: 3 of them break --fail-on should\n"),
-        ("any", "", 1, "FAIL: 5 of them break --fail-on any\n"),
-        ("should", "--spec pot", 1, "FAIL: 1 of them breaks --fail-on should\n"),
-        ("must", "--section serving", 0, "PASS: none of them breaks --fail-on must\n"),
-        ("must", "--status done", 1, "FAIL: 1 of them breaks --fail-on must\n"),
+        ("must", "", 1, "FAIL: --fail-on must: 2 requirements\n"),
+        ("should", "", 1, "FAIL: --fail-on should: 3 requirements\n"),
+        ("may", "", 1, "FAIL: --fail-on may: 4 requirements\n"),
+        ("SHOULD", "", 1, "FAIL: --fail-on should: 3 requirements\n"),
+        ("any", "", 1, "FAIL: --fail-on any: 5 requirements\n"),
+        ("should", "--spec pot", 1, "FAIL: --fail-on should: 1 requirement\n"),
+        ("must", "--section serving", 0, "PASS: no listed requirement breaks --fail-on must\n"),
+        ("must", "--status done", 1, "FAIL: --fail-on must: 1 requirement\n"),
     ],
 )
 def test_the_gate(level: str, more: str, code: int, verdict: str, tea: Run) -> None:
@@ -110,7 +121,7 @@ def test_the_gate_on_github(tea: Run) -> None:
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_gate_of_a_project_with_errors(quiet: bool, tea: Run, tmp_path: Path) -> None:
     make(tmp_path / "tea", {"src/wrong.rs": "//= tea.md#brewing\n//# The water MUST freeze.\n"})
-    verdict = "FAIL: --fail-on must can't hold while the project has 1 error\n"
+    verdict = "FAIL: --fail-on must: not checked because of 1 error in the project\n"
     errors = "1 error in the project, so not everything counts; `duvet validate` lists what is wrong\n"
     said = "" if quiet else f"{errors}0 of 0 requirements uncited\n"
     args = ("-q",) if quiet else ()
