@@ -179,7 +179,7 @@ def _apply_gates(difference: Difference, base: DiffBase, fail_on: tuple[str, ...
         return FAILED
     if fail_on and not difference.now.requirements:
         ##= man/spec/gates.md#verdicts
-        ##% A gate of `duvet uncited` or `duvet diff` MUST fail when the project has no requirements.
+        ##% A gate of `duvet diff` MUST fail when the project has no requirements.
         print_notice(f"FAIL: --fail-on {' and '.join(fail_on)}: the project has no requirements\n")
         return FAILED
     if fail_on:

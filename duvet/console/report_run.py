@@ -212,7 +212,7 @@ def run_gates(gates: Iterable[Gate], snapshot: bytes | None) -> tuple[tuple[Gate
         results.append(GateResult(gate.name, gate.success, None if found is None else len(found)))
         # A requirement that two gates reject is listed once.
         listed = {(problem.code, problem.path, problem.place.line) for problem in problems}
-        problems += [one for one in found or () if (one.code, one.path, one.place.line) not in listed]
+        problems += [one for one in found or () if not one.path or (one.code, one.path, one.place.line) not in listed]
     return tuple(results), problems
 
 

@@ -172,9 +172,9 @@ class State(Rank):
     IN_PROGRESS = 2, "Only a part of it is covered, or an exception has no reason."
     NEEDS_CODE = 3, "Tests cite it, but no code does."
     NEEDS_TESTS = 4, "Code cites it, but no test does."
-    EXCEPTED = 5, "Exceptions with a reason cover it; it does not count as done."
+    EXCEPTED = 5, "Exceptions with a reason cover it."
     DONE = 6, "Code and tests cite all of it, or it is implied."
-    NOT_APPLICABLE = 7, "The configuration declares it not applicable; no total counts it."
+    NOT_APPLICABLE = 7, "The configuration declares it not applicable."
 
 
 class NotApplicable(Struct, frozen=True, kw_only=True, omit_defaults=True):

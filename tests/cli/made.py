@@ -49,9 +49,8 @@ WRONG = """\
 //# The kettle MUST boil water.
 """
 SUMMARY = """\
-                                             needs  needs        in  to
-specification  MUST  SHOULD  MAY  done       tests   code  progress  do  uncited  excepted
-Kettle          1/1     0/1  0/1   1/3  33%      0      0         0   0        2         0
+specification  MUST  SHOULD  MAY  done       uncited
+Kettle          1/1     0/1  0/1   1/3  33%        2
 
 OK: all 2 annotations are valid
 coverage: 33 % (1 of 3)

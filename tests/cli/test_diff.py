@@ -105,7 +105,7 @@ def test_specifications_that_were_not_committed(folder: Path, diff: Run) -> None
     assert done.out == TWO_ADDED.format(head[:12])
     assert diff("--offline", "--exact") == done
     make(folder, {".duvet/specifications/example.org/tea.txt": tea + "\nLeaves MUST be dry.\n"})
-    assert diff("--offline", "--exact").out == done.out.replace(" of 5 ", " of 6 ").replace("20 %", "16 %")
+    assert diff("--offline", "--exact").out == done.out.replace(" of 5)", " of 6)").replace("20 %", "16 %")
 
 
 def test_specifications_that_one_state_does_not_configure(folder: Path, diff: Run) -> None:
@@ -153,7 +153,7 @@ def test_a_revision_without_a_configuration(folder: Path, diff: Run, duvet_comma
     commit(folder)
     inner = run(duvet_command, make(folder / "new", KETTLE), "diff", "main", "--fail-on", "regression", environ=ENVIRON)
     for done in (diff("HEAD~1", "--fail-on", "regression"), inner):
-        assert (done.code, done.err.endswith("so everything is new\nPASS\n")) == (0, True)
+        assert (done.code, "so everything is new\nPASS: no regression since " in done.err) == (0, True)
         assert "Requirements added (3)\n" in done.out and "then: no requirements\n" in done.out
     said = f"there was no configuration in {without[:12]} (HEAD~1), so everything is new\n"
     assert diff("HEAD~1").err == said
@@ -164,7 +164,8 @@ def test_what_was_wrong_then(folder: Path, diff: Run) -> None:
     commit(make(folder, {"src/b.rs": "//= spec.md#heating\n//# nowhere\n"}))
     (folder / "src" / "b.rs").unlink()
     done = diff("--fail-on", "regression")
-    assert (done.code, done.err) == (0, "1 error in the project as it was, so not everything counted then\nPASS\n")
+    said = "1 error in the project as it was, so not everything counted then\nPASS: no regression since "
+    assert (done.code, done.err.startswith(said)) == (0, True)
     assert "Nothing has changed." in done.out
 
 
@@ -215,7 +216,15 @@ def test_a_moved_file(folder: Path, diff: Run) -> None:
     (folder / "src" / "a.rs").unlink()
     make(folder, {"src/elsewhere/b.rs": "// a comment\n\n" + SOURCE})
     done = diff("--fail-on", "regression", "--fail-on", "new")
-    assert (done.code, done.err, NOTHING in done.out) == (0, "PASS\n", True)
+    said = "PASS: no regression and no new requirement without a citation since "
+    assert (done.code, done.err.startswith(said), NOTHING in done.out) == (0, True, True)
+
+
+def test_a_gate_of_a_project_without_requirements_fails(folder: Path, diff: Run) -> None:
+    ##= man/spec/gates.md#verdicts
+    ##% A gate of `duvet diff` MUST fail when the project has no requirements.
+    commit(make(folder, {"spec.md": "# Kettle\n\n## Heating\n\n## Pouring\n", "src/a.rs": ""}))
+    assert diff("--fail-on", "new") == Done(1, diff().out, "FAIL: --fail-on new: the project has no requirements\n")
 
 
 def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str) -> None:
@@ -224,7 +233,9 @@ def test_examples_and_a_closed_pipe(folder: Path, diff: Run, duvet_command: str)
     git(folder, "update-ref", "refs/remotes/origin/main", "HEAD")
     lines = re.findall(r"^ *(duvet .*)", diff("--help").out.partition("Examples:")[2], re.MULTILINE)
     assert [shell(duvet_command, folder, line, **ENVIRON).code for line in lines] == [0] * 4
-    assert shell(duvet_command, folder, "duvet diff --fail-on regression | true", **ENVIRON) == Done(0, "", "PASS\n")
+    head = git(folder, "rev-parse", "--short=12", "HEAD")
+    said = f"PASS: no regression since {head} (origin/main)\n"
+    assert shell(duvet_command, folder, "duvet diff --fail-on regression | true", **ENVIRON) == Done(0, "", said)
     assert (folder / "comment.md").read_text().startswith("### duvet: no coverage lost\n")
 
 

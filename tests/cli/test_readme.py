@@ -90,7 +90,7 @@ def test_the_library_and_the_server_are_used_as_shown(kettle: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "done heating The kettle MUST stop heating when the water boils.",
-        "done heating The kettle SHOULD beep.",
+        "excepted heating The kettle SHOULD beep.",
         "uncited safety An empty kettle MUST NOT heat.",
     ]
     call, answer = (json.loads(block) for block in blocks("json"))
