@@ -126,15 +126,15 @@ def print_result(result: ReportResult, output: ProblemOutput, *, opens: bool = F
             from pathlib import Path
 
             if not path:
-                hint = "name a file with `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
-                raise DuvetError("there is no page to open", hint=hint)
+                hint = "add `--html FILE`, or set `enabled = true` in `[report.html]` of the configuration"
+                raise DuvetError("no HTML report to open", hint=hint)
             try:
                 opened = webbrowser.open(Path(path).resolve().as_uri())
             except ValueError:
                 # BROWSER is not a command, such as one with an unclosed quote.
                 opened = False
             if not opened:
-                hint = "open the file yourself, or name a browser in the environment variable BROWSER"
+                hint = "open the file yourself, or set the environment variable BROWSER to a browser"
                 raise DuvetError("no browser was found", path=path, hint=hint)
         except DuvetError as error:
             print_problems(list_error_problems(error))

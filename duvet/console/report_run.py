@@ -67,8 +67,8 @@ def run_report(project: Project, request: ReportRequest) -> ReportResult:
         require_contents(project)
     except UnreadableError as error:
         ##= man/spec/trace.md#configuration
-        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD say where it
-        ##% belongs when nothing is configured.
+        ##% duvet MUST read `.duvet/config.toml` unless another file is named, and `duvet report` SHOULD warn and
+        ##% name the expected path without a configuration.
         # Only a warning without a gate, because awslabs duvet accepts this.
         found.append(rules.CONFIG_ABSENT.problem(error.message, error.path, hint=error.hint))
     finished = project.finished(request.blob_link, request.issue_link)
@@ -275,7 +275,7 @@ def _check_snapshot(project: Project, path: str, snapshot: bytes) -> list[Proble
         diff = "\n".join(colour_diff_line(line) if current_settings().colour else line for line in lines)
         print_notice(f"\nDifferences detected in {escape_cell(path)}:\n\n{diff}\n")
         message = "Report snapshot does not match with CI mode enabled."
-        hint = f"if the change is meant, run `duvet report` and commit {path}"
+        hint = f"if you intended the change, run `duvet report` and commit {path}"
         return [rules.SNAPSHOT_DIFFERS.problem(message, path, hint=hint)]
     project.progress.end(f"Checked {path}")
     return []

@@ -209,7 +209,7 @@ class Requirement(Struct, frozen=True):
 
 def list_requirements(coverage: Coverage, annotations: tuple[Annotation, ...]) -> tuple[Requirement, ...]:
     ##= man/spec/trace.md#requirements
-    ##% An annotation of type `spec` MUST be a requirement, whatever its text is.
+    ##% duvet MUST treat each annotation of type `spec` as a requirement.
     stating = [
         (match, " ".join(annotations[match.ids[0]].quote.split())) for match in coverage.matches if match.flags & SPEC
     ]

@@ -35,7 +35,7 @@ Differences detected in .duvet/snapshot.txt:
 DIFFERS = failed(
     "Report snapshot does not match with CI mode enabled. [DUV061]",
     SNAPSHOT,
-    "if the change is meant, run `duvet report` and commit .duvet/snapshot.txt",
+    "if you intended the change, run `duvet report` and commit .duvet/snapshot.txt",
 )
 
 
