@@ -255,7 +255,7 @@ class _Entry(NamedTuple):
     def _report(self, rule: rules.Rule, key: str, message: str, hint: str) -> None:
         ##= man/spec/gates.md#not-applicable
         ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
-        ##% similar
+        ##% similar text.
         place = self.config.not_applicable_place(self.number, key)
         self.problems.append(rule.problem(message, self.config.path, place, hint=hint))
 

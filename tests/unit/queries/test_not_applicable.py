@@ -162,7 +162,7 @@ def test_entries_may_overlap() -> None:
 def test_an_entry_that_matches_no_requirement(target: str, quote: str, length: int, said: str) -> None:
     ##= man/spec/gates.md#not-applicable
     ##% duvet MUST report an entry that matches no requirement where it is written, and SHOULD suggest the most
-    ##% similar
+    ##% similar text.
     found = settled(entry(target, **({"quote": f'"{quote}"'} if quote else {})))
     place, (message, hint) = Place(15, 9, length) if quote else Place(13, 10, length), said[7:].split("; ")
     assert found.trace.problems == (Problem(said[:6], message, ".duvet/config.toml", place, hint=hint),)
