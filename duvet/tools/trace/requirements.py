@@ -296,8 +296,7 @@ class GetRequirementStatusOutput(Struct, frozen=True, omit_defaults=True):
     "get_requirement_status", "Status of a requirement", GetRequirementStatusInput, GetRequirementStatusOutput
 )
 def get_requirement_status(arguments: GetRequirementStatusInput, context: ProjectSnapshot) -> ToolAnswer:
-    """The status of a requirement: "done", "needs tests", "in progress", "uncited" and so on. Call it again after you
-    cite the requirement."""
+    """The status of a requirement, such as "done" or "needs tests". Ask again once you have cited it."""
     catalogue = context.catalogue
     indexes = _find_indexes(catalogue, arguments.req_identifier.strip())
     ##= man/spec/show.md#details
