@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache, partial
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from duvet import rules
 from duvet.config.settings import PageRule
-from duvet.console.command import current_settings, wants_bar
+from duvet.console.command import current_settings
 from duvet.console.problems import has_errors, promote_warnings
 from duvet.console.progress import QuietProgress
 from duvet.console.project import require_contents
@@ -140,7 +141,7 @@ def hides_progress(project: Project) -> bool:
     """True if steps are printed only on a terminal or with `--verbose`: with our schema."""
     settings = current_settings()
     is_ours = project.config is not None and project.config.extended
-    return is_ours and not settings.verbose and not wants_bar(settings)
+    return is_ours and not settings.verbose and not sys.stderr.isatty()
 
 
 def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
