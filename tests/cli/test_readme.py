@@ -91,8 +91,8 @@ def test_the_library_and_the_server_are_used_as_shown(kettle: Path) -> None:
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "done heating The kettle MUST stop heating when the water boils.",
-        "done heating The kettle SHOULD beep.",
-        "not started safety An empty kettle MUST NOT heat.",
+        "excepted heating The kettle SHOULD beep.",
+        "uncited safety An empty kettle MUST NOT heat.",
     ]
     call, answer = (json.loads(block) for block in blocks("json"))
     server = Wire(str(Path(sys.executable).with_name("duvet")), kettle)
