@@ -44,6 +44,7 @@ COMMANDS = {
     "config": "Show every setting that is in force, its value, and where that comes from.",
     "cache": "Show what is kept between runs, or remove it.",
     "completion": "Print what makes a shell complete the words of duvet.",
+    "help": "Show a topic of the guide, or the help of a command.",
 }
 """The summary of each command, with which its help begins."""
 

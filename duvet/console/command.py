@@ -171,12 +171,6 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # `duvet help COMMAND` is `duvet COMMAND --help`.
-        if args[:1] == ["help"]:
-            args = [*args[1:2], "--help"]
-        if args == ["--help"]:
-            click.echo(ctx.get_help())
-            ctx.exit()
         if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             from duvet.config.fields import did_you_mean
 
