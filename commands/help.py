@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import os
 import re
+import shutil
 import sys
 
 import click
@@ -38,7 +38,7 @@ def help(ctx: click.Context, /, names: tuple[str, ...]) -> None:
 def _list_topics() -> str:
     width = max(map(len, guide_topics()))
     lines = (f"  {name:{width}}  {title}" for name, title in guide_topics().items())
-    return "\n".join(["Guide, shown by `duvet help TOPIC`:", *lines, ""])
+    return "\n".join(["Guide (duvet help TOPIC):", *lines, ""])
 
 
 def _show_topic(text: str) -> None:
@@ -52,7 +52,9 @@ def _show_topic(text: str) -> None:
 
     settings = current_settings()
     colour = wants_colour(settings.colours, settings.environ, sys.stdout)
-    console = Console(width=min(_MAX_WIDTH, os.get_terminal_size().columns), force_terminal=colour, no_color=not colour)
+    console = Console(
+        width=min(_MAX_WIDTH, shutil.get_terminal_size().columns), force_terminal=colour, no_color=not colour
+    )
     with console.capture() as captured:
         console.print(Markdown(text, hyperlinks=False))
     click.echo_via_pager(captured.get(), color=colour)

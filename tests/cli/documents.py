@@ -63,7 +63,9 @@ class Session:
 
     def run_document(self, markdown: str) -> list[str]:
         """Run all blocks; return what went wrong, with its line."""
-        return [f"line {block.line}: {problem}" for block in find_blocks(markdown) if (problem := self.run_block(block))]
+        return [
+            f"line {block.line}: {problem}" for block in find_blocks(markdown) if (problem := self.run_block(block))
+        ]
 
     def run_block(self, block: Block) -> str:
         """Run a block, or compare it with the output of the one before; return what is wrong."""
@@ -98,9 +100,17 @@ class Session:
         if language == "python":
             command = [sys.executable, "-c", script]
         environ = {
-            **{"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "HOME": str(self.home), "LC_ALL": "C.UTF-8"},
-            **{f"GIT_{who}_{what}": "kettle@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-            **{"GIT_CONFIG_GLOBAL": os.devnull, "DUVET_INTERNAL_CI": "true", "COLUMNS": "80"},
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "LC_ALL": "C.UTF-8",
+            **{
+                f"GIT_{who}_{what}": "kettle@example.org"
+                for who in ("AUTHOR", "COMMITTER")
+                for what in ("NAME", "EMAIL")
+            },
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "DUVET_INTERNAL_CI": "true",
+            "COLUMNS": "80",
         }
         done = subprocess.run(
             command, cwd=self.folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
