@@ -49,14 +49,15 @@ def _show_topic(text: str) -> None:
         return
     from rich.console import Console
     from rich.markdown import Markdown
+    from rich.theme import Theme
 
     settings = current_settings()
     colour = wants_colour(settings.colours, settings.environ, sys.stdout)
-    console = Console(
-        width=min(_MAX_WIDTH, shutil.get_terminal_size().columns), force_terminal=colour, no_color=not colour
-    )
+    width = min(_MAX_WIDTH, shutil.get_terminal_size().columns)
+    theme = Theme({"markdown.code": "bold cyan"})
+    console = Console(width=width, force_terminal=colour, no_color=not colour, theme=theme)
     with console.capture() as captured:
-        console.print(Markdown(text, hyperlinks=False))
+        console.print(Markdown(text, code_theme="ansi_dark", hyperlinks=False))
     click.echo_via_pager(captured.get(), color=colour)
 
 

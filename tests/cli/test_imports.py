@@ -59,6 +59,8 @@ COMMANDS = {
     ("config",): "click msgspec",
     ("cache",): READ,
     ("completion", "bash"): "click msgspec",
+    ("help",): "click msgspec",
+    ("help", "tutorial"): "click msgspec",
     ("search", "water"): READ,
     ("ingest", "--dry-run"): READ,
     ("merge", "--help"): "click msgspec",
