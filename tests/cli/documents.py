@@ -145,3 +145,13 @@ def parse_command(words: list[str]) -> Iterator[str]:
         return
     except click.UsageError as error:
         yield f"duvet {shlex.join(words)}: {error.format_message()}"
+
+
+def list_examples(ctx: click.Context) -> Iterator[str]:
+    """List the example lines in the help of a command and its subcommands, which the man pages show, too."""
+    text = (ctx.command.help or "").partition("Examples:")[2]
+    yield from (line.strip() for line in text.splitlines() if "duvet" in line)
+    if isinstance(ctx.command, click.Group):
+        for name in ctx.command.list_commands(ctx):
+            if command := ctx.command.get_command(ctx, name):
+                yield from list_examples(click.Context(command, info_name=name, parent=ctx))
