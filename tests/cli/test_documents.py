@@ -109,7 +109,9 @@ git init -q . && git add . && git commit -qm 'Add a kettle' && git commit -q --a
 git tag v1.0 && git update-ref refs/remotes/origin/main HEAD
 duvet -q ingest && duvet backup --output km.tgz && mkdir recipes
 duvet recipe show release-prep --output recipes/release-prep.yaml
-duvet report --json-v2 client.json && cp client.json server.json && cp duvet.config.yaml models.yaml
+duvet report --json-v2 client.json --blob-link https://git.example/client
+duvet report --json-v2 server.json --blob-link https://git.example/server
+cp duvet.config.yaml models.yaml
 """
 
 
